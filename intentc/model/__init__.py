@@ -1,0 +1,63 @@
+"""Frozen values that all stages share: names, resources, kinds, events, claims, operations, problems.
+
+The bottom layer: it imports nothing of intentc, does no I/O, and knows no kind by name.
+"""
+
+from .claims import Claim, Fact, Parent, ReferenceClaim, ResourceClaim, claimed
+from .events import Batch, Change, Snapshot
+from .kind import Kind, Writer
+from .names import Key, Name, kebab, snake
+from .operations import (
+    AddReference,
+    Create,
+    Delete,
+    Operation,
+    ReferenceValue,
+    RemoveReference,
+    Update,
+)
+from .ownership import MARK_KEY, SHARED, Mark, object_uuid
+from .problem import InvalidInput, Problem
+from .reads import Read
+from .resource import Link, Reference, Resource
+from .schema import Schema
+from .world import HeldInput, Target, World
+
+__all__ = [
+    "MARK_KEY",
+    "SHARED",
+    "AddReference",
+    "Batch",
+    "Change",
+    "Claim",
+    "Create",
+    "Delete",
+    "Fact",
+    "HeldInput",
+    "InvalidInput",
+    "Key",
+    "Kind",
+    "Link",
+    "Mark",
+    "Name",
+    "Operation",
+    "Parent",
+    "Problem",
+    "Read",
+    "Reference",
+    "ReferenceClaim",
+    "ReferenceValue",
+    "RemoveReference",
+    "Resource",
+    "ResourceClaim",
+    "Schema",
+    "Snapshot",
+    "Target",
+    "Update",
+    "World",
+    "Writer",
+    "claimed",
+    "kebab",
+    "object_uuid",
+    "snake",
+]

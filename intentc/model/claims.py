@@ -1,0 +1,58 @@
+"""What evaluations want: claims on objects, facts for other intents (engine.md §4, §5).
+
+An evaluation yields ``ResourceClaim``, ``ReferenceClaim`` and ``Fact`` values. All claims on one object, from
+whichever origins, are merged into its desired state by ``planning``; nothing here knows what is there already.
+Property and attribute values are the frozen structs of the kind's schema (``kind.py``), never dicts or lists.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .names import Key, Name
+
+
+class Parent(NamedTuple):
+    """The parent under which an object is created."""
+
+    key: Key
+    fq_name: tuple[str, ...]
+
+
+class ResourceClaim(NamedTuple):
+    """That the object ``name`` exists, with these values of these fields.
+
+    ``owner``: uuid of the one intent that owns it by nature, or ``shared`` when several may claim it.
+    ``properties``: ((field, value), …) sorted by field; fields that aren't named are left alone.
+    """
+
+    name: Name
+    parent: Parent | None
+    owner: str
+    properties: tuple[tuple[str, Any], ...] = ()
+
+
+class ReferenceClaim(NamedTuple):
+    """That ``holder`` refers to ``target`` by ``relation``, with ``attribute`` (a struct of the relation's type, or
+    None). ``holder`` may be an object that we did not make; ``target`` need not exist yet."""
+
+    holder: Name
+    relation: str
+    target: Name
+    attribute: Any = None
+
+
+class Fact(NamedTuple):
+    """A derived value for other intents, in memory only. ``value`` is frozen (hashable, comparable)."""
+
+    kind: str
+    name: str
+    value: Any
+
+
+Claim = ResourceClaim | ReferenceClaim
+
+
+def claimed(claim: Claim) -> Name:
+    """The object whose desired state a claim is part of."""
+    return claim.name if isinstance(claim, ResourceClaim) else claim.holder

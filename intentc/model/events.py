@@ -1,0 +1,34 @@
+"""What comes out of the watch: the world at one revision, then one batch a revision.
+
+Values stay bytes here; decoding is the cache's door (``model/decode.py``). Which store they come from, and how gaps
+are noticed, is ``watch``'s business.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Change(NamedTuple):
+    """One key of the store as it stands at ``mod_revision``: ``value`` is the JSON as it was written, or None if the
+    key is deleted (then ``create_revision`` is 0)."""
+
+    kind: str
+    uuid: str
+    value: bytes | None
+    create_revision: int
+    mod_revision: int
+
+
+class Snapshot(NamedTuple):
+    """Everything there is at ``revision``. What the receiver knows beyond it is gone."""
+
+    revision: int
+    changes: tuple[Change, ...]
+
+
+class Batch(NamedTuple):
+    """All changes of one revision: applied together or not at all."""
+
+    revision: int
+    changes: tuple[Change, ...]

@@ -1,0 +1,238 @@
+"""A kind: what a schema file says about one type of resource, ready to decode and compare.
+
+Built by ``schema.py`` from plain declarations. Shapes differ in where identity stands (Contrail: ``uuid`` and
+``fq_name`` at the top; Kubernetes: in ``metadata``); everything behind the door sees one form. Whether a target of a
+reference exists, and what admission fills in or refuses, is left to others.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from .events import Change
+from .names import Key, snake
+from .ownership import MARK_KEY, Mark
+from .problem import InvalidInput
+from .reads import PARENT
+from .resolvers import FQ_NAME, RESOLVERS, UUID, hostname_offers
+from .resource import Link, Reference, Resource
+from .types import FieldSpec, TypeTable
+from .values import Value, decode_hook, values_at, without_nulls
+
+
+class Writer(enum.Enum):
+    """Who writes a field (engine.md §5.1)."""
+
+    USER = "user"
+    COMPILER = "compiler"
+    SHARED = "shared"
+    SERVER = "server"
+
+
+class ParentRelation(msgspec.Struct, frozen=True):
+    """A possible parent; ``derived``: it does not block the parent's deletion, the child stays as an orphan."""
+
+    kind: str
+    derived: bool = False
+
+
+class Relation(msgspec.Struct, frozen=True):
+    """References stored in ``<name>_refs`` to objects of kind ``name``.
+
+    ``attribute``: a structured type's name, or empty. ``merge``: how attributes of several claims become one
+    (``import_export``), or empty. ``ours``: pattern of the targets' last name element by which an entry of a shared
+    list is ours. ``derived``: it never blocks the target's deletion.
+    """
+
+    name: str
+    attribute: str = ""
+    writer: Writer = Writer.USER
+    derived: bool = False
+    system: bool = False
+    merge: str = ""
+    ours: re.Pattern[str] | None = None
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """A relation that is found in properties: the strings at ``paths`` name objects of ``kind`` by ``resolver``;
+    those in ``ignore`` name nothing."""
+
+    name: str
+    kind: str
+    paths: tuple[tuple[str, ...], ...]
+    resolver: str = "fq_name"
+    ignore: frozenset[str] = frozenset()
+
+
+class Index(msgspec.Struct, frozen=True):
+    """Values that resources of the kind offer, from the strings at ``paths``; ``hostnames``: each with every glob that
+    covers it."""
+
+    name: str
+    paths: tuple[tuple[str, ...], ...]
+    hostnames: bool = False
+
+
+class Property(msgspec.Struct, frozen=True):
+    """A field that is no reference. ``collection``: ``map`` or ``list`` if its elements can be changed one by one;
+    ``map_key``: the element's field that is the key."""
+
+    name: str
+    spec: FieldSpec
+    writer: Writer = Writer.USER
+    sensitive: bool = False
+    required: bool = False
+    collection: str = ""
+    map_key: str = ""
+
+
+class Kind:
+    """One kind of resource. Attributes are read-only.
+
+    ``values_type``: the struct that ``values()`` gives: every property, and ``<relation>_refs`` per relation.
+    ``input_fields``: the fields that decide whether an input changed. ``system``: objects of it are made by compilers
+    or the server only; ``ours``: pattern of their last name element. ``stored: false``: facts.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        group: str,
+        plural: str,
+        shape: str,
+        types: TypeTable,
+        parents: tuple[ParentRelation, ...] = (),
+        properties: Mapping[str, Property],
+        relations: Mapping[str, Relation],
+        mentions: Mapping[str, Mention],
+        indexes: Mapping[str, Index],
+        system: bool = False,
+        ours: re.Pattern[str] | None = None,
+        stored: bool = True,
+        opaque: bool = False,
+        values_type: type[Value],
+        flatten: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        versions: Mapping[str, Mapping[str, str]] | None = None,
+        description: str = "",
+    ) -> None:
+        self.name = name
+        self.group = group
+        self.plural = plural
+        self.shape = shape
+        self.types = types
+        self.parents = parents
+        self.properties = properties
+        self.relations = relations
+        self.mentions = mentions
+        self.indexes = indexes
+        self.system = system
+        self.ours = ours
+        self.stored = stored
+        self.opaque = opaque
+        self.values_type = values_type
+        self.versions = versions or {}
+        self.description = description
+        self._flatten = flatten
+        self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
+        self.input_fields = tuple(
+            ["fq_name", "parent_uuid"]
+            + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
+            + [f"{r.name}_refs" for r in relations.values() if r.writer is not Writer.COMPILER]
+        )
+        self.compiler_properties = tuple(p.name for p in properties.values() if p.writer is Writer.COMPILER)
+        self.compiler_relations = tuple(r.name for r in relations.values() if r.writer is Writer.COMPILER)
+        self.shared_relations = tuple(r.name for r in relations.values() if r.writer is Writer.SHARED)
+
+    def decode_values(self, raw: bytes, uuid: str = "") -> Any:
+        """The struct of a stored value. Raises ``msgspec.DecodeError`` (``ValidationError`` with the path)."""
+        if self._flatten is not None:
+            return msgspec.convert(self._flatten(msgspec.json.decode(raw)), self.values_type, dec_hook=decode_hook)
+        if b"null" in raw:
+            raw = msgspec.json.encode(without_nulls(msgspec.json.decode(raw)))
+        return self._decoder.decode(raw)
+
+    def decode(self, change: Change) -> Resource:
+        """The resource in a change that is no deletion. Raises ``InvalidInput`` naming key and revision."""
+        key = Key(self.name, change.uuid)
+        source = f"{key}@{change.mod_revision}"
+        raw = change.value or b""
+        try:
+            values = self.decode_values(raw, change.uuid)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidInput(f"value can't be read: {error}", source=source, reason="Malformed") from None
+        if not values.fq_name:
+            raise InvalidInput("fq_name is missing", source=source, reason="Malformed")
+        if values.uuid and values.uuid != change.uuid:
+            raise InvalidInput(f"value has uuid {values.uuid}", source=source, reason="Malformed")
+        parent = Key(snake(values.parent_type), values.parent_uuid) if values.parent_uuid else None
+        mark = None
+        for pair in values.annotations.key_value_pair:
+            if pair.key == MARK_KEY:
+                mark = Mark.parse(pair.value)
+        links = tuple(self._links(values, parent))
+        return Resource(
+            self, key, values.fq_name, parent, links, mark, raw, change.create_revision, change.mod_revision
+        )
+
+    def _links(self, values: Any, parent: Key | None) -> Iterator[Link]:
+        if parent is not None:
+            yield Link(PARENT, parent.kind, UUID, parent.uuid)
+        for relation in self.relations:
+            for entry in getattr(values, f"{relation}_refs"):
+                if entry.uuid:
+                    yield Link(relation, relation, UUID, entry.uuid)
+                elif entry.to:
+                    yield Link(relation, relation, FQ_NAME, ":".join(entry.to))
+        for mention in self.mentions.values():
+            resolver = RESOLVERS[mention.resolver]
+            found = dict.fromkeys(text for path in mention.paths for text in values_at(values, path))
+            if mention.resolver == "selector" and found:
+                found = {",".join(sorted(found)): None}
+            for text in found:
+                if text not in mention.ignore:
+                    yield Link(mention.name, mention.kind, resolver.offered_in, resolver.wanted(text, values.fq_name))
+
+    def references_of(self, values: Any, relation: str) -> tuple[Reference, ...]:
+        """The stored references of one relation in ``values``."""
+        return tuple(
+            Reference(relation, entry.uuid, entry.to, getattr(entry, "attr", None))
+            for entry in getattr(values, f"{relation}_refs")
+        )
+
+    def offers(self, resource: Resource, index: str) -> tuple[str, ...]:
+        """What ``resource`` offers in ``index``."""
+        if index == UUID:
+            return (resource.key.uuid,)
+        if index == FQ_NAME:
+            return (":".join(resource.fq_name),)
+        declared = self.indexes.get(index)
+        if declared is None:
+            return ()
+        values = resource.values()
+        found = dict.fromkeys(text for path in declared.paths for text in values_at(values, path))
+        if declared.hostnames:
+            found = dict.fromkeys(offer for text in found for offer in hostname_offers(text))
+        return tuple(found)
+
+    def same_input(self, one: Resource, other: Resource) -> bool:
+        """Whether two states of an object mean the same to every reader: the declared fields that no compiler writes
+        are equal after the schema's defaults (engine.md §2.3). Of what the server fills in only that counts which the
+        schema declares, since it is declared because evaluations read it."""
+        if one.raw == other.raw:
+            return True
+        first, second = one.values(), other.values()
+        return all(getattr(first, field) == getattr(second, field) for field in self.input_fields)
+
+    def attribute_type(self, relation: str) -> type[Value] | None:
+        """The struct type of a relation's attribute, None if it has none."""
+        name = self.relations[relation].attribute
+        return self.types.struct(name) if name else None
+
+    def __repr__(self) -> str:
+        return f"<Kind {self.name}>"

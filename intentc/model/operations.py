@@ -1,0 +1,86 @@
+"""The writes of a plan, as values: what ``planning`` decides and ``writing`` carries out.
+
+Values of properties and attributes are frozen structs of the kind's schema; encoding is ``writing``'s business.
+``revision`` is the etcd revision that the object had when the plan was made, None if unknown: the compare of the
+compare-and-set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .claims import Parent
+from .names import Key, Name
+from .ownership import Mark
+
+
+class ReferenceValue(NamedTuple):
+    """One entry of a list of references: the target's uuid and name, and the attribute (struct or None)."""
+
+    key: Key
+    fq_name: tuple[str, ...]
+    attribute: Any = None
+
+
+class Create(NamedTuple):
+    """Make an object. ``properties``: field → value. ``references``: relation → entries."""
+
+    kind: str
+    uuid: str
+    fq_name: tuple[str, ...]
+    parent: Parent | None
+    mark: Mark
+    properties: Mapping[str, Any]
+    references: Mapping[str, tuple[ReferenceValue, ...]]
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.uuid)
+
+    @property
+    def name(self) -> Name:
+        return Name(self.kind, self.fq_name)
+
+
+class Update(NamedTuple):
+    """Replace whole fields: ``properties`` field → value (the default clears it), ``references`` relation → the whole
+    new list. ``relaxed``: keys of targets whose deletion these references must not block."""
+
+    key: Key
+    name: Name
+    properties: Mapping[str, Any]
+    references: Mapping[str, tuple[ReferenceValue, ...]]
+    revision: int | None
+    relaxed: tuple[Key, ...] = ()
+
+
+class Delete(NamedTuple):
+    """Delete an object of ours."""
+
+    key: Key
+    name: Name
+    revision: int | None
+
+
+class AddReference(NamedTuple):
+    """Add one reference to a shared list, or give it another attribute. ``relaxed``: it must not block the target's
+    deletion."""
+
+    key: Key
+    name: Name
+    relation: str
+    target: ReferenceValue
+    relaxed: bool = False
+
+
+class RemoveReference(NamedTuple):
+    """Take one reference out of a shared list."""
+
+    key: Key
+    name: Name
+    relation: str
+    target: Key
+
+
+Operation = Create | Update | Delete | AddReference | RemoveReference

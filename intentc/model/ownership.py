@@ -1,0 +1,42 @@
+"""Which objects are ours: the mark that we leave, and the uuid that we give (engine.md §5.5, §5.6).
+
+Both are constant for the life of an object, so that a restart recognises its own work without any state of its own.
+Who *claims* an object now is never stored. What follows from ownership is ``planning``'s business.
+"""
+
+from __future__ import annotations
+
+import uuid as uuid_module
+from typing import NamedTuple
+
+from .names import Name
+
+MARK_KEY = "intentc"
+"""The annotation's key."""
+
+SHARED = "shared"
+"""The origin in the mark of an object that has no single owner by nature."""
+
+_NAMESPACE = uuid_module.UUID("6f1c9be2-5f0e-5d3c-9a53-1c0f8f3c2a10")
+
+
+class Mark(NamedTuple):
+    """``installation`` of the compiler, ``compiler`` (``contrail``, …), ``origin``: the owner's uuid or ``shared``."""
+
+    installation: str
+    compiler: str
+    origin: str
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
+    @classmethod
+    def parse(cls, text: str) -> Mark | None:
+        """The way back from ``str``; None if ``text`` is no mark."""
+        parts = text.split("/")
+        return cls(*parts) if len(parts) == 3 and all(parts) else None
+
+
+def object_uuid(installation: str, name: Name, owner: str) -> str:
+    """The uuid of an object that we create; ``owner`` is its owner's uuid, or ``shared``."""
+    return str(uuid_module.uuid5(_NAMESPACE, "\0".join((installation, name.kind, ":".join(name.fq_name), owner))))

@@ -1,0 +1,66 @@
+"""What an evaluation may read, as values: the currency in which "who must run again" is settled (engine.md §3).
+
+A read is a small tuple, so that it hashes fast and costs little to keep by the hundred thousand. Its first element
+says which of the sorts below it is. Absence and the empty set are results like any other: they are read under the
+same tuple. Recording and looking readers up is ``dependencies/reads.py``; answering reads is the ``World``.
+"""
+
+from __future__ import annotations
+
+from .names import Key
+
+Read = tuple[str, ...]
+
+PARENT = "parent"
+"""The name of the relation between a child and its parent."""
+
+
+def object_read(key: Key) -> Read:
+    """The input fields of one object, its fq_name included, or that it is absent."""
+    return ("object", key.kind, key.uuid)
+
+
+def name_read(kind: str, fq_name: tuple[str, ...]) -> Read:
+    """Which object has this name now, if any."""
+    return ("name", kind, ":".join(fq_name))
+
+
+def targets_read(key: Key, relation: str) -> Read:
+    """The set of objects to which ``key`` refers by ``relation`` (``parent`` too), attributes included."""
+    return ("targets", key.kind, key.uuid, relation)
+
+
+def sources_read(key: Key, kind: str, relation: str) -> Read:
+    """The set of objects of ``kind`` that refer to ``key`` by ``relation`` (children: by ``parent``)."""
+    return ("sources", key.kind, key.uuid, kind, relation)
+
+
+def index_read(kind: str, index: str, value: str) -> Read:
+    """The set of objects of ``kind`` that offer ``value`` in ``index``; index ``all`` has the value ``""``."""
+    return ("index", kind, index, value)
+
+
+def fact_read(kind: str, name: str) -> Read:
+    """What intents contribute to one fact."""
+    return ("fact", kind, name)
+
+
+def allocation_read(pool: str, owner: str) -> Read:
+    """The number that the ledger holds for ``owner`` in ``pool``."""
+    return ("allocation", pool, owner)
+
+
+def setting_read(name: str) -> Read:
+    """One value of the compilers' configuration."""
+    return ("setting", name)
+
+
+def read_kind(read: Read) -> str | None:
+    """The kind of resource or fact that a read is about; None for allocations and settings."""
+    return (
+        read[1]
+        if read[0] in {"object", "name", "index", "fact"}
+        else read[3]
+        if read[0] == "sources"
+        else (read[1] if read[0] == "targets" else None)
+    )

@@ -1,0 +1,70 @@
+"""How a reference finds its target: by uuid, by name, or by what the target says of itself (engine.md §2.2).
+
+A resolver turns what stands in a referring field into *wanted* values, and names the index of the target kind in
+which targets *offer* values. A link holds if they meet. Who refers to whom is kept by ``cache/graph.py``; which kinds
+use which resolver stands in their schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+UUID = "uuid"
+FQ_NAME = "fq_name"
+"""The two indexes that every kind has."""
+
+
+class Resolver(NamedTuple):
+    """``offered_in``: the index in which targets offer. ``wanted(text, identity)``: the wanted value for one string of
+    the referring field; ``identity`` is the referring object's fq_name. ``probe(wanted)``: the offered value under
+    which candidates are found. ``accepts(wanted, offered)``: whether a candidate that offers all of ``offered`` is
+    meant."""
+
+    offered_in: str
+    wanted: Callable[[str, tuple[str, ...]], str]
+    probe: Callable[[str], str]
+    accepts: Callable[[str, Collection[str]], bool]
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _always(wanted: str, offered: Collection[str]) -> bool:
+    return True
+
+
+def _namespaced(text: str, identity: tuple[str, ...]) -> str:
+    """``name`` or ``name.namespace`` → ``namespace:name``; without one the referring object's namespace."""
+    name, _, namespace = text.partition(".")
+    return f"{namespace or identity[0]}:{name}"
+
+
+def _service(text: str, identity: tuple[str, ...]) -> str:
+    """``scheme://name.namespace:port`` → ``namespace:name``."""
+    host = text.rpartition("://")[2].partition("/")[0].partition(":")[0]
+    name, _, namespace = host.partition(".")
+    return f"{namespace.partition('.')[0] or identity[0]}:{name}"
+
+
+RESOLVERS: Mapping[str, Resolver] = {
+    "uuid": Resolver(UUID, lambda text, identity: text, _same, _always),
+    "fq_name": Resolver(FQ_NAME, lambda text, identity: text, _same, _always),
+    "namespaced_name": Resolver(FQ_NAME, _namespaced, _same, _always),
+    "service_url": Resolver(FQ_NAME, _service, _same, _always),
+    "selector": Resolver(
+        "label",
+        lambda text, identity: text,
+        lambda wanted: wanted.partition(",")[0],
+        lambda wanted, offered: all(part in offered for part in wanted.split(",")),
+    ),
+    "glob": Resolver("hostname", lambda text, identity: text, _same, _always),
+}
+"""Resolver's name in schema files → resolver."""
+
+
+def hostname_offers(hostname: str) -> tuple[str, ...]:
+    """Every glob that covers ``hostname``, itself first: ``a.b`` → ``a.b``, ``*.b``, ``*``."""
+    labels = hostname.split(".")
+    return (hostname, *(f"*.{'.'.join(labels[start:])}" for start in range(1, len(labels))), "*")

@@ -1,0 +1,95 @@
+"""A resource as the cache keeps it: identity, links, and the bytes as they were written.
+
+Decoded once at the door to validate (``kind.py``), then kept small: values are decoded again when somebody reads them
+(engine.md §2.1). Equality of inputs is the kind's business, since the schema says which fields are input.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .names import Key, Name
+from .ownership import Mark
+
+if TYPE_CHECKING:
+    from .kind import Kind
+
+
+class Link(NamedTuple):
+    """One outgoing relation of a resource, as it stands in it: whether the target exists is not known here.
+
+    ``relation``: ``parent``, a reference's or a mention's name. ``kind``: the target's. ``by``/``value``: where and
+    under which wanted value the target is looked up (``uuid``, ``fq_name``, or a resolver's index)."""
+
+    relation: str
+    kind: str
+    by: str
+    value: str
+
+
+class Reference(NamedTuple):
+    """One stored reference of a resource: relation, the target's uuid (may be empty), its fq_name (may be empty), and
+    the attribute (struct, or None where the relation has none)."""
+
+    relation: str
+    uuid: str
+    to: tuple[str, ...]
+    attribute: Any
+
+
+class Resource:
+    """One resource at one revision; never changed after it was made."""
+
+    __slots__ = (
+        "create_revision",
+        "fq_name",
+        "key",
+        "kind",
+        "links",
+        "mark",
+        "mod_revision",
+        "parent",
+        "raw",
+    )
+
+    def __init__(
+        self,
+        kind: Kind,
+        key: Key,
+        fq_name: tuple[str, ...],
+        parent: Key | None,
+        links: tuple[Link, ...],
+        mark: Mark | None,
+        raw: bytes,
+        create_revision: int,
+        mod_revision: int,
+    ) -> None:
+        self.kind = kind
+        self.key = key
+        self.fq_name = fq_name
+        self.parent = parent
+        self.links = links
+        self.mark = mark
+        self.raw = raw
+        self.create_revision = create_revision
+        self.mod_revision = mod_revision
+
+    @property
+    def name(self) -> Name:
+        return Name(self.key.kind, self.fq_name)
+
+    def values(self) -> Any:
+        """The fields as a frozen struct of the kind's ``values_type``; decoded at each call, so keep it while you
+        need it."""
+        return self.kind.decode_values(self.raw, self.key.uuid)
+
+    def references(self, relation: str) -> tuple[Reference, ...]:
+        """The stored references of one relation, in their stored order."""
+        return self.kind.references_of(self.values(), relation)
+
+    def offers(self, index: str) -> tuple[str, ...]:
+        """The values that this resource offers in one of its kind's indexes."""
+        return self.kind.offers(self, index)
+
+    def __repr__(self) -> str:
+        return f"<Resource {self.key} {':'.join(self.fq_name)} @{self.mod_revision}>"

@@ -1,0 +1,221 @@
+"""All kinds that are known, and how one is built from its declaration.
+
+A declaration is what a schema file holds, as plain values (``KindSpec``); reading files, with line numbers in the
+errors, is ``loading``'s business. The registry answers "which kind is this" for every other part.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from .kind import Index, Kind, Mention, ParentRelation, Property, Relation, Writer
+from .manifest import manifest_flattener
+from .names import kebab
+from .problem import InvalidInput
+from .resolvers import RESOLVERS
+from .types import FieldSpec, TypeTable, build_struct
+from .values import split_path
+
+
+class ParentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    kind: str
+    derived: bool = False
+
+
+class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    attribute: str = ""
+    writer: str = "user"
+    derived: bool = False
+    system: bool = False
+    merge: str = ""
+    ours: str = ""
+    description: str = ""
+
+
+class MentionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    kind: str
+    paths: tuple[str, ...]
+    resolver: str = "fq_name"
+    ignore: tuple[str, ...] = ()
+
+
+class IndexSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    paths: tuple[str, ...]
+    hostnames: bool = False
+
+
+class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One schema file. ``properties``: field → type name or mapping (``FieldSpec`` plus ``writer``, ``required``,
+    ``collection``, ``map_key``). ``references``: target kind → mapping or nothing. ``versions`` (Kubernetes shape):
+    apiVersion → {path in the manifest: path it has now}."""
+
+    kind: str
+    group: str
+    plural: str = ""
+    shape: str = "contrail"
+    parents: tuple[str | ParentSpec, ...] = ()
+    properties: Mapping[str, Any] = {}
+    references: Mapping[str, ReferenceSpec | None] = {}
+    mentions: Mapping[str, MentionSpec] = {}
+    indexes: Mapping[str, IndexSpec] = {}
+    versions: Mapping[str, Mapping[str, str]] = {}
+    system: bool = False
+    ours: str = ""
+    stored: bool = True
+    opaque: bool = False
+    description: str = ""
+
+
+_PAIR = build_struct("KeyValuePair", [("key", str, ""), ("value", str, "")])
+_ANNOTATIONS = build_struct("KeyValuePairs", [("key_value_pair", tuple[_PAIR, ...], ())])  # type: ignore[valid-type]
+_COMMON: tuple[tuple[str, Any, Any], ...] = (
+    ("uuid", str, ""),
+    ("fq_name", tuple[str, ...], ()),
+    ("parent_type", str, ""),
+    ("parent_uuid", str, ""),
+    ("annotations", _ANNOTATIONS, _ANNOTATIONS()),
+)
+_PROPERTY_KEYS = {"writer", "required", "collection", "map_key"}
+
+
+def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
+    """The kind that ``spec`` declares. Raises ``InvalidInput`` naming ``where`` (the file)."""
+    properties = {name: _property(name, declared, where) for name, declared in spec.properties.items()}
+    relations = {
+        name: Relation(
+            name=name,
+            attribute=r.attribute,
+            writer=Writer(r.writer),
+            derived=r.derived,
+            system=r.system,
+            merge=r.merge,
+            ours=re.compile(r.ours) if r.ours else None,
+        )
+        for name, r in ((name, declared or ReferenceSpec()) for name, declared in spec.references.items())
+    }
+    fields: list[tuple[str, Any, Any]] = list(_COMMON)
+    for prop in properties.values():
+        fields.append((prop.name, *types.field(prop.spec)))
+    for relation in relations.values():
+        entry: list[tuple[str, Any, Any]] = [("uuid", str, ""), ("to", tuple[str, ...], ())]
+        if relation.attribute:
+            attribute = types.struct(relation.attribute)
+            entry.append(("attr", attribute, attribute()))
+        entry_type = build_struct(f"{spec.kind}_{relation.name}_ref", entry)
+        fields.append((f"{relation.name}_refs", tuple[entry_type, ...], ()))  # type: ignore[valid-type]
+    for mention in spec.mentions.values():
+        if mention.resolver not in RESOLVERS:
+            raise InvalidInput(
+                f"resolver {mention.resolver!r} is unknown; there are {', '.join(RESOLVERS)}", source=where
+            )
+    if spec.shape not in {"contrail", "kubernetes"}:
+        raise InvalidInput(f"shape {spec.shape!r} is unknown; there are contrail, kubernetes", source=where)
+    if spec.shape == "kubernetes":
+        fields.append(("labels", *types.field(FieldSpec(type="map"))))
+    return Kind(
+        name=spec.kind,
+        group=spec.group,
+        plural=spec.plural or f"{spec.kind}s",
+        shape=spec.shape,
+        types=types,
+        parents=tuple(
+            ParentRelation(p) if isinstance(p, str) else ParentRelation(p.kind, p.derived) for p in spec.parents
+        ),
+        properties=properties,
+        relations=relations,
+        mentions={
+            name: Mention(name, m.kind, tuple(map(split_path, m.paths)), m.resolver, frozenset(m.ignore))
+            for name, m in spec.mentions.items()
+        },
+        indexes={name: Index(name, tuple(map(split_path, i.paths)), i.hostnames) for name, i in spec.indexes.items()},
+        system=spec.system,
+        ours=re.compile(spec.ours) if spec.ours else None,
+        stored=spec.stored,
+        opaque=spec.opaque,
+        values_type=build_struct(spec.kind, fields),
+        flatten=manifest_flattener(spec.kind, spec.versions) if spec.shape == "kubernetes" else None,
+        versions=spec.versions,
+        description=spec.description,
+    )
+
+
+def _property(name: str, declared: Any, where: str) -> Property:
+    if isinstance(declared, str):
+        return Property(name, FieldSpec(type=declared))
+    own = {key: declared[key] for key in _PROPERTY_KEYS if key in declared}
+    rest = {key: value for key, value in declared.items() if key not in _PROPERTY_KEYS}
+    spec = FieldSpec.parse(rest, f"{where}: {name}")
+    try:
+        writer = Writer(own.get("writer", "user"))
+    except ValueError:
+        raise InvalidInput(
+            f"writer {own['writer']!r} is unknown; there are {', '.join(w.value for w in Writer)}",
+            source=f"{where}: {name}",
+        ) from None
+    return Property(
+        name,
+        spec,
+        writer,
+        spec.sensitive,
+        own.get("required", False),
+        own.get("collection", ""),
+        own.get("map_key", ""),
+    )
+
+
+class Schema:
+    """The kinds in use, found by any spelling of their name."""
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        self.kinds: dict[str, Kind] = {}
+        self._by_path: dict[str, Kind] = {}
+        self._by_plural: dict[str, Kind] = {}
+        for kind in kinds:
+            if kind.name in self.kinds:
+                raise InvalidInput(f"kind {kind.name!r} is declared twice")
+            self.kinds[kind.name] = kind
+            self._by_path[kebab(kind.name)] = kind
+            self._by_plural[kebab(kind.plural)] = kind
+        self.referring: dict[str, list[tuple[Kind, str]]] = {}
+        """Kind → the (kind, relation) pairs that refer to it: references, mentions and ``parent``."""
+        for kind in self.kinds.values():
+            for target, relation in relations_of(kind):
+                self.referring.setdefault(target, []).append((kind, relation))
+
+    def kind(self, name: str) -> Kind:
+        """A kind by its snake_case name. Raises ``InvalidInput`` with the nearest known names."""
+        found = self.kinds.get(name)
+        if found is None:
+            near = difflib.get_close_matches(name, self.kinds, 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise InvalidInput(f"unknown kind {name!r}{hint}", reason="UnknownKind")
+        return found
+
+    def by_path(self, path: str) -> Kind | None:
+        """The kind whose kebab-case name is ``path``."""
+        return self._by_path.get(path)
+
+    def by_plural(self, path: str) -> Kind | None:
+        """The kind whose plural in kebab-case is ``path``."""
+        return self._by_plural.get(path)
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self.kinds.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.kinds
+
+
+def relations_of(kind: Kind) -> Iterator[tuple[str, str]]:
+    """(target kind, relation) for all that resources of ``kind`` may link to."""
+    for parent in kind.parents:
+        yield parent.kind, "parent"
+    for relation in kind.relations.values():
+        yield relation.name, relation.name
+    for mention in kind.mentions.values():
+        yield mention.kind, mention.name

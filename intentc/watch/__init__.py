@@ -1,0 +1,5 @@
+"""Stage 1: the store, and the discipline by which nothing that happens in it is missed.
+
+``protocol`` says what a store is; ``etcd`` and ``memory`` are the two stores; ``source`` lists, watches and keeps
+watching. Nothing is imported here, so that who needs the memory store alone does not load gRPC.
+"""

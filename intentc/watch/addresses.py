@@ -1,0 +1,79 @@
+"""Where etcd is and how to reach it safely: endpoints, TLS files, channel options.
+
+Why it exists: channels to the same members are made in two places (one shared by the calls, one for each watch), and
+must be made alike. Which member is used, and when to go on to the next, is decided by ``connections``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import grpc.aio
+
+KEEPALIVE_SECONDS = 10
+
+_OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # etcd ends connections that ping without a call under way, or more often than each 5 s.
+    ("grpc.keepalive_time_ms", KEEPALIVE_SECONDS * 1000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 0),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    # Otherwise gRPC shares one connection among channels, and closing a watch's channel would drop nothing.
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_http_proxy", 0),
+)
+
+
+class Tls(NamedTuple):
+    """Files in PEM form. Without ``ca`` the system's roots count; ``certificate`` and ``key`` go together."""
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def written_at(self) -> tuple[float, ...]:
+        """When each file was last written, in seconds: a rotated certificate shows as a difference."""
+        return tuple(path.stat().st_mtime for path in self if path is not None)
+
+
+class Endpoint(NamedTuple):
+    """One member: ``host:port`` and whether the connection is encrypted."""
+
+    address: str
+    secure: bool
+
+
+def parse_endpoint(text: str, tls: Tls | None) -> Endpoint:
+    """``host:port``, with or without ``http://`` or ``https://``. Raises ``ValueError`` naming the text."""
+    scheme, separator, rest = text.partition("://")
+    address = (rest if separator else text).rstrip("/")
+    if separator and scheme not in ("http", "https"):
+        raise ValueError(f"etcd endpoint {text!r}: scheme {scheme!r} is neither http nor https")
+    if not address.rpartition(":")[2].isdigit() or address.startswith(":") or "/" in address:
+        raise ValueError(f"etcd endpoint {text!r} is not of the form host:port")
+    if scheme == "http" and separator and tls is not None:
+        raise ValueError(f"etcd endpoint {text!r} is plain http, but TLS files are given; write https://")
+    return Endpoint(address, secure=tls is not None or (bool(separator) and scheme == "https"))
+
+
+def open_channel(endpoint: Endpoint, tls: Tls | None) -> grpc.aio.Channel:
+    """A new channel with a connection of its own; TLS files are read now. Raises ``OSError`` if one can't be."""
+    if not endpoint.secure:
+        return grpc.aio.insecure_channel(endpoint.address, options=_OPTIONS)
+    files = tls or Tls()
+    credentials = grpc.ssl_channel_credentials(
+        root_certificates=_read(files.ca),
+        private_key=_read(files.key),
+        certificate_chain=_read(files.certificate),
+    )
+    return grpc.aio.secure_channel(endpoint.address, credentials, options=_OPTIONS)
+
+
+def _read(path: Path | None) -> bytes | None:
+    return None if path is None else path.read_bytes()

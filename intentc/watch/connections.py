@@ -1,0 +1,201 @@
+"""Calls to one of several etcd members: which one, as whom, how long, and what may be repeated.
+
+Why it exists: every call of the store needs the same four answers. A member that fails is left for the next one; a
+call is repeated only if it never left us, or changes nothing. A token is fetched when first needed and again when
+etcd calls it stale. What is called, and what the answers mean, is left to ``etcd`` and ``etcd_watch``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+import anyio
+import grpc
+import grpc.aio
+
+from intentc.watch import rpc_pb2 as rpc
+from intentc.watch.addresses import Endpoint, Tls, open_channel
+from intentc.watch.etcd_errors import (
+    is_stale_token,
+    is_without_authentication,
+    never_left,
+    own_cancellation_only,
+    store_error,
+)
+from intentc.watch.protocol import AccessDenied, StoreError, StoreUnavailable
+
+_Response = TypeVar("_Response", bound="_Message", covariant=True)
+Metadata = tuple[tuple[str, str], ...]
+
+
+class _Message(Protocol):
+    def SerializeToString(self) -> bytes: ...  # noqa: N802 - protobuf's name
+
+    @classmethod
+    def FromString(cls, data: bytes) -> Any: ...  # noqa: N802 - protobuf's name
+
+
+class _Shared:
+    """The channel that all unary calls to one member share, with its call objects."""
+
+    def __init__(self, endpoint: Endpoint, tls: Tls | None) -> None:
+        self.tls_written_at = tls.written_at() if tls else ()
+        self.channel = open_channel(endpoint, tls)
+        self.calls: dict[str, Any] = {}
+
+    def call(self, path: str, response: type[_Message]) -> Any:
+        found = self.calls.get(path)
+        if found is None:
+            found = self.calls[path] = self.channel.unary_unary(
+                path,
+                request_serializer=lambda message: message.SerializeToString(),
+                response_deserializer=response.FromString,
+            )
+        return found
+
+
+class Connections:
+    """All connections of one store.
+
+    Raises ``StoreUnavailable``, ``AccessDenied`` or another ``StoreError`` from every call.
+    """
+
+    def __init__(
+        self, endpoints: tuple[Endpoint, ...], tls: Tls | None, username: str, password: str, timeout: float
+    ) -> None:
+        self.timeout = timeout
+        self.attempts = len(endpoints)
+        self._endpoints = endpoints
+        self._tls = tls
+        self._username = username
+        self._password = password
+        self._token: str | None = None
+        self._current = 0
+        self._shared: dict[Endpoint, _Shared] = {}
+        self._retired: list[_Shared] = []
+        self._watches: set[grpc.aio.Channel] = set()
+        self._closed = False
+
+    async def unary(
+        self, path: str, request: _Message, response: type[_Response], *, repeatable: bool
+    ) -> _Response:
+        """One call. ``repeatable``: it changes nothing, so an unknown outcome is no reason not to ask again."""
+        name = path.rpartition("/")[2]
+        failed = 0
+        fresh_token = False
+        while True:
+            self._ensure_open(name)
+            endpoint = self.endpoint()
+            try:
+                metadata = await self.metadata()
+                return await self._call(endpoint, path, request, response, metadata)
+            except grpc.aio.AioRpcError as error:
+                if is_stale_token(error) and self._username and not fresh_token:
+                    fresh_token = True
+                    self.forget_token()
+                    continue
+                answer = store_error(name, error.details() or "", error.code())
+                if not isinstance(answer, StoreUnavailable):
+                    raise answer from None
+                self.leave(endpoint)
+                failed += 1
+                if failed >= self.attempts or not (repeatable or never_left(error)):
+                    raise StoreUnavailable(f"{answer} ({endpoint.address})") from None
+
+    def endpoint(self) -> Endpoint:
+        """The member that calls go to at present."""
+        return self._endpoints[self._current]
+
+    def leave(self, endpoint: Endpoint) -> None:
+        """Go on to the next member, unless another call has done so since. Rotated TLS files are read again."""
+        if endpoint != self.endpoint():
+            return
+        self._current = (self._current + 1) % len(self._endpoints)
+        shared = self._shared.get(endpoint)
+        if shared is not None and self._tls is not None and shared.tls_written_at != self._tls.written_at():
+            # Not closed yet: calls may be under way on it.
+            self._retired.append(self._shared.pop(endpoint))
+
+    async def metadata(self) -> Metadata:
+        """What says who we are; empty if etcd asks nobody. Raises ``grpc.aio.AioRpcError`` as calls do."""
+        if not self._username:
+            return ()
+        if self._token is None:
+            request = rpc.AuthenticateRequest(name=self._username, password=self._password)
+            try:
+                answer = await self._call(
+                    self.endpoint(), "/etcdserverpb.Auth/Authenticate", request, rpc.AuthenticateResponse, ()
+                )
+                self._token = str(answer.token)
+            except grpc.aio.AioRpcError as error:
+                if not is_without_authentication(error):
+                    raise
+                self._token = ""
+        return (("token", self._token),) if self._token else ()
+
+    def forget_token(self) -> None:
+        """The next call asks for a new one."""
+        self._token = None
+
+    @property
+    def has_user(self) -> bool:
+        """True if a user name is configured, so that a new token may help against a refusal."""
+        return bool(self._username)
+
+    def open_watch_channel(self) -> grpc.aio.Channel:
+        """A channel for one watch alone, to the present member; give it back to ``close_watch_channel``."""
+        self._ensure_open("Watch")
+        channel = self._open(lambda: open_channel(self.endpoint(), self._tls))
+        self._watches.add(channel)
+        return channel
+
+    async def close_watch_channel(self, channel: grpc.aio.Channel) -> None:
+        """End a watch's connection, also while our task is being cancelled."""
+        self._watches.discard(channel)
+        with anyio.CancelScope(shield=True):
+            await channel.close()
+
+    def shared_channel(self) -> grpc.aio.Channel:
+        """The present member's channel, for a short stream."""
+        self._ensure_open("stream")
+        return self._shared_for(self.endpoint()).channel
+
+    async def close(self) -> None:
+        """End all connections."""
+        self._closed = True
+        channels = [shared.channel for shared in (*self._shared.values(), *self._retired)] + list(self._watches)
+        self._shared.clear()
+        self._retired.clear()
+        self._watches.clear()
+        with anyio.CancelScope(shield=True):
+            for channel in channels:
+                await channel.close()
+
+    async def _call(
+        self,
+        endpoint: Endpoint,
+        path: str,
+        request: _Message,
+        response: type[_Response],
+        metadata: Metadata,
+    ) -> _Response:
+        call = self._shared_for(endpoint).call(path, response)
+        with own_cancellation_only(path.rpartition("/")[2]):
+            answer: _Response = await call(request, timeout=self.timeout, metadata=metadata)
+            return answer
+
+    def _shared_for(self, endpoint: Endpoint) -> _Shared:
+        shared = self._shared.get(endpoint)
+        if shared is None:
+            shared = self._shared[endpoint] = self._open(lambda: _Shared(endpoint, self._tls))
+        return shared
+
+    def _open(self, opener: Any) -> Any:
+        try:
+            return opener()
+        except OSError as error:
+            raise AccessDenied(f"etcd TLS file can't be read: {error}; check etcd.tls.*") from error
+
+    def _ensure_open(self, call: str) -> None:
+        if self._closed:
+            raise StoreError(f"etcd {call}: the store is closed")

@@ -1,0 +1,81 @@
+"""What gRPC and etcd report, said in the protocol's errors.
+
+Why it exists: etcd tells most of its errors apart by text alone, and grpc.aio has a habit of its own (a call that was
+cut is reported as ``CancelledError``, which ends a task in silence). Both are settled here, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import grpc
+import grpc.aio
+
+from intentc.watch.protocol import (
+    AccessDenied,
+    Compacted,
+    FutureRevision,
+    LeaseGone,
+    StoreError,
+    StoreUnavailable,
+    TooManyOperations,
+)
+
+_UNAVAILABLE = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.ABORTED,
+    grpc.StatusCode.UNKNOWN,
+    grpc.StatusCode.INTERNAL,
+}
+_ACCESS_TEXTS = ("permission denied", "user name is empty", "authentication failed", "invalid auth token")
+_STALE_TOKEN_TEXTS = ("invalid auth token", "revision of auth store is old")
+_WITHOUT_AUTH_TEXT = "authentication is not enabled"
+
+
+def store_error(call: str, details: str, code: grpc.StatusCode | None = None) -> StoreError:
+    """The protocol's error for what etcd answered to ``call`` (``"Range"``); the message names call and answer."""
+    message = f"etcd {call}: {details}"
+    if "compacted" in details:
+        return Compacted()
+    if "future revision" in details:
+        return FutureRevision(message)
+    if "too many operations" in details:
+        return TooManyOperations(message)
+    if "lease not found" in details:
+        return LeaseGone(message)
+    if code is grpc.StatusCode.PERMISSION_DENIED or any(text in details for text in _ACCESS_TEXTS):
+        return AccessDenied(f"{message} (check etcd.username, etcd.password and the user's roles)")
+    if code in _UNAVAILABLE:
+        return StoreUnavailable(message)
+    return StoreError(message)
+
+
+def is_stale_token(error: grpc.aio.AioRpcError) -> bool:
+    """True if a new token would help: ours expired, or roles changed since it was given."""
+    return any(text in (error.details() or "") for text in _STALE_TOKEN_TEXTS)
+
+
+def is_without_authentication(error: grpc.aio.AioRpcError) -> bool:
+    """True if the server answered that it asks nobody for a password."""
+    return _WITHOUT_AUTH_TEXT in (error.details() or "")
+
+
+def never_left(error: grpc.aio.AioRpcError) -> bool:
+    """True if there was no connection: the request was not sent, so repeating it elsewhere is safe."""
+    return error.code() is grpc.StatusCode.UNAVAILABLE and "failed to connect" in (error.details() or "").lower()
+
+
+@contextmanager
+def own_cancellation_only(call: str) -> Iterator[None]:
+    """Turn a ``CancelledError`` that nobody asked our task for into ``StoreUnavailable`` (engine.md §1.6)."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise StoreUnavailable(f"etcd {call}: the connection was closed under the call") from None

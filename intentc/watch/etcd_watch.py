@@ -1,0 +1,186 @@
+"""One watch stream of a real etcd: opened, its fragments merged, cut into whole revisions, its ends told apart.
+
+Why it exists: etcd answers with responses that may hold many revisions or a part of one; everything after this
+module sees whole revisions. Reopening, and what to do about a gap, is left to ``source``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import groupby
+
+import anyio
+import grpc.aio
+
+from intentc.watch import rpc_pb2 as rpc
+from intentc.watch.connections import Connections
+from intentc.watch.etcd_errors import own_cancellation_only, store_error
+from intentc.watch.messages import encode_key, watch_event
+from intentc.watch.protocol import (
+    AccessDenied,
+    Compacted,
+    StoreError,
+    StoreUnavailable,
+    WatchBatch,
+    WatchEvent,
+    WatchProgress,
+    prefix_end,
+)
+
+
+async def open_watch(connections: Connections, prefixes: tuple[str, ...], start_revision: int) -> EtcdWatch:
+    """A running watch; each member is tried once. Raises ``StoreError`` or one of its kinds."""
+    failed = 0
+    fresh_token = False
+    while True:
+        endpoint = connections.endpoint()
+        channel = connections.open_watch_channel()
+        watch = EtcdWatch(connections, channel, prefixes)
+        try:
+            await watch.open(start_revision)
+        except BaseException as error:
+            await watch.close()
+            # etcd says "permission denied" to a watch whose token has expired.
+            if isinstance(error, AccessDenied) and connections.has_user and not fresh_token:
+                fresh_token = True
+                connections.forget_token()
+                continue
+            if not isinstance(error, StoreUnavailable):
+                raise
+            connections.leave(endpoint)
+            failed += 1
+            if failed >= connections.attempts:
+                raise
+        else:
+            return watch
+
+
+class EtcdWatch:
+    """``Watch`` over one gRPC stream and one connection; made by ``open_watch``."""
+
+    def __init__(
+        self, connections: Connections, channel: grpc.aio.Channel, prefixes: tuple[str, ...]
+    ) -> None:
+        self._connections = connections
+        self._endpoint = connections.endpoint()
+        self._channel = channel
+        self._prefixes = prefixes
+        self._call: grpc.aio.StreamStreamCall | None = None
+        self._cluster_id = 0
+        self._prefix_of: dict[int, str] = {}
+        self._reached: dict[int, int] = {}
+        self._fragments: dict[int, list[rpc.Event]] = {}
+        self._ready: deque[WatchBatch | WatchProgress] = deque()
+
+    @property
+    def cluster_id(self) -> int:
+        """The id of the cluster that answers."""
+        return self._cluster_id
+
+    async def open(self, start_revision: int) -> None:
+        """Create one watcher a prefix and wait until etcd has confirmed them all."""
+        try:
+            # A member without a leader ends the stream, instead of keeping it and saying nothing.
+            metadata = (*await self._connections.metadata(), ("hasleader", "true"))
+            with own_cancellation_only("Watch"), anyio.fail_after(self._connections.timeout):
+                self._call = self._channel.stream_stream(
+                    "/etcdserverpb.Watch/Watch",
+                    request_serializer=rpc.WatchRequest.SerializeToString,
+                    response_deserializer=rpc.WatchResponse.FromString,
+                )(metadata=metadata)
+                for prefix in self._prefixes:
+                    await self._call.write(_create_request(prefix, start_revision))
+                while len(self._prefix_of) < len(self._prefixes):
+                    self._accept(await self._read())
+        except grpc.aio.AioRpcError as error:
+            raise store_error("Watch", error.details() or "", error.code()) from None
+        except TimeoutError:
+            raise StoreUnavailable(
+                f"etcd Watch: {self._endpoint.address} did not confirm it in {self._connections.timeout} s"
+            ) from None
+
+    async def close(self) -> None:
+        """End stream and connection."""
+        if self._call is not None:
+            self._call.cancel()
+        await self._connections.close_watch_channel(self._channel)
+
+    def __aiter__(self) -> EtcdWatch:
+        return self
+
+    async def __anext__(self) -> WatchBatch | WatchProgress:
+        while not self._ready:
+            self._accept(await self._read())
+        return self._ready.popleft()
+
+    async def _read(self) -> rpc.WatchResponse:
+        assert self._call is not None, "the watch is not open"
+        try:
+            with own_cancellation_only("Watch"):
+                response = await self._call.read()
+        except StoreUnavailable:
+            self._connections.leave(self._endpoint)
+            raise
+        except grpc.aio.AioRpcError as error:
+            self._connections.leave(self._endpoint)
+            raise store_error("Watch", error.details() or "", error.code()) from None
+        if not isinstance(response, rpc.WatchResponse):
+            self._connections.leave(self._endpoint)
+            raise StoreUnavailable("etcd Watch: the stream ended")
+        return response
+
+    def _accept(self, response: rpc.WatchResponse) -> None:
+        self._cluster_id = response.header.cluster_id or self._cluster_id
+        if response.canceled:
+            raise _cancelled(response)
+        if response.created:
+            # Watchers are confirmed in the order in which they were asked for.
+            self._prefix_of[response.watch_id] = self._prefixes[len(self._prefix_of)]
+            self._reached[response.watch_id] = 0
+            return
+        events = self._fragments.setdefault(response.watch_id, [])
+        events.extend(response.events)
+        if response.fragment:
+            return
+        del self._fragments[response.watch_id]
+        if events:
+            self._deliver(response.watch_id, events)
+        else:
+            self._progress(response.watch_id, response.header.revision)
+
+    def _deliver(self, watch_id: int, messages: list[rpc.Event]) -> None:
+        events = [watch_event(message) for message in messages]
+        for revision, of_one_revision in groupby(events, key=_revision):
+            self._ready.append(WatchBatch(revision, tuple(of_one_revision), self._prefix_of[watch_id]))
+            self._reached[watch_id] = revision
+
+    def _progress(self, watch_id: int, revision: int) -> None:
+        self._reached[watch_id] = max(self._reached[watch_id], revision)
+        everywhere = min(self._reached.values())
+        if everywhere > 0:
+            self._ready.append(WatchProgress(everywhere))
+
+
+def _revision(event: WatchEvent) -> int:
+    return event.item.mod_revision
+
+
+def _create_request(prefix: str, start_revision: int) -> rpc.WatchRequest:
+    return rpc.WatchRequest(
+        create_request=rpc.WatchCreateRequest(
+            key=encode_key(prefix),
+            range_end=encode_key(prefix_end(prefix)),
+            start_revision=start_revision,
+            progress_notify=True,
+            fragment=True,
+        )
+    )
+
+
+def _cancelled(response: rpc.WatchResponse) -> StoreError:
+    if response.compact_revision:
+        return Compacted(response.compact_revision)
+    reason = response.cancel_reason or "the server ended the watch and gave no reason"
+    error = store_error("Watch", reason)
+    # A watch that is ended for another reason may be opened again: nothing is known to be wrong with it.
+    return StoreUnavailable(str(error)) if type(error) is StoreError else error

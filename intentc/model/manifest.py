@@ -44,13 +44,13 @@ def manifest_flattener(
         version = str(manifest.get("apiVersion", ""))
         if versions and version not in versions:
             raise msgspec.ValidationError(f"apiVersion {version!r} is not known; there are {', '.join(versions)}")
-        metadata = manifest.get("metadata") or {}
+        metadata = _mapping(manifest, "metadata")
         if not metadata.get("name"):
             raise msgspec.ValidationError("metadata.name is missing")
-        spec = dict(manifest.get("spec") or {})
+        spec = dict(_mapping(manifest, "spec"))
         for old, new in versions.get(version, {}).items():
             _move(spec, old.split("."), new.split("."))
-        annotations = metadata.get("annotations") or {}
+        annotations = _mapping(metadata, "annotations")
         return {
             **spec,
             "uuid": manifest_uuid(kind, manifest),
@@ -60,6 +60,14 @@ def manifest_flattener(
         }
 
     return flatten
+
+
+def _mapping(holder: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    """A field that is an object or missing."""
+    value = holder.get(field, {})
+    if not isinstance(value, dict):
+        raise msgspec.ValidationError(f"{field}: Expected `object`, got `{type(value).__name__}`")
+    return value
 
 
 def _move(spec: dict[str, Any], old: list[str], new: list[str]) -> None:
@@ -74,4 +82,6 @@ def _move(spec: dict[str, Any], old: list[str], new: list[str]) -> None:
     target = spec
     for part in new[:-1]:
         target = target.setdefault(part, {})
+        if not isinstance(target, dict):
+            raise msgspec.ValidationError(f"{part}: Expected `object`, got `{type(target).__name__}`")
     target.setdefault(new[-1], value)

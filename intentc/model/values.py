@@ -77,7 +77,7 @@ def freeze(value: Any) -> Any:
 
 def thaw(value: Any) -> Any:
     """The way back from ``freeze``, structs included: plain JSON values."""
-    return msgspec.to_builtins(value, enc_hook=encode_hook, builtin_types=())
+    return msgspec.json.decode(ENCODER.encode(value))
 
 
 def decode_hook(wanted: type, value: Any) -> Any:

@@ -7,6 +7,7 @@ etcd calls it stale. What is called, and what the answers mean, is left to ``etc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -14,7 +15,7 @@ import grpc
 import grpc.aio
 
 from intentc.watch import rpc_pb2 as rpc
-from intentc.watch.addresses import Endpoint, Tls, open_channel
+from intentc.watch.addresses import Endpoint, Tls, drain, open_channel
 from intentc.watch.etcd_errors import (
     is_stale_token,
     is_without_authentication,
@@ -25,6 +26,7 @@ from intentc.watch.etcd_errors import (
 from intentc.watch.protocol import AccessDenied, StoreError, StoreUnavailable
 
 _Response = TypeVar("_Response", bound="_Message", covariant=True)
+_Opened = TypeVar("_Opened")
 Metadata = tuple[tuple[str, str], ...]
 
 
@@ -75,10 +77,9 @@ class Connections:
         self._retired: list[_Shared] = []
         self._watches: set[grpc.aio.Channel] = set()
         self._closed = False
+        self._used = False
 
-    async def unary(
-        self, path: str, request: _Message, response: type[_Response], *, repeatable: bool
-    ) -> _Response:
+    async def unary(self, path: str, request: _Message, response: type[_Response], *, repeatable: bool) -> _Response:
         """One call. ``repeatable``: it changes nothing, so an unknown outcome is no reason not to ask again."""
         name = path.rpartition("/")[2]
         failed = 0
@@ -170,6 +171,8 @@ class Connections:
         with anyio.CancelScope(shield=True):
             for channel in channels:
                 await channel.close()
+            if self._used:
+                await drain()
 
     async def _call(
         self,
@@ -180,7 +183,7 @@ class Connections:
         metadata: Metadata,
     ) -> _Response:
         call = self._shared_for(endpoint).call(path, response)
-        with own_cancellation_only(path.rpartition("/")[2]):
+        async with own_cancellation_only(path.rpartition("/")[2]):
             answer: _Response = await call(request, timeout=self.timeout, metadata=metadata)
             return answer
 
@@ -190,7 +193,8 @@ class Connections:
             shared = self._shared[endpoint] = self._open(lambda: _Shared(endpoint, self._tls))
         return shared
 
-    def _open(self, opener: Any) -> Any:
+    def _open(self, opener: Callable[[], _Opened]) -> _Opened:
+        self._used = True
         try:
             return opener()
         except OSError as error:

@@ -16,7 +16,7 @@ import grpc.aio
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls, parse_endpoint
 from intentc.watch.connections import Connections
-from intentc.watch.etcd_errors import own_cancellation_only, store_error
+from intentc.watch.etcd_errors import is_stale_token, own_cancellation_only, store_error
 from intentc.watch.etcd_watch import EtcdWatch, open_watch
 from intentc.watch.messages import encode_key, key_values, transaction_request, transaction_result
 from intentc.watch.protocol import Compare, Operation, RangeResult, StoreUnavailable, TransactionResult
@@ -28,7 +28,8 @@ class EtcdStore:
     """``Store`` over one or more members of one etcd cluster.
 
     ``endpoints``: ``host:port``, with or without scheme. ``timeout``: seconds for each call and member, and for
-    opening a watch. Nothing is connected before the first call. Raises ``ValueError`` for an endpoint that is none.
+    opening a watch. Nothing is connected before the first call; from then on the store belongs to the event loop of
+    that call. Raises ``ValueError`` for an endpoint that is none.
     """
 
     def __init__(
@@ -64,9 +65,7 @@ class EtcdStore:
             keys_only=keys_only,
             min_mod_revision=min_mod_revision,
         )
-        answer = await self._connections.unary(
-            "/etcdserverpb.KV/Range", request, rpc.RangeResponse, repeatable=True
-        )
+        answer = await self._connections.unary("/etcdserverpb.KV/Range", request, rpc.RangeResponse, repeatable=True)
         return RangeResult(
             key_values(answer.kvs), answer.more, answer.count, answer.header.revision, answer.header.cluster_id
         )
@@ -76,9 +75,7 @@ class EtcdStore:
     ) -> TransactionResult:
         """See ``Store.transaction``. After ``StoreUnavailable`` the outcome is unknown; it is never repeated here."""
         request = transaction_request(compares, success, failure)
-        answer = await self._connections.unary(
-            "/etcdserverpb.KV/Txn", request, rpc.TxnResponse, repeatable=False
-        )
+        answer = await self._connections.unary("/etcdserverpb.KV/Txn", request, rpc.TxnResponse, repeatable=False)
         return transaction_result(answer)
 
     @asynccontextmanager
@@ -113,15 +110,18 @@ class EtcdStore:
                 request_serializer=rpc.LeaseKeepAliveRequest.SerializeToString,
                 response_deserializer=rpc.LeaseKeepAliveResponse.FromString,
             )
-            with own_cancellation_only("LeaseKeepAlive"), anyio.fail_after(connections.timeout):
+            with anyio.fail_after(connections.timeout):
                 call = open_call(metadata=metadata)
                 try:
-                    await call.write(rpc.LeaseKeepAliveRequest(ID=lease))
-                    answer = await call.read()
+                    async with own_cancellation_only("LeaseKeepAlive"):
+                        await call.write(rpc.LeaseKeepAliveRequest(ID=lease))
+                        answer = await call.read()
                 finally:
                     call.cancel()
         except grpc.aio.AioRpcError as error:
             connections.leave(endpoint)
+            if is_stale_token(error):
+                connections.forget_token()
             raise store_error("LeaseKeepAlive", error.details() or "", error.code()) from None
         except TimeoutError:
             connections.leave(endpoint)

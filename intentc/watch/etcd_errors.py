@@ -7,9 +7,10 @@ cut is reported as ``CancelledError``, which ends a task in silence). Both are s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+import anyio.lowlevel
 import grpc
 import grpc.aio
 
@@ -69,13 +70,15 @@ def never_left(error: grpc.aio.AioRpcError) -> bool:
     return error.code() is grpc.StatusCode.UNAVAILABLE and "failed to connect" in (error.details() or "").lower()
 
 
-@contextmanager
-def own_cancellation_only(call: str) -> Iterator[None]:
+@asynccontextmanager
+async def own_cancellation_only(call: str) -> AsyncIterator[None]:
     """Turn a ``CancelledError`` that nobody asked our task for into ``StoreUnavailable`` (engine.md §1.6)."""
     try:
         yield
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
+            # gRPC raises an error of its own in place of ours, and anyio would not know it for its scope's.
+            await anyio.lowlevel.checkpoint_if_cancelled()
             raise
         raise StoreUnavailable(f"etcd {call}: the connection was closed under the call") from None

@@ -7,9 +7,11 @@ module sees whole revisions. Reopening, and what to do about a gap, is left to `
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from itertools import groupby
 
 import anyio
+import anyio.lowlevel
 import grpc.aio
 
 from intentc.watch import rpc_pb2 as rpc
@@ -22,10 +24,11 @@ from intentc.watch.protocol import (
     StoreError,
     StoreUnavailable,
     WatchBatch,
-    WatchEvent,
     WatchProgress,
     prefix_end,
 )
+
+_EVENTS_BETWEEN_CHECKPOINTS = 500
 
 
 async def open_watch(connections: Connections, prefixes: tuple[str, ...], start_revision: int) -> EtcdWatch:
@@ -58,9 +61,7 @@ async def open_watch(connections: Connections, prefixes: tuple[str, ...], start_
 class EtcdWatch:
     """``Watch`` over one gRPC stream and one connection; made by ``open_watch``."""
 
-    def __init__(
-        self, connections: Connections, channel: grpc.aio.Channel, prefixes: tuple[str, ...]
-    ) -> None:
+    def __init__(self, connections: Connections, channel: grpc.aio.Channel, prefixes: tuple[str, ...]) -> None:
         self._connections = connections
         self._endpoint = connections.endpoint()
         self._channel = channel
@@ -70,7 +71,9 @@ class EtcdWatch:
         self._prefix_of: dict[int, str] = {}
         self._reached: dict[int, int] = {}
         self._fragments: dict[int, list[rpc.Event]] = {}
-        self._ready: deque[WatchBatch | WatchProgress] = deque()
+        # Iterators, so that a replay of a thousand revisions is unpacked as it is taken, not in one go.
+        self._ready: deque[Iterator[WatchBatch | WatchProgress]] = deque()
+        self._events_in_a_row = 0
 
     @property
     def cluster_id(self) -> int:
@@ -82,14 +85,15 @@ class EtcdWatch:
         try:
             # A member without a leader ends the stream, instead of keeping it and saying nothing.
             metadata = (*await self._connections.metadata(), ("hasleader", "true"))
-            with own_cancellation_only("Watch"), anyio.fail_after(self._connections.timeout):
+            with anyio.fail_after(self._connections.timeout):
                 self._call = self._channel.stream_stream(
                     "/etcdserverpb.Watch/Watch",
                     request_serializer=rpc.WatchRequest.SerializeToString,
                     response_deserializer=rpc.WatchResponse.FromString,
                 )(metadata=metadata)
-                for prefix in self._prefixes:
-                    await self._call.write(_create_request(prefix, start_revision))
+                async with own_cancellation_only("Watch"):
+                    for prefix in self._prefixes:
+                        await self._call.write(_create_request(prefix, start_revision))
                 while len(self._prefix_of) < len(self._prefixes):
                     self._accept(await self._read())
         except grpc.aio.AioRpcError as error:
@@ -109,14 +113,26 @@ class EtcdWatch:
         return self
 
     async def __anext__(self) -> WatchBatch | WatchProgress:
-        while not self._ready:
+        while True:
+            while self._ready:
+                item = next(self._ready[0], None)
+                if item is not None:
+                    await self._breathe(item)
+                    return item
+                self._ready.popleft()
             self._accept(await self._read())
-        return self._ready.popleft()
+
+    async def _breathe(self, item: WatchBatch | WatchProgress) -> None:
+        if isinstance(item, WatchBatch):
+            self._events_in_a_row += len(item.events)
+        if self._events_in_a_row >= _EVENTS_BETWEEN_CHECKPOINTS:
+            self._events_in_a_row = 0
+            await anyio.lowlevel.checkpoint()
 
     async def _read(self) -> rpc.WatchResponse:
         assert self._call is not None, "the watch is not open"
         try:
-            with own_cancellation_only("Watch"):
+            async with own_cancellation_only("Watch"):
                 response = await self._call.read()
         except StoreUnavailable:
             self._connections.leave(self._endpoint)
@@ -132,7 +148,7 @@ class EtcdWatch:
     def _accept(self, response: rpc.WatchResponse) -> None:
         self._cluster_id = response.header.cluster_id or self._cluster_id
         if response.canceled:
-            raise _cancelled(response)
+            raise self._cancelled(response)
         if response.created:
             # Watchers are confirmed in the order in which they were asked for.
             self._prefix_of[response.watch_id] = self._prefixes[len(self._prefix_of)]
@@ -144,25 +160,34 @@ class EtcdWatch:
             return
         del self._fragments[response.watch_id]
         if events:
-            self._deliver(response.watch_id, events)
+            self._reached[response.watch_id] = events[-1].kv.mod_revision
+            self._ready.append(_batches(events, self._prefix_of[response.watch_id]))
         else:
             self._progress(response.watch_id, response.header.revision)
-
-    def _deliver(self, watch_id: int, messages: list[rpc.Event]) -> None:
-        events = [watch_event(message) for message in messages]
-        for revision, of_one_revision in groupby(events, key=_revision):
-            self._ready.append(WatchBatch(revision, tuple(of_one_revision), self._prefix_of[watch_id]))
-            self._reached[watch_id] = revision
 
     def _progress(self, watch_id: int, revision: int) -> None:
         self._reached[watch_id] = max(self._reached[watch_id], revision)
         everywhere = min(self._reached.values())
         if everywhere > 0:
-            self._ready.append(WatchProgress(everywhere))
+            self._ready.append(iter([WatchProgress(everywhere)]))
+
+    def _cancelled(self, response: rpc.WatchResponse) -> StoreError:
+        if response.compact_revision:
+            return Compacted(response.compact_revision)
+        reason = response.cancel_reason or "the server ended the watch and gave no reason"
+        prefixes = ", ".join(self._prefixes)
+        error = store_error("Watch", f"{reason}, watching {prefixes}")
+        # A watch that is ended for another reason may be opened again: nothing is known to be wrong with it.
+        return StoreUnavailable(str(error)) if type(error) is StoreError else error
 
 
-def _revision(event: WatchEvent) -> int:
-    return event.item.mod_revision
+def _batches(events: list[rpc.Event], prefix: str) -> Iterator[WatchBatch]:
+    for revision, of_one_revision in groupby(events, key=_revision):
+        yield WatchBatch(revision, tuple([watch_event(event) for event in of_one_revision]), prefix)
+
+
+def _revision(event: rpc.Event) -> int:
+    return event.kv.mod_revision
 
 
 def _create_request(prefix: str, start_revision: int) -> rpc.WatchRequest:
@@ -175,12 +200,3 @@ def _create_request(prefix: str, start_revision: int) -> rpc.WatchRequest:
             fragment=True,
         )
     )
-
-
-def _cancelled(response: rpc.WatchResponse) -> StoreError:
-    if response.compact_revision:
-        return Compacted(response.compact_revision)
-    reason = response.cancel_reason or "the server ended the watch and gave no reason"
-    error = store_error("Watch", reason)
-    # A watch that is ended for another reason may be opened again: nothing is known to be wrong with it.
-    return StoreUnavailable(str(error)) if type(error) is StoreError else error

@@ -69,7 +69,7 @@ class RangeResult(NamedTuple):
 
     items: tuple[KeyValue, ...]
     more: bool
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody calls on a result
     revision: int
     cluster_id: int
 
@@ -203,9 +203,7 @@ class Store(Protocol):
         """If all compares hold run ``success``, else ``failure``; atomically, in one revision."""
         ...
 
-    def watch(
-        self, prefixes: Sequence[str], start_revision: int
-    ) -> AbstractAsyncContextManager[Watch]:
+    def watch(self, prefixes: Sequence[str], start_revision: int) -> AbstractAsyncContextManager[Watch]:
         """Watch several prefixes on one stream of its own from ``start_revision`` on (0 raises ``ValueError``)."""
         ...
 

@@ -1,0 +1,57 @@
+"""intentc: an event-driven intent compiler over etcd.
+
+This module is what the author of a compiler imports, and nothing else (design.md §6)::
+
+    from intentc import Compiler, Intent, refer, shared
+
+Names are looked up when they are first used, so that importing the package costs nothing. The engine's parts are
+imported from their own packages; tests of intents use ``intentc.testing``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from intentc.evaluation import Compiler, Context, Intent, View, Waiting, refer, shared
+    from intentc.model import Claim, Fact, ReferenceClaim, ResourceClaim
+
+_HOMES = {
+    "Claim": "intentc.model",
+    "Compiler": "intentc.evaluation",
+    "Context": "intentc.evaluation",
+    "Fact": "intentc.model",
+    "Intent": "intentc.evaluation",
+    "ReferenceClaim": "intentc.model",
+    "ResourceClaim": "intentc.model",
+    "View": "intentc.evaluation",
+    "Waiting": "intentc.evaluation",
+    "refer": "intentc.evaluation",
+    "shared": "intentc.evaluation",
+}
+
+__all__ = [
+    "Claim",
+    "Compiler",
+    "Context",
+    "Fact",
+    "Intent",
+    "ReferenceClaim",
+    "ResourceClaim",
+    "View",
+    "Waiting",
+    "refer",
+    "shared",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'intentc' has no attribute {name!r}; the author's API is {', '.join(__all__)}")
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,38 @@
+"""What the API server fills in and refuses, kind by kind (spec B.5, B.7), as pure functions of values.
+
+Why it exists: the server over etcd and the offline compile must agree on it. Generic rules stand in ``fields`` and
+``stamps``; each kind that has rules of its own has a file named after it. They say what they need to look at, which
+numbers they want and what is made along with a resource (``rules.py``); reading and writing is the server's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .global_system_config import GlobalSystemConfigRules
+from .logical_router import LogicalRouterRules
+from .network_policy import NetworkPolicyRules
+from .project import ProjectRules
+from .route_target import RouteTargetRules
+from .rules import Rules
+from .security_group import SecurityGroupRules
+from .virtual_machine_interface import VirtualMachineInterfaceRules
+from .virtual_network import VirtualNetworkRules
+
+RULES: Mapping[str, Rules] = {
+    rules.kind: rules
+    for rules in (
+        GlobalSystemConfigRules(),
+        LogicalRouterRules(),
+        NetworkPolicyRules(),
+        ProjectRules(),
+        RouteTargetRules(),
+        SecurityGroupRules(),
+        VirtualMachineInterfaceRules(),
+        VirtualNetworkRules(),
+    )
+}
+"""Kind → its own rules."""
+
+NO_RULES = Rules()
+"""Of every other kind."""

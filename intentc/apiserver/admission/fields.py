@@ -1,0 +1,134 @@
+"""Which fields a kind takes, and of which types: what clients send is checked before anything else looks at it.
+
+Why it exists: a misspelt field must not vanish in silence, and rules may rely on the shape of what they look at.
+Types, enums and bounds come from the schema. Decoding elsewhere is lenient (an old value must not hide a resource);
+admission is not.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from intentc.model import Kind, Schema, kebab
+from intentc.model.types import SCALARS, FieldSpec, TypeTable
+from intentc.model.values import decode_hook, without_nulls
+
+from ..errors import BadRequest
+from .rules import Document
+
+IDENTITY = frozenset({"uuid", "name", "fq_name", "parent_type", "parent_uuid"})
+COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "configuration_version"}
+"""Fields of every kind (spec A.1)."""
+
+_COMPUTED = frozenset({"href", "parent_href", "to"})
+_ANNOTATIONS = "KeyValuePairs"
+
+
+def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[str]]:
+    """What a client sent, without what is computed and without nulls, and the names of all fields that it gave (null
+    ones, too: they clear). Raises ``BadRequest`` for unknown fields and wrong types."""
+    if not isinstance(body, dict):
+        raise BadRequest(f"{kebab(kind.name)} must be a JSON object")
+    computed = _computed_fields(schema, kind)
+    given = frozenset(
+        name for name in body if name not in computed and not (name.endswith("_back_refs") or name in _COMPUTED)
+    )
+    for name in given:
+        if name not in COMMON and not _declared(kind, name):
+            raise BadRequest(_unknown(kind, name))
+    document = {name: body[name] for name in given}
+    if b"null" in msgspec.json.encode(document):
+        document = without_nulls(document)
+    try:
+        msgspec.convert(document, _checked_kind(kind), dec_hook=decode_hook)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"{kebab(kind.name)}: {error}") from None
+    return document, given
+
+
+def children_of(schema: Schema, kind: Kind) -> dict[str, Kind]:
+    """Field under which children are shown (the plural) → their kind."""
+    return {child.plural: child for child, relation in schema.referring.get(kind.name, ()) if relation == "parent"}
+
+
+@lru_cache(maxsize=1024)
+def _computed_fields(schema: Schema, kind: Kind) -> frozenset[str]:
+    return frozenset(children_of(schema, kind))
+
+
+def _declared(kind: Kind, name: str) -> bool:
+    if name in kind.properties or kind.opaque:
+        return True
+    return name.endswith("_refs") and name.removesuffix("_refs") in kind.relations
+
+
+def _unknown(kind: Kind, name: str) -> str:
+    known = [*COMMON, *kind.properties, *(f"{relation}_refs" for relation in kind.relations)]
+    near = difflib.get_close_matches(name, known, 2)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"{kebab(kind.name)} has no field {name!r}{hint}"
+
+
+@lru_cache(maxsize=1024)
+def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
+    """A struct that accepts exactly what the schema allows. Fields that it doesn't know are ``accept``'s business."""
+    checked = _Checked(kind.types)
+    fields: list[tuple[str, Any, Any]] = [
+        ("uuid", str, ""),
+        ("name", str, ""),
+        ("fq_name", list[str], msgspec.field(default_factory=list)),
+        ("parent_type", str, ""),
+        ("parent_uuid", str, ""),
+        ("display_name", str, ""),
+        ("id_perms", dict[str, Any], msgspec.field(default_factory=dict)),
+        ("perms2", dict[str, Any], msgspec.field(default_factory=dict)),
+        ("annotations", dict[Literal["key_value_pair"], list[_Annotation]], msgspec.field(default_factory=dict)),
+    ]
+    fields += [(name, checked.field(declared.spec), msgspec.UNSET) for name, declared in kind.properties.items()]
+    for relation in kind.relations.values():
+        entry: list[tuple[str, Any, Any]] = [("uuid", str, ""), ("to", list[str], msgspec.UNSET)]
+        if relation.attribute:
+            entry.append(("attr", checked.struct(relation.attribute), msgspec.UNSET))
+        else:
+            entry.append(("attr", dict[str, Any], msgspec.UNSET))
+        reference = msgspec.defstruct(f"{relation.name}_ref", entry)
+        fields.append((f"{relation.name}_refs", list[reference], msgspec.UNSET))  # type: ignore[valid-type]
+    return msgspec.defstruct(kind.name, fields)
+
+
+class _Annotation(msgspec.Struct):
+    key: str
+    value: str = ""
+
+
+class _Checked:
+    """The structured types of a schema with their enums and bounds, at every depth."""
+
+    def __init__(self, types: TypeTable) -> None:
+        self._types = types
+        self._built: dict[str, type[msgspec.Struct]] = {}
+
+    def struct(self, name: str) -> type[msgspec.Struct]:
+        if name not in self._built:
+            fields = [(field, self.field(spec), msgspec.UNSET) for field, spec in self._types.fields(name).items()]
+            self._built[name] = msgspec.defstruct(name, fields)
+        return self._built[name]
+
+    def field(self, spec: FieldSpec) -> Any:
+        if spec.list:
+            element = SCALARS[spec.list][0] if spec.list in SCALARS else self.struct(spec.list)
+            return list[element]  # type: ignore[valid-type]
+        if spec.type not in SCALARS:
+            return self.struct(spec.type)
+        python_type = SCALARS[spec.type][0]
+        if spec.enum:
+            # "" and 0 mean the same as a missing field (spec A.1), so they are always allowed.
+            return Literal[("", *spec.enum)]
+        if spec.minimum is None and spec.maximum is None:
+            return python_type
+        lowest = None if spec.minimum is None else min(spec.minimum, 0)
+        return Annotated[python_type, msgspec.Meta(ge=lowest, le=spec.maximum)]

@@ -1,0 +1,70 @@
+"""Checks that rule lists share, of groups and of policies (spec B.7)."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from intentc.model.names import Name
+
+from ..errors import BadRequest, Conflict
+from .rules import Document, Uuids
+
+_NOT_COMPARED = frozenset({"rule_uuid", "created", "last_modified"})
+
+
+def rules_of(document: Document, field: str) -> list[Document]:
+    """The rules of ``<field>.policy_rule``; raises ``BadRequest`` if they aren't a list of objects."""
+    rules = (document.get(field) or {}).get("policy_rule") or []
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise BadRequest(f"{field}.policy_rule must be a list of objects")
+    return rules
+
+
+def addresses(rule: Document) -> Iterator[Document]:
+    """Source and destination addresses of a rule."""
+    for side in ("src_addresses", "dst_addresses"):
+        yield from rule.get(side) or ()
+
+
+def subnets(address: Document) -> Iterator[Document]:
+    """The subnets of an address."""
+    if address.get("subnet"):
+        yield address["subnet"]
+    yield from address.get("subnet_list") or ()
+
+
+def fill_rule_uuids(document: Document, field: str, name: Name, uuids: Uuids) -> None:
+    """Give each rule without ``rule_uuid`` one. Rules are replaced, never changed: they may belong to the client."""
+    rules = rules_of(document, field)
+    if all(rule.get("rule_uuid") for rule in rules):
+        return
+    completed = [
+        rule if rule.get("rule_uuid") else {**rule, "rule_uuid": uuids.uuid(name, f"rule {place}")}
+        for place, rule in enumerate(rules)
+    ]
+    document[field] = {**document[field], "policy_rule": completed}
+
+
+def refuse_duplicates(rules: list[Document], field: str) -> None:
+    """Raises ``Conflict`` if two rules differ in uuid and times only."""
+    seen: dict[bytes, int] = {}
+    for place, rule in enumerate(rules):
+        content = {name: value for name, value in rule.items() if name not in _NOT_COMPARED}
+        other = seen.setdefault(msgspec.json.encode(content, order="sorted"), place)
+        if other != place:
+            raise Conflict(f"{field}.policy_rule[{place}] says the same as rule {other}; leave one of them out")
+
+
+def check_family(subnet: Document, ethertype: Any, where: str) -> None:
+    """Raises ``BadRequest`` if a subnet is none, or of another family than ``ethertype`` (IPv4, IPv6) says."""
+    prefix, length = subnet.get("ip_prefix", ""), subnet.get("ip_prefix_len", 0)
+    try:
+        network = ipaddress.ip_network(f"{prefix}/{length}", strict=False)
+    except ValueError as error:
+        raise BadRequest(f"{where}: {prefix}/{length} is no subnet: {error}") from None
+    if ethertype and ethertype != f"IPv{network.version}":
+        raise BadRequest(f"{where}: subnet {network} does not fit ethertype {ethertype}")

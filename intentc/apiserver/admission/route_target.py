@@ -1,0 +1,39 @@
+"""Route targets: all that they say is their name (spec B.7)."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import ClassVar
+
+from ..errors import BadRequest
+from .rules import Change, Found, Rules, Uuids
+
+
+class RouteTargetRules(Rules):
+    """``target:<autonomous system or IPv4 address>:<number>``."""
+
+    kind: ClassVar[str] = "route_target"
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        assert change.after is not None
+        name = ":".join(change.after["fq_name"])
+        if not is_route_target(name):
+            raise BadRequest(f"{name!r} is no route target; name it target:<autonomous system or address>:<number>")
+
+
+def is_route_target(name: str) -> bool:
+    """Whether ``name`` has the form of a route target."""
+    parts = name.split(":")
+    if len(parts) != 3 or parts[0] != "target" or not _is_number(parts[2]):
+        return False
+    if _is_number(parts[1]):
+        return True
+    try:
+        ipaddress.IPv4Address(parts[1])
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) < 1 << 32

@@ -1,0 +1,115 @@
+"""The form of one kind's rules: what they look at, what they check and fill in, which numbers they take.
+
+Why it exists: rules must stay pure functions of values, and still depend on other resources (a port on its network).
+So they *name* what they need, and whoever runs them reads it. The default of each part is "nothing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from intentc.model.names import Name
+
+Document = dict[str, Any]
+
+
+class ByUuid(NamedTuple):
+    """The resource with this uuid: none or one."""
+
+    kind: str
+    uuid: str
+
+
+class ByName(NamedTuple):
+    """The resource with this name: none or one."""
+
+    kind: str
+    fq_name: tuple[str, ...]
+
+
+class ChildrenOf(NamedTuple):
+    """All stored children of one kind."""
+
+    uuid: str
+    kind: str
+
+
+class Every(NamedTuple):
+    """All stored resources of a kind."""
+
+    kind: str
+
+
+Lookup = ByUuid | ByName | ChildrenOf | Every
+Found = Mapping[Lookup, Sequence[Document]]
+
+
+class Number(NamedTuple):
+    """Take a number: ``value``, or the lowest free one, which goes into ``field`` with ``offset`` added."""
+
+    pool: str
+    owner: str
+    value: int | None = None
+    field: str = ""
+    offset: int = 0
+
+
+class Release(NamedTuple):
+    """Give back whatever ``owner`` holds."""
+
+    pool: str
+    owner: str
+
+
+class Change(NamedTuple):
+    """What is about to happen to one resource. ``before``: as it stands, None on creation. ``after``: as it shall be,
+    to be completed in place by ``admit``, None on deletion. ``given``: the fields that the client sent.
+    ``privileged``: the server itself asks (seeds)."""
+
+    uuid: str
+    before: Document | None
+    after: Document | None
+    given: frozenset[str] = frozenset()
+    privileged: bool = False
+
+    def changes(self, field: str) -> bool:
+        """Whether the client gave ``field`` a value other than it had (missing, null and zero are equal)."""
+        return field in self.given and self.value(self.before, field) != self.value(self.after, field)
+
+    @staticmethod
+    def value(document: Document | None, field: str) -> Any:
+        """A field, with None for all that means "not set"."""
+        return ((document or {}).get(field)) or None
+
+
+class Uuids(Protocol):
+    """``Source`` as rules see it."""
+
+    def uuid(self, name: Name, purpose: str = "") -> str: ...
+
+
+class Rules:
+    """One kind's rules. ``takes_numbers``: its creation or change may take numbers out of pools."""
+
+    kind: ClassVar[str] = ""
+    takes_numbers: ClassVar[bool] = False
+
+    def lookups(self, change: Change) -> Iterable[Lookup]:
+        """What ``admit`` must see."""
+        return ()
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        """Check a creation or a change and complete ``change.after``. Raises ``ApiError`` kinds."""
+
+    def numbers(self, change: Change) -> Iterable[Number | Release]:
+        """Numbers to take and to give back, deletions included."""
+        return ()
+
+    def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
+        """(kind, document) to create along with a created resource."""
+        return ()
+
+    def companions_gone(self, change: Change) -> Iterable[Name]:
+        """What goes with a deleted resource, whoever holds it."""
+        return ()

@@ -1,0 +1,47 @@
+"""The common fields that the server fills in: display name, permissions, times, version (spec A.1, B.5.1, B.5.5)."""
+
+from __future__ import annotations
+
+import uuid as uuid_module
+
+from .rules import Document
+
+_HALF = (1 << 64) - 1
+
+
+def stamp_created(document: Document, *, owner: str, now: str) -> None:
+    """Complete a new resource in place. ``owner``: the project id that the caller acts for."""
+    if not document.get("display_name"):
+        document["display_name"] = document["name"]
+    number = uuid_module.UUID(document["uuid"]).int
+    given = document.get("id_perms") or {}
+    document["id_perms"] = {
+        "enable": True,
+        "user_visible": True,
+        "permissions": {
+            "owner": "cloud-admin",
+            "owner_access": 7,
+            "group": "cloud-admin-group",
+            "group_access": 7,
+            "other_access": 7,
+        },
+        **given,
+        "created": now,
+        "last_modified": now,
+        "uuid": {"uuid_mslong": number >> 64, "uuid_lslong": number & _HALF},
+    }
+    document["perms2"] = {"owner": owner, "owner_access": 7, "global_access": 0, **(document.get("perms2") or {})}
+    document["configuration_version"] = 1
+
+
+def stamp_changed(before: Document, after: Document, *, now: str) -> None:
+    """Bring a changed resource's times and version up to date; what the server filled in stays."""
+    after["id_perms"] = {
+        **(before.get("id_perms") or {}),
+        **(after.get("id_perms") or {}),
+        **{name: value for name, value in (before.get("id_perms") or {}).items() if name in ("created", "uuid")},
+        "last_modified": now,
+    }
+    if "perms2" in before:
+        after["perms2"] = {**before["perms2"], **(after.get("perms2") or {})}
+    after["configuration_version"] = (before.get("configuration_version") or 0) + 1

@@ -1,0 +1,318 @@
+"""The API server over HTTP: spec B.1 and B.2 as routes, errors as ``{"message": …}`` (spec B.4).
+
+Why it exists: a thin coat over ``service.ApiServer``; whatever a call means is decided there. Every answer to a
+mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from intentc.model import Key, Kind, kebab, snake
+from intentc.watch.protocol import StoreError
+
+from . import requests
+from .auth import Keystone
+from .errors import ApiError, BadRequest, Forbidden, NotFound, TooLarge, from_store
+from .references import ReferenceUpdate
+from .resources import Caller
+from .service import ApiServer
+
+_LOG = logging.getLogger(__name__)
+
+REVISION_HEADER = "X-Etcd-Revision"
+LARGEST_BODY = 16 * 1024 * 1024
+"""Bytes. A transaction is limited to 1.5 MB by etcd's default; more than this is never read."""
+
+_PAUSE_SECONDS = "1"
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def create_app(server: ApiServer, keystone: Keystone | None = None) -> Starlette:
+    """The ASGI application. ``keystone``: None is ``no_auth``."""
+    calls = _Calls(server, keystone)
+    routes = [
+        Route("/", calls.about, methods=["GET"]),
+        Route("/ref-update", calls.ref_update, methods=["POST"]),
+        Route("/ref-relax-for-delete", calls.ref_relax, methods=["POST"]),
+        Route("/fqname-to-id", calls.fqname_to_id, methods=["POST"]),
+        Route("/id-to-fqname", calls.id_to_fqname, methods=["POST"]),
+        Route("/prop-collection-update", calls.prop_collection_update, methods=["POST"]),
+        Route("/sync", calls.sync, methods=["POST"]),
+        Route("/int-pools", calls.create_pool, methods=["POST"]),
+        Route("/int-pools", calls.drop_pool, methods=["DELETE"]),
+        Route("/int-pool", calls.allocate, methods=["POST"]),
+        Route("/int-pool", calls.free, methods=["DELETE"]),
+        Route("/int-pool", calls.numbers, methods=["GET"]),
+        Route("/{plural}", calls.create, methods=["POST"]),
+        Route("/{plural}", calls.list, methods=["GET"]),
+        Route("/{kind}/{uuid:path}", calls.get, methods=["GET"]),
+        Route("/{kind}/{uuid:path}", calls.update, methods=["PUT"]),
+        Route("/{kind}/{uuid:path}", calls.delete, methods=["DELETE"]),
+    ]
+    if keystone is not None:
+        routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_in, methods=["POST"]))
+    return Starlette(
+        routes=routes,
+        exception_handlers={
+            ApiError: _refused,
+            StoreError: _store_failed,
+            HTTPException: _no_such_call,
+            Exception: _crashed,
+        },
+    )
+
+
+class _Calls:
+    """One method a call; each reads the request, asks the server, and shapes the answer."""
+
+    def __init__(self, server: ApiServer, keystone: Keystone | None) -> None:
+        self._server = server
+        self._keystone = keystone
+
+    async def about(self, request: Request) -> Response:
+        base = str(request.base_url).rstrip("/")
+        links = [
+            {"link": {"href": f"{base}/{kebab(kind.plural)}", "name": kebab(kind.name), "rel": "collection"}}
+            for kind in self._server.schema
+            if kind.shape == "contrail" and kind.stored
+        ]
+        return _answer({"href": base, "links": links, "max_txn_ops": self._server.max_txn_ops, "fence": True})
+
+    async def log_in(self, request: Request) -> Response:
+        assert self._keystone is not None
+        token = self._keystone.log_in(requests.decode(await _body(request), dict[str, Any]))
+        return _answer(token.body, status=201, headers={"X-Subject-Token": token.text})
+
+    async def create(self, request: Request) -> Response:
+        caller, kind = self._caller(request), self._of_plural(request)
+        body = requests.envelope(await _body(request), kind)
+        answer = await self._server.create(
+            kind.name,
+            body.resource,
+            caller=caller,
+            condition=requests.condition(request.headers),
+            fence=requests.fence(request.headers),
+        )
+        return _answer(requests.created(answer.document, kind), answer.revision)
+
+    async def get(self, request: Request) -> Response:
+        self._caller(request)
+        key = self._key(request)
+        document, revision = await self._server.get(key)
+        shown = {**document, "href": _href(request, key)}
+        return _answer({kebab(key.kind): shown}, revision)
+
+    async def update(self, request: Request) -> Response:
+        caller, key = self._caller(request), self._key(request)
+        body = requests.envelope(await _body(request), self._server.schema.kind(key.kind))
+        answer = await self._server.update(
+            key,
+            body.resource,
+            paths=body.paths,
+            caller=caller,
+            condition=requests.condition(request.headers),
+            fence=requests.fence(request.headers),
+        )
+        return _answer({kebab(key.kind): answer.document}, answer.revision)
+
+    async def delete(self, request: Request) -> Response:
+        self._caller(request)
+        revision = await self._server.delete(
+            self._key(request), condition=requests.condition(request.headers), fence=requests.fence(request.headers)
+        )
+        return Response(headers={REVISION_HEADER: str(revision)})
+
+    async def list(self, request: Request) -> Response:
+        self._caller(request)
+        kind, parameters = self._of_plural(request), request.query_params
+        found = await self._server.find(kind.name, requests.query(parameters))
+        # All resources are everybody's here, so "shared" is understood and changes nothing.
+        requests.flag(parameters, "shared")
+        if requests.flag(parameters, "count"):
+            return _answer({kebab(kind.plural): {"count": len(found)}})
+        if not requests.flag(parameters, "exclude_hrefs"):
+            found = [{**one, "href": _href(request, Key(kind.name, one["uuid"]))} for one in found]
+        if requests.flag(parameters, "detail"):
+            found = [requests.created(one, kind) for one in found]
+        return _answer({kebab(kind.plural): found})
+
+    async def ref_update(self, request: Request) -> Response:
+        caller = self._caller(request)
+        asked = requests.decode(await _body(request), requests.ReferenceRequest)
+        for name, value in (("operation", asked.operation), ("type", asked.type), ("uuid", asked.uuid),
+                            ("ref-type", asked.ref_type)):  # fmt: skip
+            if not value:
+                raise BadRequest(f"{name} is missing")
+        if asked.operation not in ("ADD", "DELETE"):
+            raise BadRequest(f"operation {asked.operation!r} is unknown; give ADD or DELETE")
+        if not asked.ref_uuid and not asked.ref_name:
+            raise BadRequest("ref-uuid is missing; give it, or ref-fq-name")
+        holder = Key(self._server.kind(asked.type).name, asked.uuid)
+        update = ReferenceUpdate(
+            holder,
+            snake(asked.ref_type),
+            asked.operation == "ADD",
+            asked.ref_uuid or "",
+            tuple(asked.ref_name or ()),
+            asked.attr,
+        )
+        revision = await self._server.update_reference(
+            update,
+            caller=caller,
+            condition=requests.condition(request.headers),
+            fence=requests.fence(request.headers),
+        )
+        return _answer({"uuid": asked.uuid}, revision)
+
+    async def ref_relax(self, request: Request) -> Response:
+        self._caller(request)
+        asked = requests.decode(await _body(request), requests.RelaxRequest)
+        revision = await self._server.relax_reference(asked.uuid, asked.ref_uuid, fence=requests.fence(request.headers))
+        return _answer({"uuid": asked.uuid}, revision)
+
+    async def fqname_to_id(self, request: Request) -> Response:
+        self._caller(request)
+        asked = requests.decode(await _body(request), requests.NameRequest)
+        return _answer({"uuid": await self._server.identify(asked.type, asked.fq_name)})
+
+    async def id_to_fqname(self, request: Request) -> Response:
+        self._caller(request)
+        asked = requests.decode(await _body(request), requests.IdRequest)
+        name = await self._server.name_of(asked.uuid)
+        return _answer({"type": kebab(name.kind), "fq_name": name.fq_name})
+
+    async def prop_collection_update(self, request: Request) -> Response:
+        caller = self._caller(request)
+        asked = requests.decode(await _body(request), requests.CollectionRequest)
+        revision = await self._server.update_collections(
+            asked.uuid,
+            [element.update() for element in asked.updates],
+            caller=caller,
+            fence=requests.fence(request.headers),
+        )
+        return Response(headers={REVISION_HEADER: str(revision)})
+
+    async def sync(self, request: Request) -> Response:
+        caller = self._caller(request)
+        asked = requests.decode(await _body(request), requests.SyncRequest)
+        applied, revision = await self._server.sync(
+            asked.resources, caller=caller, fence=requests.fence(request.headers)
+        )
+        return _answer([event._asdict() for event in applied], revision)
+
+    async def create_pool(self, request: Request) -> Response:
+        self._administrator(request)
+        asked = requests.decode(await _body(request), requests.PoolRequest)
+        revision = await self._server.create_pool(
+            asked.pool, asked.start, asked.end, fence=requests.fence(request.headers)
+        )
+        return _answer({}, revision)
+
+    async def drop_pool(self, request: Request) -> Response:
+        self._administrator(request)
+        asked = requests.decode(await _body(request), requests.PoolName)
+        return _answer({}, await self._server.drop_pool(asked.pool, fence=requests.fence(request.headers)))
+
+    async def allocate(self, request: Request) -> Response:
+        self._administrator(request)
+        asked = requests.decode(await _body(request), requests.NumberRequest)
+        value, revision = await self._server.allocate(
+            asked.pool, asked.owner, asked.value, fence=requests.fence(request.headers)
+        )
+        return _answer({"value": value}, revision)
+
+    async def free(self, request: Request) -> Response:
+        self._administrator(request)
+        asked = requests.decode(await _body(request), requests.NumberRequest)
+        if asked.value is None and not asked.owner:
+            raise BadRequest("value is missing; give it, or owner")
+        revision = await self._server.free(
+            asked.pool, value=asked.value, owner=asked.owner, fence=requests.fence(request.headers)
+        )
+        return _answer({}, revision)
+
+    async def numbers(self, request: Request) -> Response:
+        self._administrator(request)
+        parameters = request.query_params
+        pool, value = parameters.get("pool", ""), requests.number(parameters, "value")
+        if value is not None:
+            return _answer({"owner": await self._server.owner_of(pool, value)})
+        allocations = await self._server.allocations(pool, parameters.get("owner", ""))
+        return _answer({"allocations": [{"owner": owner, "value": value} for owner, value in allocations]})
+
+    def _caller(self, request: Request) -> Caller:
+        if self._keystone is None:
+            return Caller()
+        return self._keystone.caller(request.headers.get("x-auth-token", ""))
+
+    def _administrator(self, request: Request) -> None:
+        if "admin" not in self._caller(request).roles:
+            raise Forbidden("number pools need the role admin")
+
+    def _of_plural(self, request: Request) -> Kind:
+        plural = request.path_params["plural"]
+        kind = self._server.schema.by_plural(plural)
+        if kind is None or kind.shape != "contrail" or not kind.stored:
+            raise NotFound(f"there is no collection {plural!r}; GET / lists them")
+        return kind
+
+    def _key(self, request: Request) -> Key:
+        name = request.path_params["kind"]
+        kind = self._server.schema.by_path(name)
+        if kind is None or kind.shape != "contrail" or not kind.stored:
+            raise NotFound(f"there is no kind {name!r}; GET / lists them")
+        return Key(kind.name, request.path_params["uuid"])
+
+
+def _answer(
+    body: Any, revision: int | None = None, *, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    told = dict(headers or {})
+    if revision is not None:
+        told[REVISION_HEADER] = str(revision)
+    return Response(msgspec.json.encode(body), status, told, media_type="application/json")
+
+
+async def _body(request: Request) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > LARGEST_BODY:
+            raise TooLarge(f"the body is larger than {LARGEST_BODY} bytes; split the request")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _href(request: Request, key: Key) -> str:
+    return f"{str(request.base_url).rstrip('/')}/{kebab(key.kind)}/{key.uuid}"
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)
+    headers = {"Retry-After": _PAUSE_SECONDS} if error.status == 503 else {}
+    return _answer({"message": error.message}, status=error.status, headers=headers)
+
+
+async def _store_failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StoreError)
+    return await _refused(request, from_store(error, writing=request.method != "GET"))
+
+
+async def _no_such_call(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _answer({"message": error.detail}, status=error.status_code, headers=dict(error.headers or {}))
+
+
+async def _crashed(request: Request, error: Exception) -> Response:
+    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _answer({"message": f"the server failed: {type(error).__name__}; its log says more"}, status=500)

@@ -1,0 +1,201 @@
+"""Who may call: anybody (``no_auth``), or the users of the configuration with Keystone v3 tokens (spec B.3).
+
+Why it exists: Contrail's clients log in before anything else. Served is the small part of Keystone that they use, for
+static users. Tokens live in this process: after a restart clients are told 401 and log in again, as they do anyway.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc.configuration.sections import Keystone as KeystoneSection
+
+from .documents import Document
+from .errors import BadRequest, Unauthorized
+from .resources import Caller
+
+_MOST_TOKENS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class StaticRole:
+    """A role in a project; ids and names may be equal."""
+
+    name: str
+    project_id: str
+    project_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaticUser:
+    """A user of the configuration."""
+
+    id: str
+    name: str
+    password: str = field(repr=False)
+    domain_id: str = "default"
+    domain_name: str = "default"
+    roles: tuple[StaticRole, ...] = ()
+
+
+def static_users(section: KeystoneSection) -> tuple[StaticUser, ...]:
+    """The users of Contrail's ``keystone.assignment.data``."""
+    return tuple(
+        StaticUser(
+            user.id or key,
+            user.name or user.id or key,
+            user.password.reveal(),
+            user.domain.id or "default",
+            user.domain.name or user.domain.id or "default",
+            tuple(
+                StaticRole(role.name or role.id, role.project.id, role.project.name or role.project.id)
+                for role in user.roles
+            ),
+        )
+        for key, user in section.assignment.data.users.items()
+    )
+
+
+class _Domain(msgspec.Struct):
+    id: str = ""
+    name: str = ""
+
+
+class _User(msgspec.Struct):
+    password: str
+    id: str = ""
+    name: str = ""
+    domain: _Domain = _Domain()
+
+
+class _Password(msgspec.Struct):
+    user: _User
+
+
+class _Identity(msgspec.Struct):
+    methods: list[str]
+    password: _Password | None = None
+
+
+class _Project(msgspec.Struct):
+    id: str = ""
+    name: str = ""
+    domain: _Domain = _Domain()
+
+
+class _Scope(msgspec.Struct):
+    project: _Project | None = None
+
+
+class _Auth(msgspec.Struct):
+    identity: _Identity
+    scope: _Scope | None = None
+
+
+class _LogIn(msgspec.Struct):
+    auth: _Auth
+
+
+class Token(NamedTuple):
+    """What a log-in gave: the token's text, and what it says (as Keystone answers)."""
+
+    text: str
+    body: Document
+
+
+class _Session(NamedTuple):
+    caller: Caller
+    expires: float
+
+
+class Keystone:
+    """Gives out tokens to ``users`` and knows them again. ``lifetime``: seconds. ``clock``: monotonic seconds."""
+
+    def __init__(
+        self,
+        users: Sequence[StaticUser],
+        *,
+        lifetime: float = 3600,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._users = tuple(users)
+        self._lifetime = lifetime
+        self._clock = clock
+        self._sessions: dict[str, _Session] = {}
+
+    def log_in(self, body: Any) -> Token:
+        """Answer ``POST /auth/tokens``. Raises ``BadRequest`` and ``Unauthorized``, which never tells what was wrong
+        with user or password."""
+        try:
+            auth = msgspec.convert(body, _LogIn).auth
+        except msgspec.ValidationError as error:
+            raise BadRequest(f"this is no Keystone v3 log-in: {error}") from None
+        if auth.identity.password is None or auth.identity.methods != ["password"]:
+            raise BadRequest("only the method password is served; give identity.password.user")
+        wanted = auth.identity.password.user
+        user = next((user for user in self._users if _is(user, wanted)), None)
+        known = user.password if user else secrets.token_hex()
+        if not hmac.compare_digest(known.encode(), wanted.password.encode()) or user is None:
+            raise Unauthorized("user or password is wrong")
+        roles = _roles(user, auth.scope)
+        return self._give(user, roles)
+
+    def caller(self, token: str) -> Caller:
+        """On whose behalf a call with ``X-Auth-Token`` is made. Raises ``Unauthorized``."""
+        session = self._sessions.get(token)
+        if session is None or session.expires <= self._clock():
+            self._sessions.pop(token, None)
+            raise Unauthorized("the token is missing, unknown or expired; log in at /keystone/v3/auth/tokens")
+        return session.caller
+
+    def _give(self, user: StaticUser, roles: Sequence[StaticRole]) -> Token:
+        now = self._clock()
+        if len(self._sessions) >= _MOST_TOKENS:
+            self._sessions = {text: session for text, session in self._sessions.items() if session.expires > now}
+        while len(self._sessions) >= _MOST_TOKENS:
+            del self._sessions[next(iter(self._sessions))]
+        text = secrets.token_hex(32)
+        project = roles[0].project_id if roles else ""
+        caller = Caller(project, frozenset(role.name for role in roles))
+        self._sessions[text] = _Session(caller, now + self._lifetime)
+        issued = datetime.now(UTC)
+        domain = {"id": user.domain_id, "name": user.domain_name}
+        body: Document = {
+            "methods": ["password"],
+            "user": {"id": user.id, "name": user.name, "domain": domain},
+            "roles": [{"id": role.name, "name": role.name} for role in roles],
+            "issued_at": issued.isoformat(timespec="microseconds"),
+            "expires_at": (issued + timedelta(seconds=self._lifetime)).isoformat(timespec="microseconds"),
+        }
+        if roles:
+            body["project"] = {"id": project, "name": roles[0].project_name, "domain": domain}
+        return Token(text, {"token": body})
+
+
+def _is(user: StaticUser, wanted: _User) -> bool:
+    if wanted.id:
+        return user.id == wanted.id
+    in_domain = wanted.domain.id in ("", user.domain_id) and wanted.domain.name in ("", user.domain_name)
+    return bool(wanted.name) and user.name == wanted.name and in_domain
+
+
+def _roles(user: StaticUser, scope: _Scope | None) -> list[StaticRole]:
+    project = scope.project if scope else None
+    if project is None or not (project.id or project.name):
+        return list(user.roles)
+    roles = [
+        role
+        for role in user.roles
+        if (role.project_id == project.id if project.id else role.project_name == project.name)
+    ]
+    if not roles:
+        raise Unauthorized(f"this user has no role in project {project.id or project.name}")
+    return roles

@@ -1,0 +1,212 @@
+"""One ``/sync``: many creates, updates and deletes, in order, in one transaction (spec B.2).
+
+Why it exists: a request and a transaction cost the same whatever they carry, and resources that name each other must
+arrive together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
+parents and reference targets come before those that hang on them, deletions the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from intentc.model import Key, Kind, Name, Schema, snake
+
+from .documents import Document, relationships
+from .draft import Draft
+from .errors import ApiError, BadRequest
+from .resources import Caller, Condition, Resources
+
+CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+_ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match"})
+
+
+class Item(NamedTuple):
+    """One element of ``resources``; ``place``: its index in the request."""
+
+    place: int
+    kind: Kind
+    operation: str
+    data: Document
+    condition: Condition
+
+    @property
+    def uuid(self) -> str:
+        return str(self.data.get("uuid") or "")
+
+    @property
+    def fq_name(self) -> str:
+        return ":".join(map(str, self.data.get("fq_name") or ()))
+
+    def __str__(self) -> str:
+        return f"item {self.place} ({self.kind.name} {self.fq_name or self.uuid})"
+
+
+class Applied(NamedTuple):
+    """What became of one item: the operation that it was, and the resource as written (a deletion: its uuid)."""
+
+    kind: str
+    operation: str
+    data: Document
+
+
+def parse(schema: Schema, elements: Any) -> list[Item]:
+    """The items of a request. Raises ``BadRequest`` naming the first bad one by its index."""
+    if not isinstance(elements, list):
+        raise BadRequest('resources must be a list of {"kind", "operation", "data"}')
+    return [_item(schema, place, element) for place, element in enumerate(elements)]
+
+
+def _item(schema: Schema, place: int, element: Any) -> Item:
+    where = f"item {place}"
+    if not isinstance(element, dict) or not isinstance(element.get("data", {}), dict):
+        raise BadRequest(f'{where} must be an object {{"kind", "operation", "data"}} with an object as data')
+    unknown = set(element) - _ITEM_FIELDS
+    if unknown:
+        raise BadRequest(f"{where} has unknown fields {', '.join(sorted(unknown))}")
+    kind = schema.kinds.get(snake(str(element.get("kind", ""))))
+    if kind is None or kind.shape != "contrail" or not kind.stored:
+        raise BadRequest(f"{where}: unknown kind {element.get('kind')!r}")
+    operation = element.get("operation") or CREATE
+    if operation not in (CREATE, UPDATE, DELETE):
+        raise BadRequest(f"{where} ({kind.name}): operation {operation!r} is none of CREATE, UPDATE, DELETE")
+    data = element.get("data") or {}
+    if not isinstance(data.get("uuid") or "", str) or not isinstance(data.get("fq_name") or [], list):
+        raise BadRequest(f"{where} ({kind.name}): uuid must be a text and fq_name a list of texts")
+    if operation != CREATE and not data.get("uuid"):
+        raise BadRequest(f"{where} ({kind.name}): {operation} needs data.uuid")
+    revision = element.get("if_match")
+    if revision is not None and not isinstance(revision, int):
+        raise BadRequest(f"{where} ({kind.name}): if_match must be a revision (an integer)")
+    return Item(place, kind, operation, data, Condition(revision, bool(element.get("if_none_match"))))
+
+
+async def apply(draft: Draft, resources: Resources, items: Sequence[Item], caller: Caller) -> list[Applied]:
+    """Stage all items; what was done, in the order in which it was done. Errors name index, kind and fq_name."""
+    await _gather_reads(draft, items)
+    deletes = [item for item in items if item.operation == DELETE]
+    creates: list[Item] = []
+    updates: list[Item] = []
+    for item in items:
+        if item.operation == CREATE:
+            is_there = item.uuid and await draft.reading.item(draft.layout.value(Key(item.kind.name, item.uuid)))
+            (updates if is_there and not item.condition.must_be_new else creates).append(item)
+        elif item.operation == UPDATE:
+            updates.append(item)
+    applied: list[Applied] = []
+    for item in reversed(await _sorted_deletes(draft, deletes)):
+        await _one(resources.delete(draft, Key(item.kind.name, item.uuid), item.condition), item)
+        applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
+    for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
+        document = await _one(resources.create(draft, item.kind, item.data, caller, item.condition), item)
+        applied.append(Applied(item.kind.name, CREATE, document))
+    for item in updates:
+        key = Key(item.kind.name, item.uuid)
+        document = await _one(resources.update(draft, key, item.data, caller, item.condition), item)
+        applied.append(Applied(item.kind.name, UPDATE, document))
+    return applied
+
+
+def blame(items: Sequence[Item], error: ApiError) -> ApiError:
+    """An error of the whole draft, told on the item that it is about, if that is known."""
+    for item in items:
+        if error.key == (item.kind.name, item.uuid):
+            return error.within(str(item))
+    return error
+
+
+async def _one(step: Any, item: Item) -> Any:
+    try:
+        return await step
+    except ApiError as error:
+        raise error.within(str(item)) from None
+
+
+def _wanted(item: Item) -> Iterator[Key | Name]:
+    """What an item's data name as parent and as targets."""
+    data, fq_name = item.data, item.data.get("fq_name") or []
+    parents = [snake(data["parent_type"])] if data.get("parent_type") else [p.kind for p in item.kind.parents]
+    for parent in parents:
+        if data.get("parent_uuid"):
+            yield Key(parent, data["parent_uuid"])
+        elif len(fq_name) > 1:
+            yield Name(parent, tuple(fq_name[:-1]))
+    for relation in item.kind.relations:
+        for entry in data.get(f"{relation}_refs") or ():
+            if isinstance(entry, dict) and isinstance(entry.get("uuid"), str):
+                yield Key(relation, entry["uuid"])
+            elif isinstance(entry, dict) and isinstance(entry.get("to"), list):
+                yield Name(relation, tuple(entry["to"]))
+
+
+def _sorted(items: Sequence[Item], wanted: Sequence[Sequence[Key | Name]]) -> list[Item]:
+    """Items after those that they want, otherwise in their order. Raises ``BadRequest`` on a cycle, which it shows."""
+    places: dict[Key | Name, int] = {}
+    for place, item in enumerate(items):
+        places.setdefault(Key(item.kind.name, item.uuid), place)
+        places.setdefault(Name(item.kind.name, tuple(item.data.get("fq_name") or ())), place)
+    result: list[Item] = []
+    state = [0] * len(items)
+    for start in range(len(items)):
+        # Depth first without recursion: a chain of a thousand items must not exhaust the stack.
+        stack = [(start, iter(wanted[start]))] if state[start] == 0 else []
+        state[start] = state[start] or 1
+        while stack:
+            place, others = stack[-1]
+            for other in others:
+                target = places.get(other)
+                if target is None or target == place or state[target] == 2:
+                    continue
+                if state[target] == 1:
+                    path = [at for at, _ in stack]
+                    cycle = [*path[path.index(target) :], target]
+                    raise BadRequest(
+                        f"the items depend on each other in a cycle: {' → '.join(str(items[at]) for at in cycle)}; "
+                        f"create them without these references and add those afterwards"
+                    )
+                state[target] = 1
+                stack.append((target, iter(wanted[target])))
+                break
+            else:
+                state[place] = 2
+                result.append(items[place])
+                stack.pop()
+    return result
+
+
+async def _sorted_deletes(draft: Draft, items: Sequence[Item]) -> list[Item]:
+    wanted: list[list[Key | Name]] = []
+    for item in items:
+        document = await draft.readable(Key(item.kind.name, item.uuid)) or {}
+        wanted.append([relationship.target for relationship, _ in relationships(item.kind, document)])
+    try:
+        return _sorted(items, wanted)
+    except BadRequest:
+        # References in a circle between existing resources don't hinder that all of them go at once.
+        return list(items)
+
+
+async def _gather_reads(draft: Draft, items: Sequence[Item]) -> None:
+    """Read in few transactions what the items are going to ask for one by one."""
+    layout = draft.layout
+    keys: set[str] = set()
+    names: set[Name] = set()
+    for item in items:
+        if item.uuid:
+            keys.add(layout.value(Key(item.kind.name, item.uuid)))
+        if item.operation == CREATE:
+            if item.uuid:
+                keys.add(layout.identity(item.uuid))
+            if item.fq_name:
+                names.add(Name(item.kind.name, tuple(map(str, item.data["fq_name"]))))
+        if item.operation != DELETE:
+            for wanted in _wanted(item):
+                if isinstance(wanted, Key):
+                    keys.add(layout.value(wanted))
+                else:
+                    names.add(Name(wanted.kind, tuple(map(str, wanted.fq_name))))
+    await draft.reading.load(sorted(keys) + [layout.name(name) for name in sorted(names)])
+    found = [(name, await draft.reading.item(layout.name(name))) for name in sorted(names)]
+    await draft.reading.load(
+        [layout.value(Key(name.kind, item.value.decode())) for name, item in found if item is not None]
+    )

@@ -1,0 +1,87 @@
+"""Resources as the API server handles them: plain JSON objects, and what they say about others.
+
+Why it exists: values in etcd must be canonical (equal content, equal bytes) and hold a resource's own references only;
+everything else that an answer shows is computed from the index. Reading and writing them is left to ``draft``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc.model import Key, Kind, snake
+
+from .errors import Malformed
+from .layout import CHILD, REFERENCE
+
+Document = dict[str, Any]
+"""A resource as JSON: field → value."""
+
+_DECODER = msgspec.json.Decoder(Document)
+
+
+class Relationship(NamedTuple):
+    """That a resource is the child of ``target``, or refers to it."""
+
+    target: Key
+    sort: str
+
+
+class Header(msgspec.Struct, frozen=True):
+    """The part of a stored resource that says what it is called; decoded faster than the whole."""
+
+    fq_name: tuple[str, ...]
+
+
+_HEADER = msgspec.json.Decoder(Header)
+
+
+def encode(document: Any) -> bytes:
+    """Canonical JSON: keys sorted at every depth."""
+    return msgspec.json.encode(document, order="sorted")
+
+
+def decode(kind: Kind, raw: bytes, where: str) -> Document:
+    """A stored value, checked against the kind's schema so that the rest may rely on its shape. Raises ``Malformed``
+    naming ``where`` (the key in etcd)."""
+    try:
+        values = kind.decode_values(raw)
+        document = _DECODER.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(f"the value of {where} can't be read: {error}; delete the resource, or mend the key") from None
+    if not values.fq_name:
+        raise Malformed(f"the value of {where} has no fq_name; delete the resource, or mend the key")
+    return document
+
+
+def decode_fq_name(raw: bytes, where: str) -> tuple[str, ...]:
+    """Only the fq_name of a stored value. Raises ``Malformed``."""
+    try:
+        return _HEADER.decode(raw).fq_name
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(f"the value of {where} can't be read: {error}; delete the resource, or mend the key") from None
+
+
+def relationships(kind: Kind, document: Document) -> Iterator[tuple[Relationship, bool]]:
+    """What a resource hangs on: (relationship, whether it is derived, so that it never blocks a deletion)."""
+    parent_uuid = document.get("parent_uuid")
+    if parent_uuid:
+        parent_kind = snake(document.get("parent_type", ""))
+        derived = any(parent.kind == parent_kind and parent.derived for parent in kind.parents)
+        yield Relationship(Key(parent_kind, parent_uuid), CHILD), derived
+    for relation in kind.relations.values():
+        for entry in document.get(f"{relation.name}_refs") or ():
+            if entry.get("uuid"):
+                yield Relationship(Key(relation.name, entry["uuid"]), REFERENCE), relation.derived
+
+
+def without_reference(document: Document, target: Key) -> Document:
+    """``document`` without its reference to ``target``; an emptied list goes."""
+    field = f"{target.kind}_refs"
+    entries = [entry for entry in document.get(field) or () if entry.get("uuid") != target.uuid]
+    changed = {name: value for name, value in document.items() if name != field}
+    if entries:
+        changed[field] = entries
+    return changed

@@ -1,0 +1,181 @@
+"""One mutation in the making: what was read, what shall be, and the one transaction that follows.
+
+Why it exists: creates, updates and deletes of one request are first put together here, so that rules see the state
+that will be, whatever the order; then everything is committed by one compare-and-set transaction, or nothing. If a
+compare fails somebody else was faster: the work is done again on a new draft (``mutation.py``). Which values are
+allowed is left to ``resources`` and ``admission``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from intentc.model import Key, Name, Schema
+from intentc.watch.protocol import Compare, Store, present
+
+from .documents import Document, decode, decode_fq_name, encode, without_reference
+from .errors import Malformed
+from .layout import CHILD, REFERENCE, Holder, Layout
+from .reading import Reading
+
+
+class Staged:
+    """One resource of a draft: as it stands (None: absent) and as it shall be (None: deleted)."""
+
+    __slots__ = ("after", "before", "forced")
+
+    def __init__(self, before: Document | None, after: Document | None, forced: bool) -> None:
+        self.before = before
+        self.after = after
+        self.forced = forced
+
+
+class Draft:
+    """The state that a mutation leads to, over what is stored. Documents that it hands out are not to be changed."""
+
+    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
+        self.schema = schema
+        self.layout = layout
+        self.reading = Reading(store, limit)
+        self.staged: dict[Key, Staged] = {}
+        self.writes: dict[str, bytes | None] = {}
+        """Keys of the index and the pools that this mutation writes; None deletes."""
+        self.compares: dict[str, Compare] = {}
+        self._names: dict[Name, str | None] = {}
+        self._documents: dict[Key, Document] = {}
+
+    async def stored(self, key: Key) -> Document | None:
+        """A resource as it stands in the store. Raises ``Malformed``."""
+        if key not in self._documents:
+            if key.kind not in self.schema:
+                return None
+            where = self.layout.value(key)
+            item = await self.reading.item(where)
+            if item is None:
+                return None
+            self._documents[key] = decode(self.schema.kind(key.kind), item.value, where)
+        return self._documents[key]
+
+    async def document(self, key: Key) -> Document | None:
+        """A resource as it will be. Raises ``Malformed``."""
+        staged = self.staged.get(key)
+        return staged.after if staged else await self.stored(key)
+
+    async def readable(self, key: Key) -> Document | None:
+        """A resource as it will be; None, too, if its value can't be read."""
+        try:
+            return await self.document(key)
+        except Malformed:
+            return None
+
+    async def fq_name(self, key: Key) -> tuple[str, ...] | None:
+        """What a resource will be called; None if it won't be there. Cheaper than the whole. Raises ``Malformed``."""
+        staged = self.staged.get(key)
+        if staged:
+            return tuple(staged.after["fq_name"]) if staged.after else None
+        where = self.layout.value(key)
+        item = await self.reading.item(where)
+        return decode_fq_name(item.value, where) if item else None
+
+    async def find(self, name: Name) -> str | None:
+        """The uuid of what will have this name. An index entry whose resource is gone does not count."""
+        if name in self._names:
+            return self._names[name]
+        item = await self.reading.item(self.layout.name(name))
+        if item is None:
+            return None
+        uuid = item.value.decode()
+        there = await self.reading.item(self.layout.value(Key(name.kind, uuid)))
+        return uuid if there else None
+
+    async def identity(self, uuid: str) -> Name | None:
+        """What the index says a uuid stands for; whether the resource is there is another question."""
+        item = await self.reading.item(self.layout.identity(uuid))
+        return None if item is None else msgspec.json.decode(item.value, type=Name)
+
+    async def every(self, kind: str) -> list[Key]:
+        """All stored resources of a kind."""
+        prefix = self.layout.values(kind)
+        return [Key(kind, item.key.removeprefix(prefix)) for item in await self.reading.below(prefix)]
+
+    async def children(self, parent: str, kind: str) -> tuple[Key, ...]:
+        """The stored children of one kind; the commit holds only while no other is added."""
+        found: list[Key] = []
+        for prefix in (self.layout.holds(parent), self.layout.links(parent)):
+            for item in await self.reading.below(prefix):
+                holder = self.layout.holder(item.key)
+                if holder.sort == CHILD and holder.key.kind == kind:
+                    found.append(holder.key)
+            self.guard_below(prefix)
+        return tuple(found)
+
+    async def read(self, key: str) -> bytes | None:
+        """Any key as it will be."""
+        if key in self.writes:
+            return self.writes[key]
+        item = await self.reading.item(key)
+        return item.value if item else None
+
+    def put(self, key: str, value: bytes) -> None:
+        """Write a key of the index or of the pools."""
+        self.writes[key] = value
+
+    def drop(self, key: str) -> None:
+        """Delete one, unless this mutation writes it elsewhere."""
+        if self.writes.get(key) is None:
+            self.writes[key] = None
+
+    def drop_for_good(self, key: str) -> None:
+        """Delete one, even if this mutation wrote it before."""
+        self.writes[key] = None
+
+    async def guard(self, key: str) -> None:
+        """Let the commit hold only while ``key`` is as it was read."""
+        await self.reading.item(key)
+        self.compares[key] = self.reading.seen(key)
+
+    def guard_present(self, key: str) -> None:
+        """Let the commit hold only while ``key`` exists."""
+        self.compares.setdefault(key, present(key))
+
+    def guard_below(self, prefix: str) -> None:
+        """Let the commit hold only while nothing new stands below ``prefix``, which was read."""
+        self.compares[prefix] = self.reading.seen_below(prefix)
+
+    async def stage(self, key: Key, after: Document | None, *, forced: bool = False) -> None:
+        """What a resource shall be. ``forced``: those who hold a deleted one let go of it, nobody is asked."""
+        staged = self.staged.get(key)
+        if staged is None:
+            self.staged[key] = staged = Staged(await self.stored(key), after, forced)
+        staged.after = after
+        staged.forced = forced
+        if after is not None:
+            self._names[Name(key.kind, tuple(after["fq_name"]))] = key.uuid
+        elif staged.before is not None:
+            self._names.setdefault(Name(key.kind, tuple(staged.before["fq_name"])), None)
+
+    def stage_malformed(self, key: Key) -> None:
+        """Delete a resource whose value can't be read."""
+        self.staged[key] = Staged(None, None, False)
+
+    async def let_go(self, key: Key, target: Key) -> None:
+        """Take ``target`` out of the references of ``key``."""
+        document = await self.document(key)
+        if document is not None:
+            await self.stage(key, without_reference(document, target))
+
+    async def relax(self, holder: Key, target: Key) -> None:
+        """Let a reference no longer block the deletion of its target (spec B.2, /ref-relax-for-delete)."""
+        document = await self.document(holder)
+        assert document is not None
+        entry = Holder(holder, REFERENCE)
+        await self.reading.load([self.layout.value(holder), self.layout.link(target.uuid, entry)])
+        await self.guard(self.layout.value(holder))
+        if await self.read(self.layout.link(target.uuid, entry)) is None:
+            self.drop(self.layout.hold(target.uuid, entry))
+            self.put(self.layout.link(target.uuid, entry), fq_name_value(document))
+
+
+def fq_name_value(document: Document) -> bytes:
+    """What index entries of a holder carry."""
+    return encode(document["fq_name"])

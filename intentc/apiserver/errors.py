@@ -1,0 +1,103 @@
+"""What the API server refuses, each with its HTTP status (spec B.4).
+
+Why it exists: rules raise these far below HTTP, and every way in (HTTP, in process) tells them in its own form. The
+message is for people: it names the kind, field or key, and what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from intentc.watch.protocol import StoreError, StoreUnavailable, TooManyOperations
+
+
+class ApiError(Exception):
+    """The base; ``status`` is the HTTP status. ``key`` is the resource that it is about, if a rule knows."""
+
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, key: tuple[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.key = key
+
+    def within(self, place: str) -> ApiError:
+        """The same refusal, told with the place in a larger request."""
+        return type(self)(f"{place}: {self.message}", key=self.key)
+
+
+class BadRequest(ApiError):
+    """Invalid argument, bad JSON, unresolved ``to``, failed check."""
+
+    status = 400
+
+
+class Exhausted(BadRequest):
+    """No number is left in a pool, or the wanted one is taken."""
+
+
+class Unauthorized(ApiError):
+    """No token, or one that is unknown or expired."""
+
+    status = 401
+
+
+class Forbidden(ApiError):
+    """A field that only the server writes, or a call that needs another role."""
+
+    status = 403
+
+
+class NotFound(ApiError):
+    """No such uuid, name or kind."""
+
+    status = 404
+
+
+class Conflict(ApiError):
+    """Duplicate uuid or name, missing parent or target, deletion while others hold it."""
+
+    status = 409
+
+
+class PreconditionFailed(ApiError):
+    """``If-Match`` names another revision, or the fence is an old one (then the message starts with "fence")."""
+
+    status = 412
+
+
+class TooLarge(ApiError):
+    """More operations than one transaction takes, or too many bytes."""
+
+    status = 413
+
+
+class Malformed(ApiError):
+    """A stored value can't be read. The message names its key."""
+
+    status = 500
+
+
+class Busy(ApiError):
+    """The store can't be reached, or too many writers are after the same key: nothing was written, try again."""
+
+    status = 503
+
+
+class OutcomeUnknown(ApiError):
+    """The store did not answer a write: it may or may not have happened. Read back before you repeat it."""
+
+    status = 504
+
+
+def from_store(error: StoreError, *, writing: bool) -> ApiError:
+    """What a failure of the store means to a client; ``writing``: a transaction may have been carried out."""
+    if isinstance(error, TooManyOperations):
+        return TooLarge(f"etcd takes fewer operations in one transaction than this server was told: {error}")
+    if "request is too large" in str(error):
+        return TooLarge(f"etcd refuses requests of this size: {error}; split the request")
+    if isinstance(error, StoreUnavailable):
+        if writing:
+            return OutcomeUnknown(f"etcd did not answer the write, its outcome is unknown: {error}")
+        return Busy(f"etcd can't be reached: {error}")
+    return ApiError(f"etcd refuses: {error}")

@@ -1,0 +1,95 @@
+"""Where the API server keeps what in etcd.
+
+Resources lie at ``/<path>/<kind>/<uuid>`` and are watched by the compiler. Beside them, outside every watched prefix,
+lies an index below ``/intentc/apiserver/<path>/``, an exact mirror of what the resources' values say:
+
+    name/<kind>/<fq_name joined by :>            the uuid
+    uuid/<uuid>                                  [kind, fq_name]
+    holds/<target>/<kind>/<uuid>/<sort>          a child or a reference that blocks the target's deletion
+    links/<target>/<kind>/<uuid>/<sort>          one that does not (derived, or relaxed)
+    pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
+
+``<sort>`` is ``child`` or ``reference``, the value is the fq_name of who holds. So "nothing blocks this deletion" is
+one compare over one range. What the keys hold is the business of those who write them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from intentc.model.names import Key, Name
+
+CHILD = "child"
+REFERENCE = "reference"
+
+
+class Holder(NamedTuple):
+    """Who holds a target, read from an index key: the holder's key, and as what (``child`` or ``reference``)."""
+
+    key: Key
+    sort: str
+
+
+class Layout:
+    """The keys of one server path (``etcd.path``, without slashes around it)."""
+
+    def __init__(self, path: str) -> None:
+        path = path.strip("/")
+        if not path:
+            raise ValueError("the path of the resources is empty; set etcd.path, for example to contrail")
+        self.path = path
+        self._index = f"/intentc/apiserver/{path}"
+
+    def value(self, key: Key) -> str:
+        """Of one resource."""
+        return f"/{self.path}/{key.kind}/{key.uuid}"
+
+    def values(self, kind: str) -> str:
+        """The prefix of all resources of a kind."""
+        return f"/{self.path}/{kind}/"
+
+    def name(self, name: Name) -> str:
+        """Of the index from name to uuid."""
+        return f"{self._index}/name/{name.kind}/{':'.join(name.fq_name)}"
+
+    def identity(self, uuid: str) -> str:
+        """Of the index from uuid to kind and name."""
+        return f"{self._index}/uuid/{uuid}"
+
+    def holds(self, uuid: str) -> str:
+        """The prefix of what blocks a deletion."""
+        return f"{self._index}/holds/{uuid}/"
+
+    def links(self, uuid: str) -> str:
+        """The prefix of what refers and does not block."""
+        return f"{self._index}/links/{uuid}/"
+
+    def hold(self, target: str, holder: Holder) -> str:
+        """One blocking relation."""
+        return f"{self.holds(target)}{holder.key.kind}/{holder.key.uuid}/{holder.sort}"
+
+    def link(self, target: str, holder: Holder) -> str:
+        """One relation that does not block."""
+        return f"{self.links(target)}{holder.key.kind}/{holder.key.uuid}/{holder.sort}"
+
+    def holder(self, index_key: str) -> Holder:
+        """The way back from ``hold`` and ``link``."""
+        kind, uuid, sort = index_key.rsplit("/", 3)[1:]
+        return Holder(Key(kind, uuid), sort)
+
+    def pool(self, pool: str) -> str:
+        """A pool's ranges."""
+        return f"{self._index}/pool/{pool}"
+
+    def pool_owners(self, pool: str) -> str:
+        """The prefix of owner → number."""
+        return f"{self._index}/pool-owner/{pool}/"
+
+    def pool_values(self, pool: str) -> str:
+        """The prefix of number → owner."""
+        return f"{self._index}/pool-value/{pool}/"
+
+
+def leader_key(installation: str) -> str:
+    """The key that a compiler's leader holds; its create revision is the fence (engine.md §9)."""
+    return f"/intentc/{installation}/leader"

@@ -1,0 +1,186 @@
+"""Showing resources: one with all that hangs on it, or many by filters and pages (spec B.1).
+
+Why it exists: children and back references are not stored in a resource; they are computed here from the index.
+Values that can't be read are left out of lists: one bad key must not hide the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc.model import Key, Kind, Name, Schema, kebab
+from intentc.watch.protocol import Store, StoreError, prefix_end
+
+from .admission.fields import children_of
+from .documents import Document, decode
+from .draft import Draft
+from .errors import BadRequest, Malformed, NotFound, from_store
+from .layout import CHILD, REFERENCE
+
+_PAGE = 1000
+_BASIC = frozenset({"uuid", "fq_name", "name", "parent_type", "parent_uuid"})
+
+
+class Query(NamedTuple):
+    """The parameters of a list. Empty means "not asked". ``filters``: (field, value as text): values of one field are
+    alternatives, fields must all hold. ``marker``: only uuids greater than it. ``limit``: 0 is no limit."""
+
+    filters: Sequence[tuple[str, str]] = ()
+    parent_ids: Sequence[str] = ()
+    parent_type: str = ""
+    parent_fq_names: Sequence[str] = ()
+    back_ref_ids: Sequence[str] = ()
+    uuids: Sequence[str] = ()
+    fields: Sequence[str] = ()
+    limit: int = 0
+    marker: str = ""
+
+
+async def show(draft: Draft, key: Key) -> tuple[Document, int]:
+    """One resource with references, back references and children, and its mod revision. Raises ``NotFound``,
+    ``Malformed``."""
+    where = draft.layout.value(key)
+    await draft.reading.load([where])
+    document = await draft.document(key)
+    if document is None:
+        raise NotFound(f"there is no {kebab(key.kind)} {key.uuid}")
+    item = await draft.reading.item(where)
+    assert item is not None
+    kind = draft.schema.kind(key.kind)
+    return document | await _computed(draft, kind, key.uuid), item.mod_revision
+
+
+async def find(store: Store, draft: Draft, kind: Kind, query: Query) -> list[Document]:
+    """The resources that a query asks for, by uuid."""
+    _check(draft.schema, query)
+    candidates = await _candidates(draft, kind, query)
+    computed = sorted(set(query.fields) & _computed_names(draft.schema, kind))
+    found: list[Document] = []
+    pages = _all(store, draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
+    async for uuid, document in pages:
+        if uuid > query.marker and _matches(document, query):
+            if computed:
+                shown = await _computed(draft, kind, uuid)
+                document = document | {field: shown[field] for field in computed if field in shown}
+            found.append(_only(document, query.fields))
+            if query.limit and len(found) == query.limit:
+                break
+    return found
+
+
+async def _candidates(draft: Draft, kind: Kind, query: Query) -> list[str] | None:
+    """The uuids among which to look; None: all."""
+    sets: list[set[str]] = []
+    if query.uuids:
+        sets.append(set(query.uuids))
+    parents = list(query.parent_ids)
+    if query.parent_fq_names:
+        parent_kinds = [query.parent_type.replace("-", "_")] if query.parent_type else [p.kind for p in kind.parents]
+        for text in query.parent_fq_names:
+            named = [await draft.find(Name(parent, tuple(text.split(":")))) for parent in parent_kinds]
+            parents += [uuid for uuid in named if uuid]
+    if query.parent_ids or query.parent_fq_names:
+        sets.append({key.uuid for parent in parents for key in await _holders(draft, parent, kind.name, CHILD)})
+    if query.back_ref_ids:
+        sets.append(
+            {key.uuid for target in query.back_ref_ids for key in await _holders(draft, target, kind.name, REFERENCE)}
+        )
+    return sorted(set.intersection(*sets)) if sets else None
+
+
+async def _holders(draft: Draft, target: str, kind: str, sort: str) -> list[Key]:
+    found = []
+    for prefix in (draft.layout.holds(target), draft.layout.links(target)):
+        for item in await draft.reading.below(f"{prefix}{kind}/"):
+            holder = draft.layout.holder(item.key)
+            if holder.sort == sort:
+                found.append(holder.key)
+    return found
+
+
+async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document]]:
+    """Pages of one kind, all of one revision."""
+    prefix = draft.layout.values(kind.name)
+    start, revision = f"{prefix}{marker}\0" if marker else prefix, 0
+    more = True
+    while more:
+        try:
+            page = await store.range(start, prefix_end(prefix), limit=_PAGE, revision=revision)
+        except StoreError as error:
+            raise from_store(error, writing=False) from error
+        revision = page.revision
+        for item in page.items:
+            uuid = item.key.removeprefix(prefix)
+            try:
+                yield uuid, decode(kind, item.value, item.key)
+            except Malformed:
+                continue
+        more = page.more
+        if page.items:
+            start = page.items[-1].key + "\0"
+
+
+async def _some(draft: Draft, kind: Kind, uuids: Sequence[str]) -> AsyncIterator[tuple[str, Document]]:
+    await draft.reading.load([draft.layout.value(Key(kind.name, uuid)) for uuid in uuids])
+    for uuid in uuids:
+        document = await draft.readable(Key(kind.name, uuid))
+        if document is not None:
+            yield uuid, document
+
+
+async def _computed(draft: Draft, kind: Kind, uuid: str) -> Document:
+    """Children and back references: field → [{"uuid", "to"}], sorted by kind and uuid."""
+    result: Document = {}
+    prefixes = (draft.layout.holds(uuid), draft.layout.links(uuid))
+    await draft.reading.load_below(prefixes)
+    for prefix in prefixes:
+        for item in await draft.reading.below(prefix):
+            holder = draft.layout.holder(item.key)
+            if holder.key.kind not in draft.schema:
+                continue
+            is_child = holder.sort == CHILD
+            field = draft.schema.kind(holder.key.kind).plural if is_child else f"{holder.key.kind}_back_refs"
+            result.setdefault(field, []).append({"uuid": holder.key.uuid, "to": msgspec.json.decode(item.value)})
+    return result
+
+
+def _matches(document: Document, query: Query) -> bool:
+    if query.parent_type and document.get("parent_type") != query.parent_type.replace("_", "-"):
+        return False
+    wanted: dict[str, list[str]] = {}
+    for field, value in query.filters:
+        wanted.setdefault(field, []).append(value)
+    return all(any(_equals(document.get(field), value) for value in values) for field, values in wanted.items())
+
+
+def _equals(value: Any, text: str) -> bool:
+    """Whether a field has the value that a filter names, as plain text (GO) or as JSON (PY). Left out, false, zero
+    and empty are equal (spec A.1)."""
+    if value == text:
+        return True
+    try:
+        wanted = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        wanted = text
+    return (value or None) == (wanted or None)
+
+
+def _only(document: Document, fields: Sequence[str]) -> Document:
+    if not fields:
+        return document
+    return {field: value for field, value in document.items() if field in fields or field in _BASIC}
+
+
+def _computed_names(schema: Schema, kind: Kind) -> set[str]:
+    back = {
+        f"{holder.name}_back_refs" for holder, relation in schema.referring.get(kind.name, ()) if relation != "parent"
+    }
+    return back | set(children_of(schema, kind))
+
+
+def _check(schema: Schema, query: Query) -> None:
+    if query.parent_type and query.parent_type.replace("-", "_") not in schema:
+        raise BadRequest(f"parent_type {query.parent_type!r} is no kind")

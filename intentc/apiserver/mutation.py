@@ -1,0 +1,274 @@
+"""From a finished draft to one transaction, repeated while others are faster.
+
+Why it exists: here the index follows from the values, deletions are settled, operations are counted against etcd's
+limit, and the fence is added. Nothing else in the API server writes to the store.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from typing import NamedTuple, TypeVar
+
+import anyio
+
+from intentc.model import Key, Name, Schema
+from intentc.watch.protocol import (
+    Compare,
+    Delete,
+    Get,
+    Operation,
+    Put,
+    Relation,
+    Store,
+    StoreError,
+    Target,
+)
+
+from .documents import Relationship, encode, relationships
+from .draft import Draft, Staged, fq_name_value
+from .errors import BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store
+from .layout import CHILD, REFERENCE, Holder, Layout, leader_key
+
+Result = TypeVar("Result")
+
+_ATTEMPTS = 200
+_SHOWN = 5
+_LONGEST_PAUSE_SECONDS = 0.05
+
+
+class Fence(NamedTuple):
+    """``X-Intentc-Fence: <installation>/<revision>``: write only while the leader's key has that create revision."""
+
+    installation: str
+    revision: int
+
+    @classmethod
+    def parse(cls, text: str) -> Fence:
+        """Raises ``BadRequest``."""
+        installation, _, revision = text.rpartition("/")
+        if not installation or not revision.isdigit():
+            raise BadRequest(f"X-Intentc-Fence is {text!r}; give <installation>/<create revision of the leader's key>")
+        return cls(installation, int(revision))
+
+
+class Mutator:
+    """Carries mutations out. ``limit``: operations that one transaction takes (etcd's --max-txn-ops)."""
+
+    def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
+        self.limit = limit
+        self._store = store
+        self._schema = schema
+        self._layout = layout
+
+    def draft(self) -> Draft:
+        """An empty one."""
+        return Draft(self._store, self._schema, self._layout, self.limit)
+
+    async def run(self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None = None) -> tuple[Result, int]:
+        """Do ``work`` on a draft and commit it; what it returned, and the revision at which it holds.
+
+        Raises what ``work`` raises, ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``, ``OutcomeUnknown``.
+        """
+        for attempt in range(_ATTEMPTS):
+            draft = self.draft()
+            result = await work(draft)
+            revision = await self._commit(draft, fence)
+            if revision is not None:
+                return result, revision
+            # Somebody else wrote what we had read. Under a crowd of writers a random pause lets one of them through.
+            await anyio.sleep(random.uniform(0, min(_LONGEST_PAUSE_SECONDS, 0.0005 * attempt)))  # noqa: S311
+        raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
+
+    async def _commit(self, draft: Draft, fence: Fence | None) -> int | None:
+        await _settle(draft)
+        operations, newest = await _operations(draft)
+        compares = list(draft.compares.values())
+        if not operations and fence is None:
+            return newest
+        witness: list[Operation] = []
+        if fence is not None:
+            key = leader_key(fence.installation)
+            compares.append(Compare(key, Target.CREATE_REVISION, Relation.EQUAL, fence.revision))
+            witness.append(Get(key, keys_only=True))
+        count = max(len(compares), len(operations))
+        if count > self.limit:
+            raise TooLarge(
+                f"this request needs {count} operations in one transaction, the limit is {self.limit}; split it, "
+                f"or start etcd with a larger --max-txn-ops and tell this server"
+            )
+        try:
+            answer = await self._store.transaction(compares, operations, witness)
+        except StoreError as error:
+            raise from_store(error, writing=True) from error
+        if answer.succeeded:
+            return answer.revision if operations else newest
+        if fence is not None:
+            found = answer.results[0][0].create_revision if answer.results[0] else 0
+            if found != fence.revision:
+                raise PreconditionFailed(
+                    f"fence {fence.installation}/{fence.revision} is over: the leader's key has create revision {found}"
+                )
+        return None
+
+
+async def _settle(draft: Draft) -> None:
+    """See to what hangs on deleted resources: refuse, cascade, or let go, until nothing is left to see to."""
+    done: set[Key] = set()
+    while True:
+        gone = [key for key, staged in draft.staged.items() if staged.after is None and key not in done]
+        if not gone:
+            return
+        layout = draft.layout
+        await draft.reading.load_below(
+            prefix for key in gone for prefix in (layout.holds(key.uuid), layout.links(key.uuid))
+        )
+        for key in gone:
+            done.add(key)
+            await _settle_deletion(draft, key, draft.staged[key])
+
+
+async def _settle_deletion(draft: Draft, key: Key, staged: Staged) -> None:
+    layout = draft.layout
+    blocking: list[Holder] = []
+    for item in await draft.reading.below(layout.holds(key.uuid)):
+        holder = layout.holder(item.key)
+        held = await _holds(draft, holder, key.uuid)
+        if held is False or (held is None and staged.forced):
+            draft.drop(item.key)
+        elif not staged.forced:
+            blocking.append(holder)
+        elif holder.sort == CHILD:
+            await draft.stage(holder.key, None, forced=True)
+        else:
+            await draft.let_go(holder.key, key)
+    for item in await draft.reading.below(layout.links(key.uuid)):
+        holder = layout.holder(item.key)
+        if holder.sort == REFERENCE and await _holds(draft, holder, key.uuid):
+            await draft.let_go(holder.key, key)
+    if blocking:
+        shown = ", ".join(f"{holder.key} ({holder.sort})" for holder in blocking[:_SHOWN])
+        more = f" and {len(blocking) - _SHOWN} more" if len(blocking) > _SHOWN else ""
+        raise Conflict(f"{key} can't be deleted while it is held by {shown}{more}; delete those first", key=key)
+    draft.guard_below(layout.holds(key.uuid))
+    draft.guard_below(layout.links(key.uuid))
+
+
+async def _holds(draft: Draft, holder: Holder, target: str) -> bool | None:
+    """Whether an index entry is true (it may be stale: keys can be changed in etcd behind the server's back); None if
+    the holder's value can't be read."""
+    try:
+        document = await draft.document(holder.key)
+    except Malformed:
+        return None
+    if document is None:
+        return False
+    kind = draft.schema.kind(holder.key.kind)
+    return any(
+        relationship.sort == holder.sort and relationship.target.uuid == target
+        for relationship, _ in relationships(kind, document)
+    )
+
+
+async def _operations(draft: Draft) -> tuple[list[Operation], int]:
+    """Puts and deletes of a draft, and the newest revision of the resources that it leaves as they are."""
+    newest = 0
+    values: list[Operation] = []
+    await draft.reading.load(_index_keys(draft))
+    for key, staged in draft.staged.items():
+        where = draft.layout.value(key)
+        item = await draft.reading.item(where)
+        if staged.before == staged.after and staged.after is not None and item is not None:
+            newest = max(newest, item.mod_revision)
+            await draft.guard(where)
+            continue
+        if item is None and staged.after is None:
+            continue
+        await draft.guard(where)
+        if staged.after is None:
+            values.append(Delete(where))
+        else:
+            values.append(Put(where, encode(staged.after)))
+        await _index_identity(draft, key, staged)
+        _index_relationships(draft, key, staged)
+    for name, value in draft.writes.items():
+        values.append(Put(name, value) if value is not None else Delete(name))
+    return values, newest
+
+
+def _index_keys(draft: Draft) -> Iterator[str]:
+    """The keys of the index that resources which come or go need, so that they are read together."""
+    for key, staged in draft.staged.items():
+        one, other = staged.before, staged.after
+        if one is None or other is None or one["fq_name"] != other["fq_name"]:
+            yield draft.layout.identity(key.uuid)
+            for document in (one, other):
+                if document is not None:
+                    yield draft.layout.name(Name(key.kind, tuple(document["fq_name"])))
+
+
+async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
+    before = await _former_name(draft, key, staged)
+    after = Name(key.kind, tuple(staged.after["fq_name"])) if staged.after else None
+    if before == after:
+        return
+    identity = draft.layout.identity(key.uuid)
+    await draft.guard(identity)
+    if before is not None:
+        index = draft.layout.name(before)
+        item = await draft.reading.item(index)
+        # A copy that was put into etcd by hand doesn't take the name from its holder when it goes.
+        if item is not None and item.value.decode() == key.uuid:
+            await draft.guard(index)
+            draft.drop(index)
+    if after is not None:
+        index = draft.layout.name(after)
+        await draft.guard(index)
+        draft.put(index, key.uuid.encode())
+        draft.put(identity, encode(after))
+    else:
+        draft.drop(identity)
+
+
+async def _former_name(draft: Draft, key: Key, staged: Staged) -> Name | None:
+    if staged.before is not None:
+        return Name(key.kind, tuple(staged.before["fq_name"]))
+    if staged.after is not None:
+        return None
+    # Deleted, and its value can't be read; the index still knows what it was called.
+    found = await draft.identity(key.uuid)
+    return found if found is not None and found.kind == key.kind else None
+
+
+def _index_relationships(draft: Draft, key: Key, staged: Staged) -> None:
+    kind = draft.schema.kind(key.kind)
+    before = dict(relationships(kind, staged.before)) if staged.before else {}
+    after = dict(relationships(kind, staged.after)) if staged.after else {}
+    for relationship, derived in before.items():
+        if relationship not in after:
+            _forget(draft, key, relationship, derived)
+    if not staged.after:
+        return
+    name = b""
+    for relationship, derived in after.items():
+        if relationship in before:
+            continue
+        name = name or fq_name_value(staged.after)
+        holder = Holder(key, relationship.sort)
+        target = relationship.target
+        draft.put(draft.layout.link(target.uuid, holder) if derived else draft.layout.hold(target.uuid, holder), name)
+        other = draft.staged.get(target)
+        if other is None:
+            draft.guard_present(draft.layout.value(target))
+        elif other.after is None:
+            raise Conflict(f"{key} refers to {target}, which this request deletes", key=key)
+
+
+def _forget(draft: Draft, key: Key, relationship: Relationship, derived: bool) -> None:
+    holder = Holder(key, relationship.sort)
+    uuid = relationship.target.uuid
+    # Only a reference can have been relaxed since; then its entry stands among the links.
+    if derived or relationship.sort == REFERENCE:
+        draft.drop(draft.layout.link(uuid, holder))
+    if not derived:
+        draft.drop(draft.layout.hold(uuid, holder))

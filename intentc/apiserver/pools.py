@@ -1,0 +1,175 @@
+"""Numbers out of pools: lowest free first, each with its owner, given once (spec B.2 /int-pool, B.6; engine.md §8).
+
+Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. A pool is
+one key with its ranges and its *free* ranges, so that giving a number reads one key however many are taken; beside it
+lie owner → value and value → owner, written in the same transaction.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import msgspec
+
+from .documents import encode
+from .draft import Draft
+from .errors import BadRequest, Conflict, Exhausted
+
+
+class Pool(msgspec.Struct, forbid_unknown_fields=True):
+    """``ranges``: the half-open ranges of the pool; ``free``: those of its numbers that nobody holds, in order."""
+
+    ranges: list[tuple[int, int]]
+    free: list[tuple[int, int]]
+
+    def take(self, value: int) -> bool:
+        """Take ``value`` out of the free ones; False if it isn't free."""
+        place = bisect_right(self.free, value, key=lambda entry: entry[0]) - 1
+        if place < 0 or value >= self.free[place][1]:
+            return False
+        start, end = self.free[place]
+        self.free[place : place + 1] = [part for part in ((start, value), (value + 1, end)) if part[0] < part[1]]
+        return True
+
+    def give_back(self, value: int) -> None:
+        """Make ``value`` free; it merges with its neighbours."""
+        place = bisect_right(self.free, value, key=lambda entry: entry[0])
+        start, end, first, last = value, value + 1, place, place
+        if place > 0 and self.free[place - 1][1] == value:
+            start, first = self.free[place - 1][0], place - 1
+        if place < len(self.free) and self.free[place][0] == end:
+            end, last = self.free[place][1], place + 1
+        self.free[first:last] = [(start, end)]
+
+    def covers(self, value: int) -> bool:
+        """Whether ``value`` lies in the pool at all."""
+        return any(start <= value < end for start, end in self.ranges)
+
+
+async def create(draft: Draft, pool: str, start: int, end: int) -> None:
+    """Add the range [start, end) to a pool, which is made if there is none. Raises ``Conflict`` if they overlap."""
+    _check_name(pool)
+    if start < 0 or end <= start:
+        raise BadRequest(f"pool {pool}: the range [{start}, {end}) is empty or negative; end is the first number after")
+    current = await _read(draft, pool) or Pool([], [])
+    for other_start, other_end in current.ranges:
+        if start < other_end and other_start < end:
+            raise Conflict(f"pool {pool} has [{other_start}, {other_end}), which overlaps with [{start}, {end})")
+    current.ranges = sorted([*current.ranges, (start, end)])
+    current.free = sorted([*current.free, (start, end)])
+    await _write(draft, pool, current)
+
+
+async def exists(draft: Draft, pool: str) -> bool:
+    """Whether there is such a pool."""
+    return await draft.read(draft.layout.pool(pool)) is not None
+
+
+async def drop(draft: Draft, pool: str) -> None:
+    """Forget a pool and who holds its numbers; not there is as good.
+
+    Raises ``TooLarge`` (from the commit) if more numbers are taken than one transaction can free.
+    """
+    _check_name(pool)
+    layout = draft.layout
+    if not await exists(draft, pool):
+        return
+    await draft.guard(layout.pool(pool))
+    for prefix in (layout.pool_owners(pool), layout.pool_values(pool)):
+        for item in await draft.reading.below(prefix):
+            draft.drop(item.key)
+    draft.drop(layout.pool(pool))
+
+
+async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None) -> int:
+    """The number that ``owner`` holds, or ``value``, or the lowest free one. Without owner the number is anonymous.
+
+    Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken.
+    """
+    _check_name(pool)
+    owner_key = draft.layout.pool_owners(pool) + owner
+    if owner:
+        held = await draft.read(owner_key)
+        if held is not None:
+            if value is not None and int(held) != value:
+                raise BadRequest(f"pool {pool}: {owner} holds {int(held)} already; free it before it takes {value}")
+            return int(held)
+        await draft.guard(owner_key)
+    current = await _read(draft, pool)
+    if current is None:
+        raise BadRequest(f"there is no pool {pool!r}; make it with POST /int-pools")
+    if value is None:
+        if not current.free:
+            raise Exhausted(f"pool {pool} is exhausted: all of {_shown(current)} are taken")
+        value = current.free[0][0]
+    if not current.take(value):
+        if current.covers(value):
+            raise Exhausted(f"pool {pool}: {value} is taken")
+        raise BadRequest(f"pool {pool}: {value} lies outside of {_shown(current)}")
+    await _write(draft, pool, current)
+    draft.put(draft.layout.pool_values(pool) + str(value), owner.encode())
+    if owner:
+        draft.put(owner_key, str(value).encode())
+    return value
+
+
+async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str = "") -> None:
+    """Give a number back, found by value, by owner, or by both; what isn't held (by that owner) is left alone."""
+    _check_name(pool)
+    if value is None:
+        held = await draft.read(draft.layout.pool_owners(pool) + owner)
+        if held is None:
+            return
+        value = int(held)
+    holder = await owner_of(draft, pool, value)
+    if holder is None or (owner and holder != owner):
+        return
+    current = await _read(draft, pool)
+    if current is None:
+        return
+    current.give_back(value)
+    await _write(draft, pool, current)
+    draft.drop_for_good(draft.layout.pool_values(pool) + str(value))
+    if holder:
+        draft.drop_for_good(draft.layout.pool_owners(pool) + holder)
+
+
+async def covers(draft: Draft, pool: str, value: int) -> bool:
+    """Whether ``value`` is one of the pool's numbers, taken or not."""
+    current = await _read(draft, pool)
+    return current is not None and current.covers(value)
+
+
+async def owner_of(draft: Draft, pool: str, value: int) -> str | None:
+    """Who holds ``value``; empty for an anonymous allocation, None if it is free."""
+    held = await draft.read(draft.layout.pool_values(pool) + str(value))
+    return None if held is None else held.decode()
+
+
+async def allocations(draft: Draft, pool: str, owner_prefix: str) -> list[tuple[str, int]]:
+    """(owner, value) of all owners that start with ``owner_prefix``, sorted by owner."""
+    _check_name(pool)
+    prefix = draft.layout.pool_owners(pool)
+    return [
+        (item.key.removeprefix(prefix), int(item.value)) for item in await draft.reading.below(prefix + owner_prefix)
+    ]
+
+
+async def _read(draft: Draft, pool: str) -> Pool | None:
+    raw = await draft.read(draft.layout.pool(pool))
+    return None if raw is None else msgspec.json.decode(raw, type=Pool)
+
+
+async def _write(draft: Draft, pool: str, current: Pool) -> None:
+    # One key is written by every change of the pool, so its compare alone keeps numbers from being given twice.
+    await draft.guard(draft.layout.pool(pool))
+    draft.put(draft.layout.pool(pool), encode(msgspec.to_builtins(current)))
+
+
+def _check_name(pool: str) -> None:
+    if not pool or "/" in pool:
+        raise BadRequest(f"{pool!r} is no name of a pool; give one without slashes")
+
+
+def _shown(pool: Pool) -> str:
+    return ", ".join(f"[{start}, {end})" for start, end in pool.ranges)

@@ -1,0 +1,80 @@
+"""What one mutation has read: each key once, in few transactions, remembered with its revision.
+
+Why it exists: a mutation decides by what it reads and then commits under compares of exactly that, so reads and
+compares must come from one place. Reads are gathered: a batch of a hundred resources costs a handful of round trips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc.watch.protocol import (
+    Compare,
+    Get,
+    KeyValue,
+    Relation,
+    Store,
+    StoreError,
+    Target,
+    absent,
+    prefix_end,
+    unchanged,
+)
+
+from .errors import from_store
+
+
+class Reading:
+    """Reads through a store, remembered. ``limit``: operations that one transaction takes."""
+
+    def __init__(self, store: Store, limit: int) -> None:
+        self._store = store
+        self._limit = limit
+        self._items: dict[str, KeyValue | None] = {}
+        self._ranges: dict[str, tuple[tuple[KeyValue, ...], int]] = {}
+
+    async def load(self, keys: Iterable[str]) -> None:
+        """Read many keys with as few transactions as the operation limit allows."""
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._items]
+        for start in range(0, len(wanted), self._limit):
+            part = wanted[start : start + self._limit]
+            try:
+                answer = await self._store.transaction((), [Get(key) for key in part])
+            except StoreError as error:
+                raise from_store(error, writing=False) from error
+            for key, found in zip(part, answer.results, strict=True):
+                self._items[key] = found[0] if found else None
+
+    async def item(self, key: str) -> KeyValue | None:
+        """One key as it stands in the store."""
+        if key not in self._items:
+            await self.load([key])
+        return self._items[key]
+
+    async def load_below(self, prefixes: Iterable[str]) -> None:
+        """Read many ranges with as few transactions as the operation limit allows."""
+        wanted = [prefix for prefix in dict.fromkeys(prefixes) if prefix not in self._ranges]
+        for start in range(0, len(wanted), self._limit):
+            part = wanted[start : start + self._limit]
+            try:
+                answer = await self._store.transaction((), [Get(prefix, prefix_end(prefix)) for prefix in part])
+            except StoreError as error:
+                raise from_store(error, writing=False) from error
+            for prefix, found in zip(part, answer.results, strict=True):
+                self._ranges[prefix] = (found, answer.revision)
+
+    async def below(self, prefix: str) -> tuple[KeyValue, ...]:
+        """All keys with ``prefix``, in order."""
+        if prefix not in self._ranges:
+            await self.load_below([prefix])
+        return self._ranges[prefix][0]
+
+    def seen(self, key: str) -> Compare:
+        """True while ``key``, which was read, is as it was read."""
+        item = self._items[key]
+        return unchanged(key, item.mod_revision) if item else absent(key)
+
+    def seen_below(self, prefix: str) -> Compare:
+        """True while nothing was added or changed below ``prefix``, which was read, since then."""
+        revision = self._ranges[prefix][1]
+        return Compare(prefix, Target.MOD_REVISION, Relation.LESS, revision + 1, prefix_end(prefix))

@@ -1,0 +1,101 @@
+"""References as clients give them and as they are stored: uuid and name completed, attributes checked (spec B.5.6).
+
+Why it exists: a reference may name its target by ``uuid`` or by ``to``; stored are both, and nothing that can be
+computed. ``/ref-update`` changes one entry of a list by reading and writing it in one transaction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from intentc.model import Key, Kind, Name, kebab
+
+from .documents import Document
+from .draft import Draft
+from .errors import BadRequest, Conflict
+
+
+class ReferenceUpdate(NamedTuple):
+    """One ``/ref-update``: ``add`` or take away the reference of ``holder`` to a target of kind ``relation``, named by
+    uuid or by fq_name."""
+
+    holder: Key
+    relation: str
+    add: bool
+    uuid: str = ""
+    fq_name: tuple[str, ...] = ()
+    attribute: Any = None
+
+
+async def complete(draft: Draft, kind: Kind, document: Document) -> None:
+    """Put the references in ``document`` into their stored form; fields that are absent stay so.
+
+    Raises ``BadRequest`` (shape, unresolved ``to``), ``Conflict`` (no such uuid), naming field and place.
+    """
+    for relation in kind.relations:
+        field = f"{relation}_refs"
+        if field not in document:
+            continue
+        entries = document[field]
+        if not isinstance(entries, list):
+            raise BadRequest(f"{field} must be a list")
+        stored: dict[str, Document] = {}
+        for place, entry in enumerate(entries):
+            where = f"{field}[{place}]"
+            if not isinstance(entry, dict):
+                raise BadRequest(f'{where} must be an object such as {{"uuid": …, "to": […]}}')
+            target = await _resolve(draft, relation, entry, where)
+            stored[target["uuid"]] = target | _attribute(kind, relation, entry.get("attr"), where)
+        if stored:
+            document[field] = list(stored.values())
+        else:
+            del document[field]
+
+
+async def apply(draft: Draft, kind: Kind, document: Document, update: ReferenceUpdate) -> Document:
+    """``document`` with one reference added (or its attribute replaced) or taken away; itself if nothing changes."""
+    field = f"{update.relation}_refs"
+    entries: list[Document] = list(document.get(field) or ())
+    wanted: Document = {"uuid": update.uuid} if update.uuid else {"to": list(update.fq_name)}
+    places = [
+        place for place, entry in enumerate(entries) if all(entry.get(name) == value for name, value in wanted.items())
+    ]
+    if update.add:
+        attribute = _attribute(kind, update.relation, update.attribute, field)
+        if places:
+            entries[places[0]] = {"uuid": entries[places[0]]["uuid"], "to": entries[places[0]]["to"]} | attribute
+        else:
+            entries.append(await _resolve(draft, update.relation, wanted, field) | attribute)
+    else:
+        entries = [entry for place, entry in enumerate(entries) if place not in places]
+    changed = {name: value for name, value in document.items() if name != field}
+    if entries:
+        changed[field] = entries
+    return changed
+
+
+async def _resolve(draft: Draft, relation: str, entry: Document, where: str) -> Document:
+    uuid, to = entry.get("uuid"), entry.get("to")
+    if uuid is not None and not isinstance(uuid, str):
+        raise BadRequest(f"{where}.uuid must be a text")
+    if to is not None and not (isinstance(to, list) and all(isinstance(part, str) for part in to)):
+        raise BadRequest(f"{where}.to must be a list of texts")
+    if uuid:
+        fq_name = await draft.fq_name(Key(relation, uuid))
+        if fq_name is None:
+            raise Conflict(f"{where}: there is no {kebab(relation)} {uuid}")
+        return {"uuid": uuid, "to": list(fq_name)}
+    if not to:
+        raise BadRequest(f"{where} names no target; give uuid or to")
+    found = await draft.find(Name(relation, tuple(to)))
+    if found is None:
+        raise BadRequest(f"{where}: there is no {kebab(relation)} {':'.join(to)}")
+    return {"uuid": found, "to": to}
+
+
+def _attribute(kind: Kind, relation: str, attribute: Any, where: str) -> Document:
+    if attribute in (None, {}):
+        return {}
+    if not kind.relations[relation].attribute:
+        raise BadRequest(f"{where}: references of {kebab(kind.name)} to {kebab(relation)} have no attr; leave it out")
+    return {"attr": attribute}

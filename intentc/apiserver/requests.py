@@ -1,0 +1,205 @@
+"""HTTP requests as values: bodies, query parameters and headers, checked, with clear errors (spec B.1, B.2).
+
+Why it exists: ``app.py`` should read as the list of calls. Nothing here touches the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from intentc.model import Kind, kebab
+
+from .collections import ElementUpdate
+from .documents import Document
+from .errors import BadRequest
+from .listing import Query
+from .mutation import Fence
+from .resources import Condition
+
+Request = TypeVar("Request")
+
+_LARGEST_PAGE = 10_000
+
+
+class ReferenceRequest(
+    msgspec.Struct, rename={"ref_type": "ref-type", "ref_uuid": "ref-uuid", "ref_name": "ref-fq-name"}
+):
+    """``POST /ref-update``."""
+
+    operation: str = ""
+    type: str = ""
+    uuid: str = ""
+    ref_type: str = ""
+    ref_uuid: str | None = None
+    ref_name: list[str] | None = None
+    attr: dict[str, Any] | None = None
+
+
+class RelaxRequest(msgspec.Struct, rename={"ref_uuid": "ref-uuid"}):
+    """``POST /ref-relax-for-delete``."""
+
+    uuid: str
+    ref_uuid: str
+
+
+class NameRequest(msgspec.Struct):
+    """``POST /fqname-to-id``."""
+
+    type: str
+    fq_name: list[str]
+
+
+class IdRequest(msgspec.Struct):
+    """``POST /id-to-fqname``."""
+
+    uuid: str
+
+
+class ElementRequest(msgspec.Struct):
+    """One element of ``CollectionRequest.updates``."""
+
+    field: str
+    operation: str
+    value: Any = None
+    position: str | int | None = None
+
+    def update(self) -> ElementUpdate:
+        return ElementUpdate(
+            self.field, self.operation, self.value, "" if self.position is None else str(self.position)
+        )
+
+
+class CollectionRequest(msgspec.Struct):
+    """``POST /prop-collection-update``."""
+
+    uuid: str
+    updates: list[ElementRequest]
+
+
+class SyncRequest(msgspec.Struct):
+    """``POST /sync``."""
+
+    resources: list[Any]
+
+
+class PoolRequest(msgspec.Struct):
+    """``POST /int-pools``: the half-open range [start, end)."""
+
+    pool: str
+    start: int
+    end: int
+
+
+class PoolName(msgspec.Struct):
+    """``DELETE /int-pools``."""
+
+    pool: str
+
+
+class NumberRequest(msgspec.Struct):
+    """``POST`` and ``DELETE /int-pool``."""
+
+    pool: str
+    value: int | None = None
+    owner: str = ""
+
+
+class Envelope(NamedTuple):
+    """The resource in a body, and the paths of the field mask (None: no mask)."""
+
+    resource: Any
+    paths: Sequence[str] | None
+
+
+def decode(raw: bytes, wanted: type[Request]) -> Request:
+    """A body as ``wanted``. Raises ``BadRequest`` with the place of the fault."""
+    try:
+        return msgspec.json.decode(raw, type=wanted)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"the body can't be read: {error or 'nested too deep'}") from None
+
+
+def envelope(raw: bytes, kind: Kind) -> Envelope:
+    """``{"virtual-x": {…}, "field_mask": {"paths": […]}}``. Raises ``BadRequest``."""
+    body: Any = decode(raw, dict[str, Any])
+    name = kebab(kind.name)
+    if name not in body:
+        raise BadRequest(f'the body has no {name!r}; it must be {{"{name}": {{…}}}}')
+    mask = body.get("field_mask") or {}
+    paths = mask.get("paths") if isinstance(mask, dict) else None
+    if paths is not None and not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
+        raise BadRequest("field_mask.paths must be a list of texts")
+    return Envelope(body[name], paths or None)
+
+
+def condition(headers: Mapping[str, str]) -> Condition:
+    """``If-Match`` and ``If-None-Match``. Raises ``BadRequest`` for values that are no revision and no ``*``."""
+    none_match = headers.get("if-none-match", "").strip()
+    if none_match not in ("", "*"):
+        raise BadRequest(f"If-None-Match is {none_match!r}; only * is understood")
+    match = headers.get("if-match", "").strip().strip('"')
+    if match in ("", "*"):
+        return Condition(None, none_match == "*")
+    if not match.isdigit():
+        raise BadRequest(f"If-Match is {match!r}; give the revision that X-Etcd-Revision told")
+    return Condition(int(match), none_match == "*")
+
+
+def fence(headers: Mapping[str, str]) -> Fence | None:
+    """``X-Intentc-Fence``. Raises ``BadRequest``."""
+    text = headers.get("x-intentc-fence", "").strip()
+    return Fence.parse(text) if text else None
+
+
+def query(parameters: Mapping[str, str]) -> Query:
+    """The parameters of a list. Raises ``BadRequest``."""
+    return Query(
+        filters=[_filter(text) for text in _split(parameters, "filters")],
+        parent_ids=_split(parameters, "parent_id"),
+        parent_type=parameters.get("parent_type", ""),
+        parent_fq_names=_split(parameters, "parent_fq_name_str"),
+        back_ref_ids=_split(parameters, "back_ref_id"),
+        uuids=_split(parameters, "obj_uuids"),
+        fields=_split(parameters, "fields"),
+        limit=min(_number(parameters, "page_limit"), _LARGEST_PAGE),
+        marker=parameters.get("page_marker", ""),
+    )
+
+
+def flag(parameters: Mapping[str, str], name: str) -> bool:
+    """A parameter that is ``true`` or ``false``. Raises ``BadRequest``."""
+    text = parameters.get(name, "").lower()
+    if text not in ("", "0", "1", "true", "false"):
+        raise BadRequest(f"{name} is {text!r}; give true or false")
+    return text in ("1", "true")
+
+
+def number(parameters: Mapping[str, str], name: str) -> int | None:
+    """A parameter that is a number, None if it is missing. Raises ``BadRequest``."""
+    text = parameters.get(name, "")
+    if text and not (text.isascii() and text.isdigit()):
+        raise BadRequest(f"{name} is {text!r}; give a number")
+    return int(text) if text else None
+
+
+def created(resource: Document, kind: Kind) -> Document:
+    """A resource in its envelope."""
+    return {kebab(kind.name): resource}
+
+
+def _number(parameters: Mapping[str, str], name: str) -> int:
+    return number(parameters, name) or 0
+
+
+def _split(parameters: Mapping[str, str], name: str) -> list[str]:
+    return [part for part in parameters.get(name, "").split(",") if part]
+
+
+def _filter(text: str) -> tuple[str, str]:
+    field, separator, value = text.partition("==")
+    if not separator or not field:
+        raise BadRequest(f"filter {text!r} is not of the form field==value")
+    return field, value

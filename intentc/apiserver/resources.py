@@ -1,0 +1,267 @@
+"""Create, change and delete one resource, on a draft (spec B.1, B.5, B.7).
+
+Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds do the same things to resources; here each is one
+step of a mutation. Committing is ``mutation.py``'s business, what kinds demand stands in ``admission``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from intentc.model import Key, Kind, Name, Schema, kebab
+
+from . import pools, references
+from .admission import NO_RULES, RULES
+from .admission.fields import IDENTITY, accept
+from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules
+from .admission.stamps import stamp_changed, stamp_created
+from .documents import Document
+from .draft import Draft
+from .errors import BadRequest, Conflict, Exhausted, Forbidden, NotFound, PreconditionFailed
+from .identity import check_uuid, place
+from .references import ReferenceUpdate
+from .sources import Source
+
+DEFAULT_OWNER = "default-project"
+_SERVER_OWNED = frozenset({"configuration_version"})
+
+
+class Caller(NamedTuple):
+    """On whose behalf: the project, the roles, and whether it is the server itself (seeds)."""
+
+    project_id: str = DEFAULT_OWNER
+    roles: frozenset[str] = frozenset({"admin"})
+    privileged: bool = False
+
+
+class Condition(NamedTuple):
+    """``If-Match: <mod revision>`` and ``If-None-Match: *``."""
+
+    revision: int | None = None
+    must_be_new: bool = False
+
+
+NO_CONDITION = Condition()
+
+
+class Resources:
+    """Steps of mutations. All raise ``ApiError`` kinds and leave a draft that must not be committed if they do."""
+
+    def __init__(self, schema: Schema, source: Source) -> None:
+        self._schema = schema
+        self._source = source
+
+    async def create(
+        self, draft: Draft, kind: Kind, body: Any, caller: Caller, condition: Condition = NO_CONDITION
+    ) -> Document:
+        """Stage a new resource; the document as it will be stored. Raises ``Conflict`` for a uuid or name in use."""
+        if condition.revision is not None:
+            raise PreconditionFailed("If-Match can't hold for a resource that is to be created; leave it out")
+        document, given = accept(self._schema, kind, body)
+        await place(draft, kind, document)
+        name = Name(kind.name, tuple(document["fq_name"]))
+        given_uuid = document.get("uuid")
+        document["uuid"] = check_uuid(given_uuid) if given_uuid else self._source.uuid(name)
+        key = Key(kind.name, document["uuid"])
+        await self._refuse_duplicate(draft, key, name)
+        missing = [field for field, declared in kind.properties.items() if declared.required and field not in document]
+        if missing:
+            raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
+        await references.complete(draft, kind, document)
+        rules = RULES.get(kind.name, NO_RULES)
+        change = Change(key.uuid, None, document, given, caller.privileged)
+        await self._admit(draft, rules, change)
+        stamp_created(document, owner=caller.project_id, now=self._source.now())
+        await draft.stage(key, document)
+        for companion, companion_body in rules.companions(change):
+            await self.create(draft, self._schema.kind(companion), companion_body, caller)
+        return document
+
+    async def update(
+        self,
+        draft: Draft,
+        key: Key,
+        body: Any,
+        caller: Caller,
+        condition: Condition = NO_CONDITION,
+        paths: Sequence[str] | None = None,
+    ) -> Document:
+        """Stage new values of the fields in ``body``, or of those at ``paths`` (the field mask); the written fields
+        with the uuid."""
+        kind = self._schema.kind(key.kind)
+        before = await self.existing(draft, key, condition)
+        document, given = accept(self._schema, kind, body)
+        if paths is not None:
+            document, given = _masked(before, document, paths)
+        for field in IDENTITY & given:
+            if field in document and document[field] != before.get(field) and not _is_unset(document[field]):
+                raise BadRequest(
+                    f"{field} can't be changed from {before.get(field)!r} to {document[field]!r}; leave it out, or "
+                    f"delete the resource and create another"
+                )
+        changed = given - IDENTITY - _SERVER_OWNED
+        fresh = {field: document[field] for field in changed if field in document}
+        await references.complete(draft, kind, fresh)
+        after = {field: value for field, value in before.items() if field not in changed} | fresh
+        await self._restage(draft, key, before, after, changed, caller)
+        return {"uuid": key.uuid} | {field: after[field] for field in sorted(changed) if field in after}
+
+    async def replace(
+        self, draft: Draft, key: Key, before: Document, after: Document, changed: frozenset[str], caller: Caller
+    ) -> None:
+        """Stage ``after``, which was made from ``before`` by changing the fields ``changed`` and has its references in
+        stored form."""
+        accept(self._schema, self._schema.kind(key.kind), {field: after.get(field) for field in changed})
+        await self._restage(draft, key, before, after, changed, caller)
+
+    async def update_reference(self, draft: Draft, update: ReferenceUpdate, caller: Caller, c: Condition) -> None:
+        """Stage one reference more, changed or less; what is so already stays as it is."""
+        kind = self._schema.kind(update.holder.kind)
+        before = await self.existing(draft, update.holder, c)
+        after = await references.apply(draft, kind, before, update)
+        await self.replace(draft, update.holder, before, after, frozenset({f"{update.relation}_refs"}), caller)
+
+    async def delete(self, draft: Draft, key: Key, condition: Condition = NO_CONDITION) -> None:
+        """Stage a deletion. Whether others hold the resource is seen to when the draft is complete."""
+        staged = draft.staged.get(key)
+        if staged is not None and staged.after is None:
+            return
+        await self._check_condition(draft, key, condition)
+        before = await draft.readable(key)
+        if before is None:
+            draft.stage_malformed(key)
+            return
+        rules = RULES.get(key.kind, NO_RULES)
+        change = Change(key.uuid, before, None)
+        await self._take_numbers(draft, rules, change)
+        await draft.stage(key, None)
+        for name in rules.companions_gone(change):
+            companion = await draft.find(name)
+            if companion is not None:
+                await draft.stage(Key(name.kind, companion), None, forced=True)
+
+    async def existing(self, draft: Draft, key: Key, condition: Condition = NO_CONDITION) -> Document:
+        """The resource as it will be. Raises ``NotFound``, ``PreconditionFailed``, ``Malformed``."""
+        await self._check_condition(draft, key, condition)
+        document = await draft.document(key)
+        if document is None:
+            raise NotFound(f"there is no {kebab(key.kind)} {key.uuid}", key=key)
+        return document
+
+    async def _check_condition(self, draft: Draft, key: Key, condition: Condition) -> None:
+        item = await draft.reading.item(draft.layout.value(key))
+        if item is None:
+            if key not in draft.staged:
+                raise NotFound(f"there is no {kebab(key.kind)} {key.uuid}", key=key)
+            return
+        if condition.must_be_new:
+            raise Conflict(f"{kebab(key.kind)} {key.uuid} exists already, and If-None-Match was given", key=key)
+        if condition.revision is not None and item.mod_revision != condition.revision:
+            raise PreconditionFailed(
+                f"{kebab(key.kind)} {key.uuid} stands at revision {item.mod_revision}, not at {condition.revision} as "
+                f"If-Match says; read it again",
+                key=key,
+            )
+
+    async def _refuse_duplicate(self, draft: Draft, key: Key, name: Name) -> None:
+        shown = f"{kebab(name.kind)} {':'.join(name.fq_name)}"
+        staged = draft.staged.get(key)
+        if staged is not None and staged.after is not None:
+            raise Conflict(f"{shown}: the uuid {key.uuid} is given twice", key=key)
+        await draft.reading.load([draft.layout.value(key), draft.layout.identity(key.uuid), draft.layout.name(name)])
+        if staged is None and await draft.reading.item(draft.layout.value(key)) is not None:
+            raise Conflict(f"{shown}: {kebab(key.kind)} {key.uuid} exists already; update it", key=key)
+        other = await self._kind_of(draft, key.uuid)
+        if other is not None and other != key.kind:
+            raise Conflict(f"{shown}: the uuid {key.uuid} belongs to a {kebab(other)}; give another", key=key)
+        holder = await draft.find(name)
+        if holder is not None:
+            raise Conflict(f"{shown} exists already, with uuid {holder}; update it, or choose another name", key=key)
+
+    async def _kind_of(self, draft: Draft, uuid: str) -> str | None:
+        """The kind of the resource with a uuid, as the index says; an entry whose resource is gone doesn't count."""
+        told = await draft.identity(uuid)
+        if told is None or await draft.reading.item(draft.layout.value(Key(told.kind, uuid))) is None:
+            return None
+        return told.kind
+
+    async def _restage(
+        self, draft: Draft, key: Key, before: Document, after: Document, given: frozenset[str], caller: Caller
+    ) -> None:
+        rules = RULES.get(key.kind, NO_RULES)
+        change = Change(key.uuid, before, after, given, caller.privileged)
+        await self._admit(draft, rules, change)
+        if after == before:
+            # Nothing to write; staged nevertheless, so that the answer tells its revision.
+            await draft.stage(key, before)
+            return
+        stamp_changed(before, after, now=self._source.now())
+        await draft.stage(key, after)
+
+    async def _admit(self, draft: Draft, rules: Rules, change: Change) -> None:
+        found = {lookup: await _look_up(draft, lookup) for lookup in rules.lookups(change)}
+        rules.admit(change, found, self._source)
+        await self._take_numbers(draft, rules, change)
+
+    async def _take_numbers(self, draft: Draft, rules: Rules, change: Change) -> None:
+        for number in rules.numbers(change):
+            if not isinstance(number, Number):
+                await pools.free(draft, number.pool, owner=number.owner)
+                continue
+            if number.value is not None and not await pools.covers(draft, number.pool, number.value):
+                continue
+            try:
+                value = await pools.allocate(draft, number.pool, number.owner, number.value)
+            except Exhausted as error:
+                if number.value is not None:
+                    raise
+                raise Forbidden(error.message) from None
+            if number.field and change.after is not None:
+                change.after[number.field] = value + number.offset
+
+
+async def _look_up(draft: Draft, lookup: Lookup) -> list[Document]:
+    if isinstance(lookup, ByUuid):
+        keys = [Key(lookup.kind, lookup.uuid)]
+    elif isinstance(lookup, ByName):
+        uuid = await draft.find(Name(lookup.kind, lookup.fq_name))
+        keys = [Key(lookup.kind, uuid)] if uuid else []
+    elif isinstance(lookup, ChildrenOf):
+        keys = list(await draft.children(lookup.uuid, lookup.kind))
+    else:
+        keys = await draft.every(lookup.kind)
+    documents = [await draft.readable(key) for key in keys]
+    return [document for document in documents if document is not None]
+
+
+def _masked(before: Document, document: Document, paths: Sequence[str]) -> tuple[Document, frozenset[str]]:
+    """The fields to write so that what lies at ``paths`` (``a``, ``a.b``), and nothing else, becomes ``document``'s."""
+    fields = frozenset(path.partition(".")[0] for path in paths)
+    result: Document = {}
+    for path in paths:
+        field, _, inner = path.partition(".")
+        if not inner:
+            result[field] = document.get(field)
+            continue
+        result.setdefault(field, before.get(field))
+        result[field] = _with_path(result[field], document.get(field), inner.split("."))
+    return {field: value for field, value in result.items() if value is not None}, fields
+
+
+def _with_path(old: Any, new: Any, path: list[str]) -> Any:
+    if not path:
+        return new
+    old_inner = old.get(path[0]) if isinstance(old, dict) else None
+    new_inner = new.get(path[0]) if isinstance(new, dict) else None
+    merged = dict(old) if isinstance(old, dict) else {}
+    value = _with_path(old_inner, new_inner, path[1:])
+    if value is None:
+        merged.pop(path[0], None)
+    else:
+        merged[path[0]] = value
+    return merged
+
+
+def _is_unset(value: Any) -> bool:
+    return value in ("", [], None)

@@ -1,0 +1,274 @@
+"""The whole API server on plain values: spec B.1, B.2 and B.6 as async methods, without HTTP.
+
+Why it exists: ``app.py`` serves it over HTTP, ``local.py`` in process; both must behave the same. Each mutation is one
+compare-and-set transaction, so any number of servers may work on one etcd. What a mutation does stands in
+``resources``, ``batch`` and ``pools``; here they are only bound to the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import anyio
+
+from intentc.model import Key, Kind, Name, Schema, kebab, snake
+from intentc.watch.protocol import Store
+
+from . import batch, collections, listing, pools
+from .admission import NO_RULES, RULES
+from .collections import ElementUpdate
+from .documents import Document
+from .draft import Draft
+from .errors import ApiError, BadRequest, NotFound
+from .layout import Layout
+from .listing import Query
+from .mutation import Fence, Mutator
+from .references import ReferenceUpdate
+from .resources import NO_CONDITION, Caller, Condition, Resources
+from .sources import RandomSource, Source
+
+Result = TypeVar("Result")
+
+DEFAULT_MAX_TXN_OPS = 128
+"""etcd's own default of --max-txn-ops."""
+
+ANYONE = Caller()
+
+
+class Answer(NamedTuple):
+    """A document, and the revision that the mutation made (of a read: at which the resource was written last)."""
+
+    document: Document
+    revision: int
+
+
+class ApiServer:
+    """Resources of ``schema`` under ``/<path>/`` in ``store``.
+
+    ``max_txn_ops``: the operations that etcd takes in one transaction; a mutation that needs more is refused (413).
+    ``source``: where uuids and times come from. All methods raise ``ApiError`` kinds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        schema: Schema,
+        *,
+        path: str = "contrail",
+        max_txn_ops: int = DEFAULT_MAX_TXN_OPS,
+        source: Source | None = None,
+    ) -> None:
+        self.schema = schema
+        self.max_txn_ops = max_txn_ops
+        self._store = store
+        self._resources = Resources(schema, source or RandomSource())
+        self._mutator = Mutator(store, schema, Layout(path), max_txn_ops)
+        # Two requests here that take numbers from one pool would only spoil each other's transaction.
+        self._numbers = anyio.Lock()
+
+    def kind(self, name: str) -> Kind:
+        """A served kind by its name, in kebab-case or snake_case. Raises ``BadRequest``."""
+        kind = self.schema.by_path(name) or self.schema.kinds.get(snake(name))
+        if kind is None or kind.shape != "contrail" or not kind.stored:
+            raise BadRequest(f"invalid kind {name!r}: this server has no such kind")
+        return kind
+
+    async def create(
+        self,
+        kind: str,
+        body: Any,
+        *,
+        caller: Caller = ANYONE,
+        condition: Condition = NO_CONDITION,
+        fence: Fence | None = None,
+    ) -> Answer:
+        """Create a resource from ``body`` (its fields); the whole of it as stored."""
+        found = self.kind(kind)
+
+        async def work(draft: Draft) -> Document:
+            return await self._resources.create(draft, found, body, caller, condition)
+
+        return Answer(*await self._mutate(work, fence, found.name))
+
+    async def get(self, key: Key) -> Answer:
+        """One resource with its back references and children."""
+        return Answer(*await listing.show(self._mutator.draft(), key))
+
+    async def update(
+        self,
+        key: Key,
+        body: Any,
+        *,
+        paths: Sequence[str] | None = None,
+        caller: Caller = ANYONE,
+        condition: Condition = NO_CONDITION,
+        fence: Fence | None = None,
+    ) -> Answer:
+        """Write the fields in ``body``, or those at ``paths``; the written fields and the uuid."""
+
+        async def work(draft: Draft) -> Document:
+            return await self._resources.update(draft, key, body, caller, condition, paths)
+
+        return Answer(*await self._mutate(work, fence, key.kind))
+
+    async def delete(self, key: Key, *, condition: Condition = NO_CONDITION, fence: Fence | None = None) -> int:
+        """Delete a resource that nothing holds; the revision. Its own references vanish with it."""
+
+        async def work(draft: Draft) -> None:
+            await self._resources.delete(draft, key, condition)
+
+        return (await self._mutate(work, fence, key.kind))[1]
+
+    async def find(self, kind: str, query: Query) -> list[Document]:
+        """The resources of a kind that ``query`` asks for, by uuid."""
+        return await listing.find(self._store, self._mutator.draft(), self.kind(kind), query)
+
+    async def update_reference(
+        self,
+        update: ReferenceUpdate,
+        *,
+        caller: Caller = ANYONE,
+        condition: Condition = NO_CONDITION,
+        fence: Fence | None = None,
+    ) -> int:
+        """Add, change or take away one reference; idempotent. The revision at which it is so."""
+        kind = self.kind(update.holder.kind)
+        if update.relation not in kind.relations:
+            raise BadRequest(
+                f"invalid kind {kebab(kind.name)!r} and {kebab(update.relation)!r}: no such reference; "
+                f"there are {', '.join(sorted(map(kebab, kind.relations)))}"
+            )
+
+        async def work(draft: Draft) -> None:
+            await self._resources.update_reference(draft, update, caller, condition)
+
+        return (await self._mutate(work, fence, kind.name))[1]
+
+    async def relax_reference(self, holder: str, target: str, *, fence: Fence | None = None) -> int:
+        """Let the reference of ``holder`` to ``target`` (uuids) no longer block the target's deletion."""
+
+        async def work(draft: Draft) -> None:
+            key, other = await self._known(draft, holder), await self._known(draft, target)
+            document = await self._resources.existing(draft, key)
+            if not any(entry.get("uuid") == target for entry in document.get(f"{other.kind}_refs") or ()):
+                raise NotFound(f"{key} does not refer to {other}")
+            await draft.relax(key, other)
+
+        return (await self._mutate(work, fence))[1]
+
+    async def identify(self, kind: str, fq_name: Sequence[str]) -> str:
+        """The uuid of the resource with this name. Raises ``NotFound``."""
+        name = Name(self.kind(kind).name, tuple(fq_name))
+        uuid = await self._mutator.draft().find(name)
+        if uuid is None:
+            raise NotFound(f"there is no {kebab(name.kind)} {':'.join(fq_name)}")
+        return uuid
+
+    async def name_of(self, uuid: str) -> Name:
+        """Kind and fq_name of a uuid. Raises ``NotFound``."""
+        draft = self._mutator.draft()
+        key = await self._known(draft, uuid)
+        fq_name = await draft.fq_name(key)
+        if fq_name is None:
+            raise NotFound(f"there is no resource {uuid}")
+        return Name(key.kind, fq_name)
+
+    async def update_collections(
+        self, uuid: str, updates: Sequence[ElementUpdate], *, caller: Caller = ANYONE, fence: Fence | None = None
+    ) -> int:
+        """Change single elements of properties that are maps or lists; the revision."""
+
+        async def work(draft: Draft) -> None:
+            key = await self._known(draft, uuid)
+            before = await self._resources.existing(draft, key)
+            after = collections.apply(self.schema.kind(key.kind), before, updates)
+            changed = frozenset(update.field for update in updates)
+            await self._resources.replace(draft, key, before, after, changed, caller)
+
+        return (await self._mutate(work, fence))[1]
+
+    async def sync(
+        self, elements: Any, *, caller: Caller = ANYONE, fence: Fence | None = None
+    ) -> tuple[list[batch.Applied], int]:
+        """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?}]`` in one transaction, all or
+        nothing; what was done in the order in which it was done, and the revision."""
+        items = batch.parse(self.schema, elements)
+
+        async def work(draft: Draft) -> list[batch.Applied]:
+            return await batch.apply(draft, self._resources, items, caller)
+
+        try:
+            return await self._mutate(work, fence, *{item.kind.name for item in items})
+        except ApiError as error:
+            raise batch.blame(items, error) from None
+
+    async def create_pool(self, pool: str, start: int, end: int, *, fence: Fence | None = None) -> int:
+        """Make the pool, or add the range [start, end) to it; the revision."""
+
+        async def work(draft: Draft) -> None:
+            await pools.create(draft, pool, start, end)
+
+        return (await self._mutate(work, fence))[1]
+
+    async def ensure_pool(self, pool: str, start: int, end: int) -> None:
+        """Make the pool if there is none; leave it as it is if there is one."""
+
+        async def work(draft: Draft) -> None:
+            if not await pools.exists(draft, pool):
+                await pools.create(draft, pool, start, end)
+
+        await self._mutate(work, None)
+
+    async def drop_pool(self, pool: str, *, fence: Fence | None = None) -> int:
+        """Forget a pool and its allocations; idempotent. The revision."""
+
+        async def work(draft: Draft) -> None:
+            await pools.drop(draft, pool)
+
+        return (await self._mutate(work, fence))[1]
+
+    async def allocate(
+        self, pool: str, owner: str = "", value: int | None = None, *, fence: Fence | None = None
+    ) -> tuple[int, int]:
+        """The number of ``owner`` (the one that it has, else ``value``, else the lowest free one), and the revision."""
+
+        async def work(draft: Draft) -> int:
+            return await pools.allocate(draft, pool, owner, value)
+
+        async with self._numbers:
+            return await self._mutator.run(work, fence)
+
+    async def free(self, pool: str, *, value: int | None = None, owner: str = "", fence: Fence | None = None) -> int:
+        """Give a number back, by value, owner or both; idempotent. The revision."""
+
+        async def work(draft: Draft) -> None:
+            await pools.free(draft, pool, value=value, owner=owner)
+
+        async with self._numbers:
+            return (await self._mutator.run(work, fence))[1]
+
+    async def allocations(self, pool: str, owner_prefix: str) -> list[tuple[str, int]]:
+        """(owner, value) for all owners that begin with ``owner_prefix``, sorted."""
+        return await pools.allocations(self._mutator.draft(), pool, owner_prefix)
+
+    async def owner_of(self, pool: str, value: int) -> str:
+        """Who holds a number. Raises ``NotFound`` if nobody does."""
+        owner = await pools.owner_of(self._mutator.draft(), pool, value)
+        if owner is None:
+            raise NotFound(f"pool {pool}: {value} is free")
+        return owner
+
+    async def _mutate(
+        self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None, *kinds: str
+    ) -> tuple[Result, int]:
+        if not any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds):
+            return await self._mutator.run(work, fence)
+        async with self._numbers:
+            return await self._mutator.run(work, fence)
+
+    async def _known(self, draft: Draft, uuid: str) -> Key:
+        told = await draft.identity(uuid)
+        if told is None or told.kind not in self.schema:
+            raise NotFound(f"there is no resource {uuid}")
+        return Key(told.kind, uuid)

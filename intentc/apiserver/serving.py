@@ -1,0 +1,122 @@
+"""The API server as a running program: a socket, uvicorn, seeds; started and ended by condition.
+
+Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests all need exactly this. Commands and signals are
+left to them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import anyio
+import uvicorn
+
+from intentc.model import Schema
+from intentc.watch.protocol import Store
+
+from .app import create_app
+from .auth import Keystone
+from .seeds import write_seeds
+from .service import DEFAULT_MAX_TXN_OPS, ApiServer
+from .sources import Source
+
+_END_WITHIN_SECONDS = 5
+
+
+class Running(NamedTuple):
+    """A server that answers at ``url`` (without slash at its end), and the same in process."""
+
+    url: str
+    server: ApiServer
+
+
+class AddressTaken(OSError):
+    """Nothing can listen at the address. The message says why and what to do."""
+
+
+@asynccontextmanager
+async def running_api_server(
+    store: Store,
+    schema: Schema,
+    *,
+    path: str = "contrail",
+    host: str = "127.0.0.1",
+    port: int = 0,
+    max_txn_ops: int = DEFAULT_MAX_TXN_OPS,
+    keystone: Keystone | None = None,
+    certificate: str = "",
+    certificate_key: str = "",
+    source: Source | None = None,
+    seeds: bool = True,
+) -> AsyncIterator[Running]:
+    """Serve on ``host``:``port`` (0: a free one) until the block is left; calls under way may end.
+
+    ``certificate``, ``certificate_key``: PEM files for TLS. ``keystone``: None is ``no_auth``. Raises
+    ``AddressTaken``, and ``ApiError`` kinds if the seeds can't be written.
+    """
+    server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source)
+    listener = _listen(host, port)
+    try:
+        if seeds:
+            await write_seeds(server)
+        config = uvicorn.Config(
+            create_app(server, keystone),
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            ws="none",
+            server_header=False,
+            ssl_certfile=certificate or None,
+            ssl_keyfile=certificate_key or None,
+            timeout_graceful_shutdown=_END_WITHIN_SECONDS,
+        )
+        http = _Server(config)
+        scheme = "https" if certificate else "http"
+        bound_host, bound_port = listener.getsockname()[:2]
+        shown = f"[{bound_host}]" if ":" in bound_host else bound_host
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(http.serve, [listener])
+            await http.has_started.wait()
+            try:
+                yield Running(f"{scheme}://{shown}:{bound_port}", server)
+            finally:
+                http.should_exit = True
+    finally:
+        listener.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise AddressTaken(
+            error.errno, f"can't listen on {host}:{port}: {error.strerror or error}; choose another server.address"
+        ) from error
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """uvicorn inside our own program: it tells when it listens, and leaves signals alone."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.has_started = anyio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.has_started.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -1,0 +1,45 @@
+"""Where values come from that the server makes up: uuids and times.
+
+Why it exists: a live server takes random uuids and the clock; an offline compile must give the same bytes for the same
+input every time, so its source derives them from what they are for.
+"""
+
+from __future__ import annotations
+
+import uuid as uuid_module
+from datetime import UTC, datetime
+from typing import Protocol
+
+from intentc.model import Name
+
+_NAMESPACE = uuid_module.UUID("0b9ee7b0-35c7-5b0e-8f0e-6d4a6e2f9c11")
+
+
+class Source(Protocol):
+    """Makes up values. ``purpose`` tells apart several uuids for one resource (empty: its own)."""
+
+    def uuid(self, name: Name, purpose: str = "") -> str: ...
+
+    def now(self) -> str:
+        """UTC, ISO 8601 without zone, microseconds (so Contrail writes its timestamps)."""
+        ...
+
+
+class RandomSource:
+    """uuid4 and the clock."""
+
+    def uuid(self, name: Name, purpose: str = "") -> str:
+        return str(uuid_module.uuid4())
+
+    def now(self) -> str:
+        return datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+
+
+class DerivedSource:
+    """uuid5 of kind, fq_name and purpose; one fixed time."""
+
+    def uuid(self, name: Name, purpose: str = "") -> str:
+        return str(uuid_module.uuid5(_NAMESPACE, "\0".join((name.kind, ":".join(name.fq_name), purpose))))
+
+    def now(self) -> str:
+        return "1970-01-01T00:00:00.000000"

@@ -1,0 +1,75 @@
+"""Putting an engine together: which compilers, over which store, writing through which service.
+
+The service (etcd and HTTP), the offline compile and the tests of intents (memory) differ only in the parts that they
+hand in here; ``engine.py`` is the same for all. Reading configuration is left to the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .engine import Engine
+from .evaluation import Runner
+from .journal import Journal
+from .logic import Service
+from .model import Key, Name
+from .pipeline.parts import Parts
+from .pipeline.standing import Standing
+from .planning import Assumed, ClaimBook, DeleteGuard, Planner
+from .plugins import Loaded
+from .queue import KeyedQueue
+from .writing import ReadService, WriteService
+
+
+def assemble(
+    loaded: Loaded,
+    write: WriteService,
+    read: ReadService,
+    *,
+    installation: str,
+    settings: Mapping[str, Any] | None = None,
+    observe: bool = False,
+    healing: bool = True,
+    fence: Callable[[], str | None] = lambda: None,
+    journal_size: int = 10_000,
+    workers: int = 4,
+    guard: DeleteGuard | None = None,
+) -> Engine:
+    """An engine over these parts, not yet running. ``fence`` gives the fence of the current leadership."""
+    schema, intents = loaded.schema, loaded.intents
+    logic = Service(
+        schema,
+        loaded.reactions,
+        intent_kinds={kind: intent.trust == "reactions" for kind, intent in intents.items()},
+        settings=settings or {},
+        healing=healing,
+        installation=installation,
+    )
+    standing = Standing()
+    book = ClaimBook()
+    assumed = Assumed(schema, logic)
+
+    def held(origin: Key) -> bool:
+        return standing.is_held(origin) or origin in logic.held
+
+    jobs: KeyedQueue[Key] = KeyedQueue()
+    objects: KeyedQueue[Name] = KeyedQueue()
+    parts = Parts(
+        schema=schema,
+        installation=installation,
+        logic=logic,
+        runner=Runner(schema, intents, logic, installation=installation),
+        book=book,
+        assumed=assumed,
+        planner=Planner(schema, installation, loaded.compiler_of_kind, book, assumed, held, guard),
+        write=write,
+        read=read,
+        jobs=jobs,
+        objects=objects,
+        journal=Journal(journal_size),
+        standing=standing,
+        fence=fence,
+        observe=observe,
+    )
+    return Engine(parts, workers=workers)

@@ -1,0 +1,161 @@
+"""The cache: one table per concern, changed together, a whole batch at once.
+
+A change happens in two steps, so that a caller can look at the graph before and after: ``prepare`` says what would
+become of each key, names that exist twice included, and changes nothing; ``commit`` makes it so. Decoding, and what
+follows from a change, are ``logic``'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from intentc.model import Key, Problem, Resource, Schema
+from intentc.model.resolvers import FQ_NAME, UUID
+
+from .graph import Graph
+from .indexes import IndexTable, offers_of
+from .names import NameTable, given_name, precedence, refused_name
+from .states import Held, State, Transition, known_name, shown
+
+ALL = "all"
+"""The index that every kind has: all its objects, under the value ``""``."""
+
+
+class Preparation(NamedTuple):
+    """What ``commit`` would do: the keys whose state changes, and the holders of the names that it touches."""
+
+    transitions: tuple[Transition, ...]
+    names: Mapping[tuple[str, str], tuple[str, ...]]
+
+
+class Cache:
+    """Resources by key and by name, their graph, their indexes, and what is held, for the kinds of ``schema``."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._states: dict[str, dict[str, State]] = {kind.name: {} for kind in schema}
+        self.names = NameTable()
+        self.indexes = IndexTable()
+        self.graph = Graph(schema, self._states, self.names, self.indexes)
+        self._held: dict[Key, Problem] = {}
+
+    def state(self, key: Key) -> State | None:
+        """How ``key`` stands; None if it is absent."""
+        return self._states.get(key.kind, {}).get(key.uuid)
+
+    def shown(self, key: Key) -> Resource | None:
+        """The state by which ``key`` takes part in the graph: of a held one the last readable state, if any."""
+        return shown(self.state(key))
+
+    def named(self, kind: str, fq_name: tuple[str, ...]) -> Key | None:
+        """The object that has this name now; a held one, too, if its name is known and nobody else has it."""
+        uuid = self.names.in_force(kind, ":".join(fq_name))
+        return self._states[kind][uuid].key if uuid is not None else None
+
+    def all(self, kind: str) -> tuple[Key, ...]:
+        """The objects of ``kind`` that have a readable state, in no order."""
+        return tuple(state.key for state in self._states.get(kind, {}).values() if shown(state) is not None)
+
+    def find(self, kind: str, index: str, value: str) -> Collection[Key]:
+        """The objects of ``kind`` with a readable state that offer ``value`` in ``index``: a declared one, ``uuid``,
+        ``fq_name``, or ``all``. In no order."""
+        if index == ALL:
+            return self.all(kind)
+        if index in (UUID, FQ_NAME):
+            uuid = value if index == UUID else self.names.in_force(kind, value)
+            state = self._states.get(kind, {}).get(uuid) if uuid is not None else None
+            return (state.key,) if state is not None and shown(state) is not None else ()
+        return self.indexes.find(kind, index, value)
+
+    def __iter__(self) -> Iterator[Key]:
+        """All present keys, whatever their values are."""
+        for states in self._states.values():
+            for state in list(states.values()):
+                yield state.key
+
+    @property
+    def held(self) -> Mapping[Key, Problem]:
+        """The present keys that can't be used now, with the reasons."""
+        return self._held
+
+    def __len__(self) -> int:
+        return sum(map(len, self._states.values()))
+
+    def prepare(self, arrivals: Mapping[Key, State | None]) -> Preparation:
+        """What these new states would change. An arriving ``Held`` is a value that can't be read; None is a deletion.
+        All keys are of kinds in the schema."""
+        final: dict[Key, State | None] = {}
+        claimants: dict[tuple[str, str], list[Key]] = {}
+        for key, arrived in arrivals.items():
+            before = self._states[key.kind].get(key.uuid)
+            after = _with_history(arrived, before) if isinstance(arrived, Held) else arrived
+            final[key] = after
+            name = known_name(after)
+            if name:
+                claimants.setdefault((key.kind, name), []).append(key)
+            former = known_name(before)
+            if former and former != name:
+                claimants.setdefault((key.kind, former), [])
+        names = {(kind, name): self._settle(kind, name, coming, final) for (kind, name), coming in claimants.items()}
+        return Preparation(tuple(self._transitions(final)), names)
+
+    def commit(self, preparation: Preparation) -> None:
+        """Make a preparation true; nothing else may have changed the cache since it was made."""
+        for (kind, name), uuids in preparation.names.items():
+            self.names.replace(kind, name, uuids)
+        for key, before, after, offered_before, offered_after in preparation.transitions:
+            states = self._states[key.kind]
+            if after is None:
+                del states[key.uuid]
+            else:
+                states[key.uuid] = after
+            if isinstance(after, Held):
+                self._held[key] = after.problem
+            elif isinstance(before, Held):
+                del self._held[key]
+            visible_before, visible_after = shown(before), shown(after)
+            self.graph.replace(
+                key,
+                visible_before.links if visible_before is not None else (),
+                visible_after.links if visible_after is not None else (),
+            )
+            if offered_before != offered_after:
+                self.indexes.replace(key, offered_after)
+
+    def _settle(self, kind: str, name: str, coming: list[Key], final: dict[Key, State | None]) -> tuple[str, ...]:
+        """The holders of one name in order; notes in ``final`` whom that puts in force or out of it."""
+        states = self._states[kind]
+        staying = [states[uuid].key for uuid in self.names.holders(kind, name) if Key(kind, uuid) not in final]
+        if not staying and len(coming) == 1:
+            return (coming[0].uuid,)
+        holders = [state for key in coming if (state := final[key]) is not None]
+        holders += [states[key.uuid] for key in staying]
+        holders.sort(key=precedence)
+        for place, state in enumerate(holders):
+            final[state.key] = given_name(state) if place == 0 else refused_name(state, holders[0])
+        return tuple(state.key.uuid for state in holders)
+
+    def _transitions(self, final: Mapping[Key, State | None]) -> Iterator[Transition]:
+        for key, after in final.items():
+            before = self._states[key.kind].get(key.uuid)
+            if before is after:
+                continue
+            offered = self.indexes.offered(key)
+            visible = shown(after)
+            offers = offered if visible is not None and visible is shown(before) else offers_of(visible)
+            yield Transition(key, before, after, offered, offers)
+
+
+def _with_history(arrived: Held, before: State | None) -> Held:
+    """An unreadable value beside what was known of its key: name and last readable state stay."""
+    if before is None:
+        return arrived
+    return Held(
+        arrived.key,
+        before.fq_name or arrived.fq_name,
+        arrived.create_revision,
+        arrived.mod_revision,
+        arrived.problem,
+        shown=shown(before),
+    )

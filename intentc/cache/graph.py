@@ -1,0 +1,173 @@
+"""Relations both ways, resolved when they are read.
+
+Forward links stand in each resource as they were written. This keeps the way back: who wants which value. Whether a
+link leads anywhere is answered at read time from both, so the order in which resources arrive never matters and a
+forward reference needs no repair. Which reads a change concerns is ``logic``'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from intentc.model import Key, Kind, Link, Schema
+from intentc.model.multimap import MultiMap
+from intentc.model.resolvers import FQ_NAME, RESOLVERS, UUID, Resolver
+
+from .indexes import IndexTable
+from .names import NameTable
+from .states import State, name_in_force, shown
+
+_Wanted = tuple[str, str, str, str, str]
+"""(source kind, relation, target kind, index, probe value)."""
+
+
+class Incoming(NamedTuple):
+    """A way in which resources of ``source`` can refer to a kind: ``relation``, found ``by`` an index."""
+
+    source: str
+    relation: str
+    by: str
+
+
+class Pending(NamedTuple):
+    """A reference of ``key`` whose target has not arrived yet."""
+
+    key: Key
+    link: Link
+
+
+class Graph:
+    """The links of all shown resources. ``states``: kind → uuid → state, kept by the cache."""
+
+    def __init__(
+        self, schema: Schema, states: Mapping[str, Mapping[str, State]], names: NameTable, indexes: IndexTable
+    ) -> None:
+        self._schema = schema
+        self._states = states
+        self._names = names
+        self._indexes = indexes
+        self._wanting: MultiMap[_Wanted, Key] = MultiMap()
+        self.incoming: Mapping[str, tuple[Incoming, ...]] = {
+            target: tuple(dict.fromkeys(_incoming(referring))) for target, referring in schema.referring.items()
+        }
+        """Target kind → the ways in which others can refer to it."""
+
+    def replace(self, key: Key, before: tuple[Link, ...], after: tuple[Link, ...]) -> None:
+        """Exchange the links of one resource."""
+        if before == after:
+            return
+        kind = self._schema.kinds[key.kind]
+        old = {_wanted(kind, link) for link in before}
+        new = {_wanted(kind, link) for link in after}
+        for wanted in old - new:
+            self._wanting.discard(wanted, key)
+        for wanted in new - old:
+            self._wanting.add(wanted, key)
+
+    def resolve(self, kind: Kind, link: Link) -> tuple[Key, ...]:
+        """Where a link of a resource of ``kind`` leads now: one key at most for uuid and name, any number else."""
+        if link.by == UUID:
+            state = self._states.get(link.kind, {}).get(link.value)
+            return (state.key,) if state is not None else ()
+        if link.by == FQ_NAME:
+            uuid = self._names.in_force(link.kind, link.value)
+            return (self._states[link.kind][uuid].key,) if uuid is not None else ()
+        resolver = _resolver(kind, link)
+        return tuple(
+            candidate
+            for candidate in self._indexes.find(link.kind, link.by, resolver.probe(link.value))
+            if resolver.accepts(link.value, self._indexes.offered(candidate)[link.by])
+        )
+
+    def targets(self, key: Key, relation: str) -> set[Key]:
+        """All objects that are there and to which ``key`` refers by ``relation``."""
+        resource = shown(self._states.get(key.kind, {}).get(key.uuid))
+        if resource is None:
+            return set()
+        return {
+            target
+            for link in resource.links
+            if link.relation == relation
+            for target in self.resolve(resource.kind, link)
+        }
+
+    def sources(self, key: Key, kind: str, relation: str) -> set[Key]:
+        """All objects of ``kind`` that refer to ``key`` by ``relation``; none while ``key`` is absent."""
+        found: set[Key] = set()
+        state = self._states.get(key.kind, {}).get(key.uuid)
+        if state is not None:
+            for way in self.incoming.get(key.kind, ()):
+                if way.source == kind and way.relation == relation:
+                    found.update(self._by(way, key, state))
+        return found
+
+    def sources_by(self, way: Incoming, key: Key, value: str) -> Collection[Key]:
+        """Those who mean ``key`` in the given way because it offers ``value``."""
+        candidates = self._wanting.get((way.source, way.relation, key.kind, way.by, value))
+        if not candidates or way.by in (UUID, FQ_NAME):
+            return candidates
+        offered = self._indexes.offered(key).get(way.by, ())
+        return [candidate for candidate in candidates if self._accepted(way, candidate, offered)]
+
+    def _accepted(self, way: Incoming, candidate: Key, offered: Collection[str]) -> bool:
+        resource = shown(self._states[candidate.kind][candidate.uuid])
+        assert resource is not None
+        links = (link for link in resource.links if link.relation == way.relation and link.by == way.by)
+        return any(_resolver(resource.kind, link).accepts(link.value, offered) for link in links)
+
+    def related(self, key: Key, kind: str) -> set[Key]:
+        """All objects of ``kind`` that are tied to ``key`` by any relation, either way."""
+        state = self._states.get(key.kind, {}).get(key.uuid)
+        if state is None:
+            return set()
+        found: set[Key] = set()
+        resource = shown(state)
+        if resource is not None:
+            for link in resource.links:
+                if link.kind == kind:
+                    found.update(self.resolve(resource.kind, link))
+        for way in self.incoming.get(key.kind, ()):
+            if way.source == kind:
+                found.update(self._by(way, key, state))
+        return found
+
+    def pending(self) -> Iterator[Pending]:
+        """The references by uuid or name whose target is absent, found by looking at each resource in turn."""
+        for states in list(self._states.values()):
+            for state in list(states.values()):
+                resource = shown(state)
+                if resource is None:
+                    continue
+                for link in resource.links:
+                    if link.by in (UUID, FQ_NAME) and not self.resolve(resource.kind, link):
+                        yield Pending(resource.key, link)
+
+    def _by(self, way: Incoming, key: Key, state: State) -> Iterator[Key]:
+        if way.by == UUID:
+            yield from self.sources_by(way, key, key.uuid)
+        elif way.by == FQ_NAME:
+            if name := name_in_force(state):
+                yield from self.sources_by(way, key, name)
+        else:
+            for value in self._indexes.offered(key).get(way.by, ()):
+                yield from self.sources_by(way, key, value)
+
+
+def _incoming(referring: list[tuple[Kind, str]]) -> Iterator[Incoming]:
+    for kind, relation in referring:
+        if relation in kind.mentions:
+            yield Incoming(kind.name, relation, RESOLVERS[kind.mentions[relation].resolver].offered_in)
+        if relation in kind.relations or relation == "parent":
+            yield Incoming(kind.name, relation, UUID)
+            yield Incoming(kind.name, relation, FQ_NAME)
+
+
+def _resolver(kind: Kind, link: Link) -> Resolver:
+    return RESOLVERS[kind.mentions[link.relation].resolver]
+
+
+def _wanted(kind: Kind, link: Link) -> _Wanted:
+    by = link.by
+    probe = link.value if by in (UUID, FQ_NAME) else _resolver(kind, link).probe(link.value)
+    return (kind.name, link.relation, link.kind, by, probe)

@@ -1,0 +1,83 @@
+"""How a key that is present in the store stands in the cache: in force, or held with the reason.
+
+Most keys are in force and cost nothing here: their state *is* their ``Resource``. A key counts as present whatever
+its value is (engine.md §5.7), so one whose value can't be used has a ``Held`` in its place. What being held means for
+an intent's outputs is decided by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from intentc.model import Key, Problem, Resource
+
+
+class Held:
+    """A present key that can't be used now (engine.md §7).
+
+    ``fq_name``: as far as it is known, else empty. ``shown``: the last readable state of a value that became
+    unreadable; it stays in graph and indexes, so that nobody takes the object for gone. ``parked``: the readable state
+    of an object whose name belongs to another; it is in no table until the name is free. ``in_force``: it has its
+    name.
+    """
+
+    __slots__ = ("create_revision", "fq_name", "in_force", "key", "mod_revision", "parked", "problem", "shown")
+
+    def __init__(
+        self,
+        key: Key,
+        fq_name: tuple[str, ...],
+        create_revision: int,
+        mod_revision: int,
+        problem: Problem,
+        *,
+        shown: Resource | None = None,
+        parked: Resource | None = None,
+        in_force: bool = True,
+    ) -> None:
+        self.key = key
+        self.fq_name = fq_name
+        self.create_revision = create_revision
+        self.mod_revision = mod_revision
+        self.problem = problem
+        self.shown = shown
+        self.parked = parked
+        self.in_force = in_force
+
+    def __repr__(self) -> str:
+        return f"<Held {self.key} {self.problem.reason}>"
+
+
+State = Resource | Held
+Offers = Mapping[str, tuple[str, ...]]
+"""Declared index → the values that a resource offers in it."""
+
+NO_OFFERS: Offers = {}
+
+
+class Transition(NamedTuple):
+    """What one batch does to one key: None stands for absent. The offers are those of the shown states."""
+
+    key: Key
+    before: State | None
+    after: State | None
+    offered_before: Offers
+    offered_after: Offers
+
+
+def shown(state: State | None) -> Resource | None:
+    """The resource by which a key takes part in graph and indexes, None if by none."""
+    return state.shown if isinstance(state, Held) else state
+
+
+def known_name(state: State | None) -> str:
+    """The fq_name joined by ``:`` that a key claims; empty if absent or not known."""
+    return ":".join(state.fq_name) if state is not None else ""
+
+
+def name_in_force(state: State | None) -> str:
+    """The fq_name joined by ``:`` under which a key is found; empty if under none."""
+    if state is None or (state.__class__ is Held and not state.in_force):
+        return ""
+    return ":".join(state.fq_name)

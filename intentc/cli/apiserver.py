@@ -1,0 +1,79 @@
+"""``intentc apiserver``: the reference API server alone, beside an etcd that runs already."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from .errors import CommandError, Exit
+from .options import configured
+
+if TYPE_CHECKING:
+    from intentc.apiserver.auth import Keystone
+    from intentc.configuration import Configuration, Loaded
+
+_LOG = logging.getLogger("intentc.apiserver")
+
+
+@click.command(name="apiserver")
+@configured(service=True)
+def command(loaded: Loaded) -> int:
+    """Serve Contrail's REST API at server.address, over the etcd of etcd.endpoints.
+
+    Prints its URL on stdout once it answers. Several may run over one etcd. SIGTERM ends it with 0.
+    """
+    return anyio.run(_serve, loaded.configuration)
+
+
+async def _serve(configuration: Configuration) -> int:
+    from intentc.apiserver.serving import running_api_server
+    from intentc.plugins import installed
+
+    from .connecting import etcd_store
+    from .signals import cancel_on_signal
+
+    server = configuration.server
+    schema = installed(configuration).schema
+    keystone = _keystone(configuration)
+    store = etcd_store(configuration)
+    try:
+        async with (
+            running_api_server(
+                store,
+                schema,
+                path=configuration.etcd.path,
+                host=server.address.host,
+                port=server.address.port,
+                max_txn_ops=configuration.intentc.limits.max_txn_ops,
+                keystone=keystone,
+                certificate=server.tls.cert_file if server.tls.enabled else "",
+                certificate_key=server.tls.key_file if server.tls.enabled else "",
+            ) as running,
+            anyio.create_task_group() as group,
+        ):
+            click.echo(running.url)
+            _LOG.info("serving %s kinds at %s", len(schema.kinds), running.url)
+            group.start_soon(cancel_on_signal, group.cancel_scope)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+    return Exit.DONE
+
+
+def _keystone(configuration: Configuration) -> Keystone | None:
+    """Who gives out and checks tokens; None with ``no_auth``. Raises ``CommandError`` if nobody could log in."""
+    from intentc.apiserver.auth import Keystone, static_users
+
+    if configuration.no_auth:
+        return None
+    users = static_users(configuration.keystone)
+    if not users:
+        raise CommandError(
+            "nobody could log in: no_auth is not set, and there are no users",
+            where="keystone.assignment.data.users",
+            next_step="set no_auth: true, or name users there",
+        )
+    return Keystone(users, lifetime=float(configuration.keystone.store.expire))

@@ -1,0 +1,68 @@
+"""Which commands there are, and how the right one is found without loading the others.
+
+Why it exists: help must be quick, and ``intentc --config-file F`` alone must run the service, with any option of
+``run`` behind it. Each command lives in ``cli/<name>.py`` as ``command``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from typing import cast
+
+import click
+
+COMMANDS: Mapping[str, str] = {
+    "run": "The service: watch etcd, compile, write (the default).",
+    "dev": "etcd, API server and compiler in one go, on this machine.",
+    "apiserver": "The reference API server alone.",
+    "compile": "Offline: resources in, lower-level resources out.",
+    "check": "Check configuration, schemas and reaction maps.",
+    "apply": "Create or update the resources in files.",
+    "get": "Show resources.",
+    "delete": "Delete the resources in files.",
+}
+"""Name → what it does, in the order in which help shows them."""
+
+DEFAULT = "run"
+CONFIG_FILE_OPTION = "--config-file"
+CONFIG_FILE_VARIABLE = "INTENTC_CONFIG_FILE"
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, with ``run`` as the default."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        return cast(click.Command, importlib.import_module(f"intentc.cli.{name}").command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_default(args, bool(os.environ.get(CONFIG_FILE_VARIABLE))))
+
+
+def with_default(args: list[str], configured: bool = False) -> list[str]:
+    """``args`` with ``run`` put in where no command is named: at the first option that is not the group's own, or at
+    the end if a configuration is given (``configured``: by the environment)."""
+    position = 0
+    while position < len(args):
+        argument = args[position]
+        if argument == CONFIG_FILE_OPTION:
+            configured, position = True, position + 2
+        elif argument.startswith(f"{CONFIG_FILE_OPTION}="):
+            configured, position = True, position + 1
+        elif argument in ("-h", "--help", "--version"):
+            return args
+        elif argument.startswith("-"):
+            return [*args[:position], DEFAULT, *args[position:]]
+        else:
+            return args
+    return [*args, DEFAULT] if configured else args

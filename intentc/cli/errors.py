@@ -1,0 +1,126 @@
+"""How a command ends: the exit codes, and the three lines that a failure prints.
+
+Why it exists: scripts rely on the codes and people on the lines, so both stand in one place; no command prints a
+traceback. Which library raises what is translated here, by the exception's own layer, so that commands stay short.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+from typing import TextIO
+
+
+class Exit(enum.IntEnum):
+    """The exit codes; ``EXIT_HELP`` says them to people."""
+
+    DONE = 0
+    DIFFERENT = 1
+    USAGE = 2
+    INVALID = 3
+    UNREACHABLE = 4
+    QUARANTINED = 5
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+EXIT_HELP = """\b
+Exit codes:
+  0    done, no difference
+  1    differences (plan --exit-code, audit)
+  2    usage: unknown command, option or argument
+  3    configuration, reaction map or input invalid, or refused by the server
+  4    etcd or API server not reachable
+  5    some intents quarantined
+  70   internal error: please report it
+  130  interrupted
+"""
+
+TRACEBACK = "INTENTC_TRACEBACK"
+"""Set to anything: internal errors show their traceback."""
+
+
+class CommandError(Exception):
+    """A failure in three lines: ``what`` went wrong, ``where`` (file:line, key, URL), what to do ``next``."""
+
+    def __init__(self, what: str, *, where: str = "", next_step: str = "", code: Exit = Exit.INVALID) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.next_step = next_step
+        self.code = code
+
+
+def explain(error: BaseException) -> CommandError:
+    """The three lines for any exception that a command lets through."""
+    import click
+
+    from intentc.model import InvalidInput
+    from intentc.watch.protocol import AccessDenied, StoreError
+
+    error = _innermost(error)
+    match error:
+        case CommandError():
+            return error
+        case KeyboardInterrupt() | click.Abort():
+            return CommandError("interrupted", code=Exit.INTERRUPTED)
+        case click.UsageError():
+            command = error.ctx.command_path if error.ctx else "intentc"
+            return CommandError(
+                error.format_message(), where=command, next_step=f"`{command} --help` shows how", code=Exit.USAGE
+            )
+        case InvalidInput():
+            return CommandError(error.message, where=error.source, next_step="mend it there and run the command again")
+        case AccessDenied():
+            return CommandError(str(error), where="etcd", next_step="put etcd.username and etcd.password right")
+        case StoreError():
+            return CommandError(
+                str(error),
+                where="etcd",
+                next_step="see that it runs and that etcd.endpoints names it",
+                code=Exit.UNREACHABLE,
+            )
+        case OSError():
+            return CommandError(
+                error.strerror or str(error),
+                where=str(error.filename or ""),
+                next_step="see that it is there and that this user may use it",
+            )
+        case _:
+            return _internal(error)
+
+
+def show(error: CommandError, stream: TextIO | None = None) -> None:
+    """Print the lines, in red on a terminal unless ``NO_COLOR`` is set; an interruption is silent."""
+    if error.code is Exit.INTERRUPTED:
+        return
+    out = stream or sys.stderr
+    head = "error:"
+    if out.isatty() and not os.environ.get("NO_COLOR"):
+        head = f"\033[31m{head}\033[0m"
+    lines = [f"{head} {error.what}", f"  where: {error.where}", f"  next:  {error.next_step}"]
+    print("\n".join(line for line in lines if not line.endswith(": ")), file=out)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _internal(error: BaseException) -> CommandError:
+    if os.environ.get(TRACEBACK):
+        import traceback
+
+        traceback.print_exception(error)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+    return CommandError(
+        f"internal error: {type(error).__name__}: {error}",
+        where=where,
+        next_step=f"please report it with the output of the same command under {TRACEBACK}=1",
+        code=Exit.INTERNAL,
+    )

@@ -1,0 +1,96 @@
+"""``intentc get``: show resources as the API server has them."""
+
+from __future__ import annotations
+
+import uuid as uuid_module
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from .errors import CommandError, Exit
+from .options import configured, output_option
+
+if TYPE_CHECKING:
+    from intentc.configuration import Loaded
+    from intentc.model import Kind, Schema
+
+    from .client import ApiClient
+
+_COLUMNS = ("name", "uuid", "parent")
+
+
+@click.command(name="get")
+@click.argument("kind")
+@click.argument("name", required=False)
+@output_option
+@configured()
+def command(kind: str, name: str | None, output: str, loaded: Loaded) -> int:
+    """Show the resources of KIND, or the one with NAME.
+
+    KIND in any spelling: snake_case, kebab-case, plural. NAME: the fq_name joined by ":", a uuid, or an end of the
+    fq_name that fits one resource only.
+    """
+    return anyio.run(_get, kind, name, output, loaded)
+
+
+async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) -> int:
+    from intentc.plugins import installed
+    from intentc.writing.connection import Connection
+
+    from .client import ApiClient
+    from .connecting import api_server
+    from .output import print_document
+
+    kind = _kind(installed(loaded.configuration).schema, kind_name)
+    async with ApiClient(Connection(api_server(loaded.configuration))) as client:
+        found = await client.all_of(kind) if name is None else [await named(client, kind, name)]
+    rows = [(":".join(data.get("fq_name", ())), data.get("uuid", ""), data.get("parent_type", "")) for data in found]
+    print_document(output, {"resources": [{"kind": kind.name, **data} for data in found]}, _COLUMNS, rows)
+    return Exit.DONE
+
+
+async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
+    """The one resource that ``name`` means. Raises ``CommandError`` if there is none, or several."""
+    if _is_uuid(name):
+        found = await client.get(kind, name)
+        if found is not None:
+            return found
+    parts = name.split(":")
+    uuid = await client.identify(kind, parts)
+    found = await client.get(kind, uuid) if uuid else None
+    if found is not None:
+        return found
+    fitting = [data for data in await client.all_of(kind) if data.get("fq_name", [])[-len(parts) :] == parts]
+    match fitting:
+        case [only]:
+            return only
+        case []:
+            raise CommandError(
+                f"there is no {kind.name} named {name}",
+                where=client.url,
+                next_step=f"`intentc get {kind.name}` lists those that there are",
+            )
+        case several:
+            names = ", ".join(":".join(data["fq_name"]) for data in several)
+            raise CommandError(
+                f"{name} fits several: {names}",
+                where=client.url,
+                next_step="give more of the name, or the uuid",
+                code=Exit.USAGE,
+            )
+
+
+def _kind(schema: Schema, name: str) -> Kind:
+    from intentc.model import kebab, snake
+
+    path = kebab(name)
+    return schema.by_path(path) or schema.by_plural(path) or schema.kind(snake(name))
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid_module.UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""The options that commands share, and what stands behind them.
+
+Why it exists: ``--config-file`` may stand before or after a command's name and means the same there; ``-o`` prints the
+same shapes everywhere. Loading is ``configuration``'s business, printing ``output``'s.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from .commands import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
+
+if TYPE_CHECKING:
+    from intentc.configuration import Loaded
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_LOG = logging.getLogger("intentc.configuration")
+
+output_option = click.option(
+    "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True
+)
+
+
+def configured(*, service: bool = False) -> Callable[[_Function], _Function]:
+    """Give a command ``--config-file`` and call it with ``loaded``, the configuration.
+
+    ``service``: the command logs at the configured level and begins with the configuration's notes; others only log
+    warnings. Without a file the defaults hold.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        @click.option(
+            CONFIG_FILE_OPTION,
+            type=click.Path(dir_okay=False),
+            help=f"Configuration; also {CONFIG_FILE_VARIABLE}.",
+        )
+        @functools.wraps(function)
+        def wrapped(*args: Any, config_file: str | None, **kwargs: Any) -> Any:
+            return function(*args, loaded=load_configuration(config_file, service=service), **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+    return decorate
+
+
+def load_configuration(config_file: str | None, *, service: bool) -> Loaded:
+    """The configuration from the nearest of: the command's option, the group's, the environment; and logs set up as it
+    says."""
+    from intentc.configuration import load
+    from intentc.diagnostics import logs
+
+    before = click.get_current_context().find_root().params.get("config_file")
+    name = config_file or before or os.environ.get(CONFIG_FILE_VARIABLE)
+    loaded = load(Path(name) if name else None, os.environ)
+    configuration = loaded.configuration
+    level = configuration.log_level if service else "warning"
+    logs.set_up(level, configuration.intentc.log.format, loaded.secrets)
+    for note in loaded.notes if service else ():
+        _LOG.log(logging.WARNING if note.warning else logging.INFO, "%s", note.text)
+    return loaded

@@ -1,0 +1,64 @@
+"""The order in which resources of input files are sent: what others name comes first.
+
+Why it exists: a file may hold a child before its parent, and too many resources for one transaction; every chunk must
+find what it names. What refers to what is read off the kinds; whether a target exists at all is the server's to say.
+"""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Iterator, Sequence
+
+from intentc.loading.resources import Loaded
+from intentc.model import InvalidInput, Kind, Schema, snake
+
+_Identity = tuple[str, str]
+
+
+def name_of(resource: Loaded) -> str:
+    """The fq_name joined by ``:``; the bare name or the uuid where the file gives no more."""
+    data = resource.data
+    return ":".join(data.get("fq_name") or [data.get("name") or data.get("uuid") or ""])
+
+
+def targets_first(resources: Sequence[Loaded], schema: Schema) -> list[Loaded]:
+    """``resources`` with parents and reference targets before those that name them, else by kind and name.
+
+    Raises ``InvalidInput`` naming the resources that refer to each other in a circle.
+    """
+    position: dict[_Identity, int] = {}
+    for index, resource in enumerate(resources):
+        position[resource.kind, name_of(resource)] = index
+        if resource.data.get("uuid"):
+            position[resource.kind, resource.data["uuid"]] = index
+    sorter: graphlib.TopologicalSorter[int] = graphlib.TopologicalSorter()
+    for index, resource in enumerate(resources):
+        wanted = (position.get(identity, index) for identity in _named_by(resource, schema.kind(resource.kind)))
+        sorter.add(index, *(target for target in wanted if target != index))
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        circle = [resources[index] for index in error.args[1]]
+        names = " -> ".join(f"{resource.kind} {name_of(resource)}" for resource in reversed(circle))
+        raise InvalidInput(
+            f"resources refer to each other: {names}; apply one of them without its reference first",
+            source=circle[0].source,
+        ) from None
+    found: list[Loaded] = []
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        found += sorted((resources[index] for index in ready), key=lambda r: (r.kind, name_of(r)))
+        sorter.done(*ready)
+    return found
+
+
+def _named_by(resource: Loaded, kind: Kind) -> Iterator[_Identity]:
+    data = resource.data
+    parents = [snake(data["parent_type"])] if data.get("parent_type") else [parent.kind for parent in kind.parents]
+    above = ":".join((data.get("fq_name") or [])[:-1])
+    for parent in parents:
+        yield parent, data.get("parent_uuid") or above
+    for relation in kind.relations:
+        for entry in data.get(f"{relation}_refs") or ():
+            if isinstance(entry, dict):
+                yield relation, entry.get("uuid") or ":".join(map(str, entry.get("to") or ()))

@@ -1,0 +1,139 @@
+"""From the rules of a security group to the rules of its two access control lists (D.5.1).
+
+A rule has lists of addresses and ports on both sides; a rule of an access control list has one of each. What can't be
+converted is left out alone, with a problem that says which part of which rule; the rest of the group stays in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc import Context, View
+
+from .protocols import acl_protocol
+
+LOCAL = "local"
+"""The group's name that stands for the interfaces that carry the group."""
+
+ANY_GROUP = "any"
+ANY_GROUP_NUMBER = "-1"
+
+ALL_PORTS = {"end_port": 65535}
+"""What an empty list of ports means."""
+
+PASS = {"simple_action": "pass"}
+"""The action of every rule, whatever it says: the data plane denies what no rule lets pass."""
+
+
+class AclRules(NamedTuple):
+    """The rules of both lists, as the entries' ``acl_rule`` has them."""
+
+    ingress: list[dict[str, Any]]
+    egress: list[dict[str, Any]]
+
+
+class _Address(NamedTuple):
+    """One address of a rule: what stands in the list, whether it is local, and what the rule has."""
+
+    converted: Any
+    local: bool
+    given: Any
+
+
+def acl_rules(group: View, ctx: Context) -> AclRules:
+    """The rules in the group's order; within one by source address, source port, destination address, destination
+    port. Duplicates stay."""
+    result = AclRules([], [])
+    numbers: dict[str, str] = {}
+    for position, rule in enumerate(group.security_group_entries.policy_rule, 1):
+        label = f"rule {position} ({rule.rule_uuid})" if rule.rule_uuid else f"rule {position}"
+        try:
+            protocol = acl_protocol(rule.protocol, rule.ethertype)
+        except ValueError as error:
+            ctx.problem("UnknownProtocol", f"{label}: {error}; the rule is left out")
+            continue
+        if not rule.src_addresses or not rule.dst_addresses:
+            side = "destination" if rule.src_addresses else "source"
+            ctx.problem("RuleWithoutAddress", f"{label} has no {side} address; the rule is left out")
+            continue
+        sources = list(_addresses(rule.src_addresses, numbers, group, ctx, label))
+        destinations = list(_addresses(rule.dst_addresses, numbers, group, ctx, label))
+        for source in sources:
+            for source_port in rule.src_ports or (ALL_PORTS,):
+                for destination in destinations:
+                    if not (source.local or destination.local):
+                        continue
+                    # The destination is looked at first: what is local on both sides is ingress.
+                    rules = result.ingress if destination.local else result.egress
+                    for destination_port in rule.dst_ports or (ALL_PORTS,):
+                        rules.append(
+                            {
+                                "rule_uuid": rule.rule_uuid,
+                                "match_condition": {
+                                    "protocol": protocol,
+                                    "ethertype": rule.ethertype,
+                                    "src_address": source.converted,
+                                    "src_port": source_port,
+                                    "dst_address": destination.converted,
+                                    "dst_port": destination_port,
+                                },
+                                "action_list": PASS,
+                            }
+                        )
+        _tell_pairs_without_local(sources, destinations, ctx, label)
+    return result
+
+
+def group_number(name: str, group: View, ctx: Context) -> str:
+    """What stands in an access control list for the group that a rule of ``group`` names: its number as text; nothing
+    for ``local`` and for no group; "-1" for ``any``. Raises ``LookupError`` for a group that isn't there or has no
+    number yet."""
+    if name in ("", LOCAL):
+        return ""
+    if name == ANY_GROUP:
+        return ANY_GROUP_NUMBER
+    fq_name = tuple(name.split(":"))
+    named = group if fq_name == group.fq_name else ctx.find("security_group", fq_name)
+    if named is None:
+        raise LookupError(f"there is no security group {name}")
+    if not named.security_group_id:
+        raise LookupError(f"security group {name} has no number yet")
+    return str(named.security_group_id)
+
+
+def _addresses(
+    addresses: Sequence[Any], numbers: dict[str, str], group: View, ctx: Context, label: str
+) -> Iterator[_Address]:
+    """The addresses that can be converted. ``numbers``: group's name → number, as found so far."""
+    for address in addresses:
+        name = address.security_group
+        if not name:
+            yield _Address(address, False, address)
+            continue
+        try:
+            number = numbers.get(name)
+            if number is None:
+                number = numbers[name] = group_number(name, group, ctx)
+        except LookupError as error:
+            ctx.problem("UnknownSecurityGroup", f"{label}: {error}; that part of the rule is left out until it comes")
+            continue
+        yield _Address(msgspec.structs.replace(address, security_group=number), name == LOCAL, address)
+
+
+def _tell_pairs_without_local(sources: list[_Address], destinations: list[_Address], ctx: Context, label: str) -> None:
+    for source in sources:
+        for destination in destinations:
+            if not (source.local or destination.local):
+                sides = f"neither {_shown(source.given)} nor {_shown(destination.given)}"
+                message = f"{label}: {sides} is local; make one side local"
+                ctx.problem("RuleWithoutLocal", f"{message}; that part of the rule is left out")
+
+
+def _shown(address: Any) -> str:
+    """An address that is not local, for people."""
+    subnets = (address.subnet, *address.subnet_list) if address.subnet else address.subnet_list
+    shown = ", ".join(f"{subnet.ip_prefix}/{subnet.ip_prefix_len}" for subnet in subnets)
+    return shown or address.security_group or address.virtual_network or address.network_policy or "an empty address"

@@ -1,0 +1,19 @@
+"""What the three kinds that lend an address have in common: nothing follows from them alone (D.14), but an address that
+is none is told to whoever wrote it."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from intentc import Context, Intent
+
+
+def check_address(intent: Intent, ctx: Context, field: str) -> None:
+    """A problem if the property ``field`` is set and is neither an address nor one with a prefix length."""
+    text: str = intent.field(field)
+    if not text:
+        return
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        ctx.problem("MalformedAddress", f"{field} {text!r} is neither an IPv4 nor an IPv6 address; correct it")

@@ -1,0 +1,17 @@
+"""An alias IP, a second address of an interface, wakes that interface and what hangs on it (C.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .addresses import check_address
+
+
+class AliasIpIntent(Intent):
+    kind = "alias_ip"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        check_address(self, ctx, "alias_ip_address")
+        return ()

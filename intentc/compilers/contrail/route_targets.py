@@ -1,0 +1,124 @@
+"""Route targets: how they are written, which one is an object's own, and onto which routing instance they go (D.1).
+
+Own ones are numbered from the ledger and carry the autonomous system of the moment; configured ones are named by
+users. Which object has which, and when, is for the intents to say.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from intentc import Claim, Context, Intent, ResourceClaim, View, refer, shared
+
+NUMBER_POOL = "route_target_number"
+"""The API server's pool of route target numbers (B.6)."""
+
+NUMBER_PURPOSE = "route_target"
+
+DEFAULT_AUTONOMOUS_SYSTEM = 64512
+
+FIRST_NUMBER = 8_000_100
+"""The start of the pool as seeded (B.6)."""
+
+FIRST_SHORT_NUMBER = 8_000
+SHORT_NUMBERS = 32_768 - 8_000
+"""Under an autonomous system of four bytes a number has two, and those from 32,768 on are left to users (D.1)."""
+
+BOTH, IMPORT, EXPORT = "", "import", "export"
+"""Values of ``import_export`` on the reference of a routing instance; left out means both."""
+
+_GLOBAL_SYSTEM_CONFIG = ("default-global-system-config",)
+_FORM = re.compile(r"target:([0-9.]+):([0-9]+)")
+_FOUR_BYTES = 2**32
+
+
+class RouteTarget(NamedTuple):
+    """``administrator``: the number of an autonomous system, or an IPv4 address."""
+
+    administrator: int | ipaddress.IPv4Address
+    number: int
+
+
+def parse_route_target(text: str) -> RouteTarget:
+    """``target:<AS number or IPv4 address>:<number>``. Raises ``ValueError`` saying what is wrong.
+
+    >>> parse_route_target("target:64512:7")
+    RouteTarget(administrator=64512, number=7)
+    """
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no route target; write target:<AS number or IPv4 address>:<number>")
+    administrator, number = match[1], int(match[2])
+    if number >= _FOUR_BYTES:
+        raise ValueError(f"number {number} of route target {text!r} is over {_FOUR_BYTES - 1}")
+    if "." in administrator:
+        try:
+            return RouteTarget(ipaddress.IPv4Address(administrator), number)
+        except ValueError:
+            raise ValueError(f"{administrator!r} in route target {text!r} is no IPv4 address") from None
+    if int(administrator) >= _FOUR_BYTES:
+        raise ValueError(f"autonomous system {administrator} of route target {text!r} is over {_FOUR_BYTES - 1}")
+    return RouteTarget(int(administrator), number)
+
+
+def well_formed(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
+    """Those of ``targets``, found in the property ``field``, that are route targets; a problem for each other one."""
+    good = set()
+    for text in dict.fromkeys(targets):
+        try:
+            parse_route_target(text)
+            good.add(text)
+        except ValueError as error:
+            ctx.problem("MalformedRouteTarget", f"{field}: {error}; it is left out")
+    return good
+
+
+def autonomous_system(ctx: Context) -> int:
+    """The installation's, as it is now."""
+    config = ctx.find("global_system_config", _GLOBAL_SYSTEM_CONFIG)
+    return (config.autonomous_system if config else 0) or DEFAULT_AUTONOMOUS_SYSTEM
+
+
+def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
+    """The route target that ``owner`` has for itself: its number stays for its whole life, the autonomous system is the
+    installation's. None, and a problem, if that has four bytes and the number can't be written in two."""
+    number = ctx.allocate(NUMBER_POOL, NUMBER_PURPOSE)
+    system = autonomous_system(ctx)
+    if system > 0xFFFF:
+        offset = number - FIRST_NUMBER
+        if not 0 <= offset < SHORT_NUMBERS:
+            message = (
+                f"number {number} of pool {NUMBER_POOL} has no place under the four-byte autonomous system {system}: "
+                f"it takes {FIRST_NUMBER} to {FIRST_NUMBER + SHORT_NUMBERS - 1}; let the pool lie there"
+            )
+            ctx.problem("RouteTargetNumber", message)
+            return None
+        number = FIRST_SHORT_NUMBER + offset
+    return owner.owned("route_target", (f"target:{system}:{number}",))
+
+
+def primary_routing_instance(network: View, ctx: Context) -> View | None:
+    """The routing instance that the server makes for a network and names after it; None while it isn't there."""
+    return ctx.find("routing_instance", (*network.fq_name, network.name))
+
+
+def merged_lists(both: set[str], imported: set[str], exported: set[str]) -> dict[str, str]:
+    """The list algebra of D.1: target → import_export, sorted by target. What is imported and exported is both; what is
+    both is no longer one of them."""
+    directions = dict.fromkeys(imported, IMPORT) | dict.fromkeys(exported, EXPORT)
+    directions |= dict.fromkeys(both | imported & exported, BOTH)
+    return dict(sorted(directions.items()))
+
+
+def configured_claims(instances: Iterable[View], directions: Mapping[str, str]) -> Iterator[Claim]:
+    """That the targets exist and that each of ``instances`` refers to them; ``directions``: target → import_export.
+    Without an instance nobody needs them."""
+    for position, instance in enumerate(instances):
+        for text, direction in directions.items():
+            target = shared("route_target", (text,))
+            if position == 0:
+                yield target
+            yield refer(instance, target, import_export=direction)

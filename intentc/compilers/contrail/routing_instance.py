@@ -1,0 +1,33 @@
+"""A network's primary routing instance has a route target of its own (D.1, D.3).
+
+The targets that its network's lists and its network's routers add are claimed by those; planning makes one list of
+them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent, refer
+
+from .route_targets import own_route_target
+
+WITHOUT_ROUTE_TARGET = frozenset(
+    {
+        ("default-domain", "default-project", "ip-fabric", "__default__"),
+        ("default-domain", "default-project", "__link_local__", "__link_local__"),
+    }
+)
+"""The routing instances of the fabric itself, whose routes go nowhere else."""
+
+
+class RoutingInstanceIntent(Intent):
+    kind = "routing_instance"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not self.routing_instance_is_default or self.fq_name in WITHOUT_ROUTE_TARGET:
+            return
+        target = own_route_target(self, ctx)
+        if target is not None:
+            yield target
+            yield refer(self, target)

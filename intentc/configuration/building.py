@@ -1,0 +1,136 @@
+"""From plain values to sections, key by key, so that each complaint can say where and what instead.
+
+Why it exists: a whole file converted at once would name a path inside a value; a person needs the file's line, or the
+environment variable, and the key that was probably meant. Where values come from is ``reading``'s business.
+"""
+
+from __future__ import annotations
+
+import difflib
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from intentc.loading.convert import did_you_mean
+from intentc.model import InvalidInput
+
+from .sections import Section
+from .values import Secret, decode_setting
+
+KeyPath = tuple[str | int, ...]
+_Section = TypeVar("_Section", bound=Section)
+FILE_SUFFIX = "_file"
+
+_MISSPELT = 0.8
+"""Similarity from which an unknown key of a shared section is taken for a misspelling of ours."""
+
+_BOOLEANS = {"yes": True, "on": True, "y": True, "no": False, "off": False, "n": False}
+
+
+def dotted(path: KeyPath) -> str:
+    """``("etcd", "endpoints", 0)`` → ``etcd.endpoints.0``."""
+    return ".".join(map(str, path))
+
+
+class Builder:
+    """Builds sections; what it met on the way is in ``passed_over`` (keys that serve other programs) and ``secrets``
+    (path → secret, those that were written down where they are used).
+
+    ``source(path)`` says where a value stands: ``file:line``, or an environment variable.
+    """
+
+    def __init__(self, source: Callable[[KeyPath], str]) -> None:
+        self._source = source
+        self.passed_over: list[str] = []
+        self.literal_secrets: list[KeyPath] = []
+
+    def section(self, wanted: type[_Section], raw: Any, path: KeyPath = ()) -> _Section:
+        """A section from a mapping. Raises ``InvalidInput`` naming source, key, and what to do."""
+        if not isinstance(raw, Mapping):
+            raise self._error(path, f"{dotted(path) or 'the file'} must be a mapping of keys to values")
+        fields = typing.get_type_hints(wanted, include_extras=True)
+        known = {field.name: fields[field.name] for field in msgspec.structs.fields(wanted)}
+        given: dict[str, Any] = {}
+        for key, value in raw.items():
+            where = (*path, str(key))
+            if key in known:
+                if value is not None:
+                    given[key] = self._value(known[key], value, where)
+            elif self._is_file_of(key, known):
+                base = key.removesuffix(FILE_SUFFIX)
+                if raw.get(base) not in (None, ""):
+                    raise self._error(where, f"both {dotted((*path, base))} and {dotted(where)} are set; keep one")
+                if value is not None:
+                    given[base] = self._value(known[base], self._content(value, where), where)
+            else:
+                self._unknown(wanted, known, key, where)
+        return wanted(**given)
+
+    def _value(self, wanted: Any, value: Any, path: KeyPath) -> Any:
+        origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
+        if isinstance(wanted, type) and issubclass(wanted, Section):
+            return self.section(wanted, value, path)
+        if origin is tuple and isinstance(value, str):
+            value = value.replace(",", " ").split()
+        if origin is tuple and isinstance(value, list) and _is_section(arguments[0]):
+            return tuple(self._value(arguments[0], item, (*path, index)) for index, item in enumerate(value))
+        if origin is dict and isinstance(value, Mapping) and _is_section(arguments[1]):
+            return {str(key): self._value(arguments[1], item, (*path, str(key))) for key, item in value.items()}
+        if wanted is bool and isinstance(value, str):
+            value = _BOOLEANS.get(value.lower(), value)
+        try:
+            converted = msgspec.convert(value, wanted, strict=False, dec_hook=decode_setting)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise self._error(path, f"{dotted(path)}: {error}") from None
+        if wanted is Secret and converted and not str(path[-1]).endswith(FILE_SUFFIX):
+            self.literal_secrets.append(path)
+        return converted
+
+    def _content(self, name: Any, path: KeyPath) -> str:
+        try:
+            return Path(str(name)).read_text().rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise self._error(path, f"{dotted(path)}: {name} can't be read: {reason}") from None
+
+    @staticmethod
+    def _is_file_of(key: Any, known: Mapping[str, Any]) -> bool:
+        return (
+            isinstance(key, str)
+            and key.endswith(FILE_SUFFIX)
+            and key.removesuffix(FILE_SUFFIX) in known
+            and not _is_section(known[key.removesuffix(FILE_SUFFIX)])
+        )
+
+    def _unknown(self, wanted: type[Section], known: Mapping[str, Any], key: Any, path: KeyPath) -> None:
+        if key not in wanted.passed_over:
+            misspelt = difflib.get_close_matches(str(key), known, 1, cutoff=_MISSPELT)
+            if wanted.closed or misspelt:
+                raise self._error(path, f"unknown key {dotted(path)}{did_you_mean(str(key), known)}")
+        self.passed_over.append(dotted(path))
+
+    def _error(self, path: KeyPath, message: str) -> InvalidInput:
+        return InvalidInput(message, source=self._source(path), reason="InvalidConfiguration")
+
+
+def secrets_in(value: Any) -> Iterator[str]:
+    """The texts of all secrets in a section, for the filter that keeps them out of logs."""
+    if isinstance(value, Secret):
+        if value:
+            yield value.reveal()
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from secrets_in(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from secrets_in(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from secrets_in(item)
+
+
+def _is_section(wanted: Any) -> bool:
+    return isinstance(wanted, type) and issubclass(wanted, Section)

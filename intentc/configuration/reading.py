@@ -1,0 +1,73 @@
+"""The configuration from its file and the environment, with what should be said about it.
+
+Why it exists: commands want one call that gives a checked configuration, or one error with a line number. Nothing is
+logged here, since how to log is part of what is read: the caller says the notes once it can.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from intentc.loading.yaml import Located, load_yaml
+
+from .building import Builder, KeyPath, dotted, secrets_in
+from .environment import PREFIX, overlay
+from .sections import Configuration
+
+
+class Note(NamedTuple):
+    """One line to log: ``warning``, or else for information."""
+
+    warning: bool
+    text: str
+
+
+class Loaded(NamedTuple):
+    """A configuration, what to say about it, and the texts that must never show in a log."""
+
+    configuration: Configuration
+    notes: tuple[Note, ...]
+    secrets: frozenset[str]
+
+
+def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
+    """The configuration in the file ``path`` (None: defaults only), with ``environ`` over it.
+
+    Raises ``InvalidInput`` naming ``file:line`` or the variable, the key, and what was probably meant.
+    """
+    located = load_yaml(path) if path is not None else Located(None, "<defaults>")
+    raw: Any = copy.deepcopy(located.value) if located.value is not None else {}
+    if not isinstance(raw, dict):
+        raise located.error("the file must be a mapping of sections; see sample/contrail.yml", reason="Malformed")
+    variables = overlay(raw, environ, ("log_level", "insecure", "no_auth"))
+
+    def source(where: KeyPath) -> str:
+        named = tuple(map(str, where))
+        while named:
+            if named in variables:
+                return variables[named]
+            named = named[:-1]
+        return located.where(where)
+
+    builder = Builder(source)
+    configuration = builder.section(Configuration, raw)
+    return Loaded(configuration, tuple(_notes(builder, variables, located)), frozenset(secrets_in(configuration)))
+
+
+def _notes(builder: Builder, variables: Mapping[tuple[str, ...], str], located: Located) -> list[Note]:
+    notes = []
+    if builder.passed_over:
+        keys = ", ".join(sorted(builder.passed_over))
+        notes.append(Note(False, f"{located.source}: passed over, since other programs read them: {keys}"))
+    literal = [path for path in builder.literal_secrets if tuple(map(str, path)) not in variables]
+    if literal:
+        keys = ", ".join(f"{dotted(path)} (line {located.line(path)})" for path in literal)
+        last = literal[0][-1]
+        variable = PREFIX + "__".join(str(part).upper() for part in literal[0])
+        notes.append(
+            Note(True, f"{located.source}: secrets stand in the file: {keys}; rather use {last}_file or {variable}")
+        )
+    return notes

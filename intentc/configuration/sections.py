@@ -1,0 +1,271 @@
+"""Every setting there is, with its default: the sections of Contrail's file that we read, and our own.
+
+Why it exists: one place that answers "what can I set". All sections have defaults, so that an empty file, or none, is
+a configuration. Reading them is ``reading``'s and ``building``'s business.
+
+``passed_over`` names Contrail's keys of a section that serve other programs. ``closed`` sections are ours alone: there
+every unknown key is an error. Elsewhere only a key that looks like a misspelling of ours is one, since the file is
+shared with programs that we don't know.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from .values import Address, Seconds, Secret, Url
+
+Positive = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+
+
+class Section(msgspec.Struct, frozen=True):
+    """The base of all sections."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset()
+    closed: ClassVar[bool] = False
+
+
+class EtcdTls(Section, frozen=True):
+    """``etcd.tls``: paths of PEM files; they count only if ``enabled``. Without ``trusted_ca_path`` the system's
+    roots are trusted."""
+
+    enabled: bool = False
+    certificate_path: str = ""
+    key_path: str = ""
+    trusted_ca_path: str = ""
+
+
+class Etcd(Section, frozen=True):
+    """``etcd``: where resources are kept. ``path`` without slashes around it: keys are ``/<path>/<kind>/<uuid>``."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset({"grpc_insecure", "enabled"})
+
+    endpoints: tuple[str, ...] = ("127.0.0.1:2379",)
+    path: str = "contrail"
+    username: str = ""
+    password: Secret = Secret()
+    dial_timeout: Seconds = Seconds(5)
+    tls: EtcdTls = EtcdTls()
+
+
+class Client(Section, frozen=True):
+    """``client``: the API server that we write to, and as whom."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset({"schema_root"})
+
+    endpoint: Url = Url("http://127.0.0.1:9091")
+    id: str = ""
+    password: Secret = Secret()
+    project_id: str = ""
+    project_name: str = ""
+    domain_id: str = "default"
+    domain_name: str = ""
+
+
+class KeystoneDomain(Section, frozen=True):
+    """A domain of the static users."""
+
+    id: str = ""
+    name: str = ""
+
+
+class KeystoneProject(Section, frozen=True):
+    """A project of the static users."""
+
+    id: str = ""
+    name: str = ""
+    domain: KeystoneDomain = KeystoneDomain()
+
+
+class KeystoneRole(Section, frozen=True):
+    """A role that a static user has in a project."""
+
+    id: str = ""
+    name: str = ""
+    project: KeystoneProject = KeystoneProject()
+
+
+class KeystoneUser(Section, frozen=True):
+    """A user whom ``intentc apiserver`` knows by itself."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset({"email"})
+
+    id: str = ""
+    name: str = ""
+    password: Secret = Secret()
+    domain: KeystoneDomain = KeystoneDomain()
+    roles: tuple[KeystoneRole, ...] = ()
+
+
+class KeystoneData(Section, frozen=True):
+    """``keystone.assignment.data``: each entry by a name that only the file knows."""
+
+    domains: dict[str, KeystoneDomain] = {}
+    projects: dict[str, KeystoneProject] = {}
+    users: dict[str, KeystoneUser] = {}
+
+
+class KeystoneAssignment(Section, frozen=True):
+    """``keystone.assignment``: the static users."""
+
+    type: str = "static"
+    data: KeystoneData = KeystoneData()
+
+
+class KeystoneStore(Section, frozen=True):
+    """``keystone.store``: how long a token that ``intentc apiserver`` gives out is valid."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset({"type"})
+
+    expire: Seconds = Seconds(3600)
+
+
+class Keystone(Section, frozen=True):
+    """``keystone``: where tokens come from (``authurl``); ``local``: ``intentc apiserver`` gives them out itself."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset({"service_user"})
+
+    authurl: Url = Url("")
+    local: bool = False
+    insecure: bool = False
+    assignment: KeystoneAssignment = KeystoneAssignment()
+    store: KeystoneStore = KeystoneStore()
+
+
+class ServerTls(Section, frozen=True):
+    """``server.tls``: PEM files; they count only if ``enabled``."""
+
+    enabled: bool = False
+    key_file: str = ""
+    cert_file: str = ""
+
+
+class Server(Section, frozen=True):
+    """``server``: where ``intentc apiserver`` listens."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset(
+        [
+            "enabled",
+            "read_timeout",
+            "write_timeout",
+            "log_api",
+            "log_body",
+            "enable_grpc",
+            "enable_gzip",
+            "enable_vnc_neutron",
+            "enable_vnc_replication",
+            "static_files",
+            "dynamic_proxy_path",
+            "proxy",
+            "notify_etcd",
+            "vnc_api_notifier",
+            "service_token_endpoint_prefixes",
+        ]
+    )
+
+    address: Address = Address("127.0.0.1:9091")
+    tls: ServerTls = ServerTls()
+
+
+class Compilation(Section, frozen=True):
+    """``compilation``: the compiler itself.
+
+    ``enabled: false`` is what Contrail's all-in-one file says when no compiler should run. ``max_job_queue_len``,
+    ``msg_index_string`` and ``read_lock_string`` are read for the ancestor's sake: our queue holds each intent once
+    and is never full, and progress is known from etcd itself. ``msg_queue_lock_time``: the leader's lease in seconds.
+    """
+
+    passed_over: ClassVar[frozenset[str]] = frozenset({"plugin_directory", "plugin", "plugin_names", "service_name"})
+
+    enabled: bool = True
+    number_of_workers: Positive = 4
+    max_job_queue_len: Natural = 5
+    msg_queue_lock_time: Seconds = Seconds(30)
+    msg_index_string: str = "MsgIndex"
+    read_lock_string: str = "MsgReadLock"
+    master_election: bool = True
+
+
+class Diagnostics(Section, frozen=True):
+    """``intentc.diagnostics``: where health, status and metrics are served."""
+
+    closed: ClassVar[bool] = True
+
+    address: Address = Address("127.0.0.1:8877")
+
+
+class Journal(Section, frozen=True):
+    """``intentc.journal``: ``entries`` kept in memory, the oldest go first."""
+
+    closed: ClassVar[bool] = True
+
+    entries: Positive = 10_000
+
+
+class Limits(Section, frozen=True):
+    """``intentc.limits``.
+
+    ``max_txn_ops``: etcd's own ``--max-txn-ops``. ``concurrent_writes``: requests under way at once.
+    ``writes_in_batch``: writes gathered into one ``/sync``. ``max_deletes`` and ``max_deletes_percent`` (of a kind's
+    owned objects): a pass that would delete more orphans than both is held (engine.md §5.7).
+    """
+
+    closed: ClassVar[bool] = True
+
+    max_txn_ops: Positive = 128
+    concurrent_writes: Positive = 16
+    writes_in_batch: Positive = 100
+    max_deletes: Natural = 50
+    max_deletes_percent: Annotated[float, Meta(ge=0, le=100)] = 5.0
+
+
+class Log(Section, frozen=True):
+    """``intentc.log``: ``json`` for programs, ``text`` for people, ``auto``: text on a terminal."""
+
+    closed: ClassVar[bool] = True
+
+    format: Literal["auto", "json", "text"] = "auto"
+
+
+class Intentc(Section, frozen=True):
+    """``intentc``: what Contrail's file has no place for.
+
+    ``installation`` tells several compilers beside one etcd apart, and stands in every mark and fence: changing it
+    makes all objects strangers. ``compilers``: which run. ``reactions``: compiler → file that replaces the shipped
+    map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first. ``settings``: values that evaluations read by
+    ``ctx.setting(name)``.
+    """
+
+    closed: ClassVar[bool] = True
+
+    installation: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]+$")] = "default"
+    compilers: tuple[str, ...] = ("contrail",)
+    reactions: dict[str, str] = {}
+    schemas: tuple[str, ...] = ()
+    settings: dict[str, Any] = {}
+    diagnostics: Diagnostics = Diagnostics()
+    journal: Journal = Journal()
+    limits: Limits = Limits()
+    log: Log = Log()
+
+
+class Configuration(Section, frozen=True):
+    """The whole file. ``insecure``: certificates of servers are not checked. ``no_auth``: the API server asks for no
+    token."""
+
+    passed_over: ClassVar[frozenset[str]] = frozenset(
+        ["agent", "amqp", "auth_type", "cache", "cassandra", "database", "homepage", "replication", "sync"]
+    )
+
+    etcd: Etcd = Etcd()
+    client: Client = Client()
+    keystone: Keystone = Keystone()
+    server: Server = Server()
+    compilation: Compilation = Compilation()
+    insecure: bool = False
+    no_auth: bool = False
+    log_level: Literal["debug", "info", "warning", "warn", "error", "fatal", "panic"] = "info"
+    intentc: Intentc = Intentc()

@@ -1,0 +1,113 @@
+"""The types of single settings that plain strings and numbers can't carry safely.
+
+Why it exists: a secret must not show wherever a configuration is printed, and an address, a URL or a duration should
+be refused where it is written and not where it is first used. Which setting has which type stands in ``sections``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+class Secret:
+    """A text that shows as ``<secret>`` wherever it is printed; ``reveal()`` gives it away. False if empty."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself: for the one place that sends it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "<secret>" if self._text else "''"
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+class Address(str):
+    """``host:port`` to listen on; ``:9091`` means every interface, as Contrail writes it; IPv6 in brackets."""
+
+    __slots__ = ()
+
+    @property
+    def host(self) -> str:
+        """The host without brackets; ``0.0.0.0`` where none is written."""
+        return self.rpartition(":")[0].strip("[]") or "0.0.0.0"  # noqa: S104 - the operator wrote it so
+
+    @property
+    def port(self) -> int:
+        return int(self.rpartition(":")[2])
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Raises ``ValueError``."""
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isdigit() or int(port) > 65535 or (":" in host and not host.startswith("[")):
+            raise ValueError(f"{text!r} is no address; write host:port, such as 127.0.0.1:8877")
+        return cls(text)
+
+
+class Url(str):
+    """An ``http`` or ``https`` URL without a slash at its end; empty where none is set."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Url:
+        """Raises ``ValueError``."""
+        parts = urlsplit(text)
+        if text and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError(f"{text!r} is no URL; write http://host:port or https://host:port")
+        if parts.password:
+            raise ValueError("the URL holds a password; set it under its own key")
+        return cls(text.rstrip("/"))
+
+
+class Seconds(float):
+    """A duration in seconds, written as a number of seconds or as Go writes it: ``500ms``, ``10s``, ``1m30s``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Seconds:
+        """Raises ``ValueError``."""
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+            return cls(value)
+        if isinstance(value, str) and _DURATION.fullmatch(value):
+            return cls(sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(value)))
+        if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value):
+            return cls(value)
+        raise ValueError(f"{value!r} is no duration; write seconds, or a number with its unit, such as 10s or 1m30s")
+
+
+def decode_setting(wanted: type, value: Any) -> Any:
+    """``msgspec``'s hook: how the types of this module are made from what stands in a file. Raises ``ValueError``."""
+    if wanted is Seconds:
+        return Seconds.parse(value)
+    if isinstance(value, bool | dict | list):
+        raise ValueError("expected text")
+    if wanted is Secret:
+        return Secret(str(value))
+    if wanted is Address:
+        return Address.parse(str(value))
+    if wanted is Url:
+        return Url.parse(str(value))
+    raise NotImplementedError(wanted)

@@ -1,0 +1,8 @@
+"""What was meant and what was read: the reaction map with its walk and its checks, and the index of readers."""
+
+from .check import Finding, findings
+from .processor import DependencyProcessor, Neighbours, Path
+from .reactions import ReactionMap, load
+from .reads import ReadIndex
+
+__all__ = ["DependencyProcessor", "Finding", "Neighbours", "Path", "ReactionMap", "ReadIndex", "findings", "load"]

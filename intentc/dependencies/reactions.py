@@ -1,0 +1,149 @@
+"""Reaction maps: for a kind, and for the cause through which it was reached, the kinds to go on to.
+
+Read from YAML in the form
+
+    intent-compiler:
+      port_tuple:
+        self: [service_instance]
+        virtual_machine_interface: [service_instance]
+      global_system_config:
+        self: [all: virtual_network]
+
+Kinds may be spelled in snake_case or kebab-case. ``all: KIND`` goes on to every object of KIND, related or not (for
+globals, which everybody sees). Whether the kinds exist, and whether a map makes sense, is ``check.py``'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from intentc.loading import Located, did_you_mean, load_yaml
+from intentc.model import snake
+
+SELF = "self"
+"""The cause of the changed object itself."""
+
+ROOT = "intent-compiler"
+
+
+class Visit(NamedTuple):
+    """One kind to go on to: to the related objects, or with ``everyone`` to all of it."""
+
+    kind: str
+    everyone: bool
+    source: str
+
+
+class Reaction(NamedTuple):
+    """What an intent of ``kind`` reached by ``cause`` goes on to. ``source``: file:line."""
+
+    kind: str
+    cause: str
+    visits: tuple[Visit, ...]
+    source: str
+
+
+class ReactionMap:
+    """All reactions of the compilers in use. Reactions to the same (kind, cause) are joined in their order."""
+
+    def __init__(self, reactions: Iterable[Reaction] = ()) -> None:
+        self._reactions: dict[tuple[str, str], Reaction] = {}
+        for reaction in reactions:
+            former = self._reactions.get((reaction.kind, reaction.cause))
+            if former is not None:
+                reaction = former._replace(visits=former.visits + reaction.visits)
+            self._reactions[reaction.kind, reaction.cause] = reaction
+        self._next = {state: _kinds(r, everyone=False) for state, r in self._reactions.items()}
+        self._all = {state: _kinds(r, everyone=True) for state, r in self._reactions.items()}
+        kinds = dict.fromkeys(kind for kind, _ in self._reactions)
+        self._ranks: Mapping[str, int] = {kind: rank for rank, kind in enumerate(kinds)}
+
+    def next(self, kind: str, cause: str) -> tuple[str, ...]:
+        """The kinds whose related objects come next; () also where the map says nothing."""
+        return self._next.get((kind, cause), ())
+
+    def next_all(self, kind: str, cause: str) -> tuple[str, ...]:
+        """The kinds of which every object comes next."""
+        return self._all.get((kind, cause), ())
+
+    def rank(self, kind: str) -> int:
+        """The place of a kind in the map, which orders a round of evaluations; kinds that aren't in it come last."""
+        return self._ranks.get(kind, len(self._ranks))
+
+    def __contains__(self, state: tuple[str, str]) -> bool:
+        """Whether the map says something, be it "nowhere", for (kind, cause)."""
+        return state in self._reactions
+
+    def __iter__(self) -> Iterator[Reaction]:
+        return iter(self._reactions.values())
+
+    def __len__(self) -> int:
+        return len(self._reactions)
+
+
+def load(*texts: str | Path) -> ReactionMap:
+    """The map in these texts, or files where a ``Path`` is given, joined. Raises ``InvalidInput`` with file:line for
+    anything that isn't of the form above."""
+    return ReactionMap([reaction for text in texts for reaction in _reactions(load_yaml(text))])
+
+
+def _kinds(reaction: Reaction, *, everyone: bool) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(visit.kind for visit in reaction.visits if visit.everyone is everyone))
+
+
+def _reactions(document: Located) -> Iterator[Reaction]:
+    root = _mapping(document, (), document.value, f"`{ROOT}:`")
+    for key in root:
+        if snake(key) != snake(ROOT):
+            raise document.error(f"unknown key {key!r}{did_you_mean(key, [ROOT])}", (key,), "UnknownKey")
+        kinds = _mapping(document, (key,), root[key], "kinds")
+        _unique(document, (key,), kinds)
+        for kind, declared in kinds.items():
+            causes = _mapping(document, (key, kind), declared, "causes")
+            _unique(document, (key, kind), causes)
+            for cause, visits in causes.items():
+                path = (key, kind, cause)
+                yield Reaction(snake(kind), snake(cause), _visits(document, path, visits), document.where(path))
+
+
+def _mapping(document: Located, path: tuple[str, ...], value: Any, content: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise document.error(f"{_at(path)}expected a mapping of {content}, found {_sort(value)}", path)
+    return value
+
+
+def _unique(document: Located, path: tuple[str, ...], names: Iterable[str]) -> None:
+    spelled: dict[str, str] = {}
+    for name in names:
+        other = spelled.setdefault(snake(name), name)
+        if other != name:
+            raise document.error(f"{_at(path)}{other!r} and {name!r} are the same kind; keep one", (*path, name))
+
+
+def _visits(document: Located, path: tuple[str, ...], value: Any) -> tuple[Visit, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise document.error(f"{_at(path)}expected a list of kinds, found {_sort(value)}; write [{value}]", path)
+    found = []
+    for place, item in enumerate(value):
+        where = document.where((*path, place))
+        if isinstance(item, str) and item:
+            found.append(Visit(snake(item), False, where))
+        elif isinstance(item, dict) and list(item) == ["all"] and isinstance(item["all"], str):
+            found.append(Visit(snake(item["all"]), True, where))
+        else:
+            raise document.error(f"{_at(path)}expected a kind or `all: KIND`, found {item!r}", (*path, place))
+    return tuple(found)
+
+
+def _at(path: tuple[str, ...]) -> str:
+    return f"{'.'.join(path)}: " if path else ""
+
+
+def _sort(value: Any) -> str:
+    return "a list" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else repr(value)

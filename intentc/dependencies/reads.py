@@ -1,0 +1,64 @@
+"""Who read what: the readers of each read, and the reads of each evaluated intent (engine.md §3).
+
+Kept small, since there are as many entries as reads of all intents together: reads are tuples, a single reader is
+stored without a set, and an intent's reads as one tuple. Which reads a change concerns is ``logic``'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc.model import Key, Read
+from intentc.model.multimap import MultiMap
+
+_NOBODY: frozenset[Key] = frozenset()
+
+
+class ReadIndex:
+    """Reads by intent and intents by read."""
+
+    def __init__(self) -> None:
+        self._readers: MultiMap[Read, Key] = MultiMap()
+        self._reads: dict[Key, tuple[Read, ...]] = {}
+
+    def replace(self, key: Key, reads: frozenset[Read]) -> None:
+        """``key`` has read exactly this: after an evaluation that came to its end."""
+        former = self._reads.get(key, ())
+        kept = reads.intersection(former)
+        for read in former:
+            if read not in kept:
+                self._readers.discard(read, key)
+        for read in reads:
+            if read not in kept:
+                self._readers.add(read, key)
+        self._reads[key] = tuple(reads)
+
+    def add(self, key: Key, reads: frozenset[Read]) -> None:
+        """``key`` has read this, too: after an evaluation that failed, waits or was cut off."""
+        self.replace(key, reads.union(self._reads.get(key, ())))
+
+    def drop(self, key: Key) -> None:
+        """Forget an intent that is gone."""
+        for read in self._reads.pop(key, ()):
+            self._readers.discard(read, key)
+
+    def readers(self, read: Read) -> frozenset[Key]:
+        """Who read this last time."""
+        found = self._readers.get(read)
+        return frozenset(found) if found else _NOBODY
+
+    def reads_of(self, key: Key) -> frozenset[Read]:
+        """What ``key`` read last time; empty if it was never evaluated."""
+        return frozenset(self._reads.get(key, ()))
+
+    def readers_of_any(self, reads: Iterable[Read]) -> set[Key]:
+        """Who read at least one of these."""
+        return {key for read in reads for key in self._readers.get(read)}
+
+    def __contains__(self, key: Key) -> bool:
+        """Whether ``key`` was ever evaluated."""
+        return key in self._reads
+
+    def __len__(self) -> int:
+        """The number of different reads that somebody made."""
+        return len(self._readers)

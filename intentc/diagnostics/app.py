@@ -1,0 +1,96 @@
+"""The diagnostics over HTTP: ``/healthz``, ``/readyz``, ``/status``, ``/metrics``; everything read-only.
+
+Why so strict with headers: the page shows names out of a control plane, so no browser may frame, sniff, cache or embed
+it, and a name that resolves to our address (DNS rebinding) gets nothing. Who listens where is ``serving``'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .metrics import registry_of
+from .observed import Observed
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""Sent with every answer."""
+
+
+class StrictHeaders:
+    """ASGI middleware that adds ``HEADERS``."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -> Starlette:
+    """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400.
+
+    ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons": [text]}``. ``/status``: ``Observed.status``.
+    """
+    registry = registry_of(observed)
+
+    async def healthz(request: Request) -> Response:
+        healthy = observed.healthy()
+        return _verdict(healthy, () if healthy else ("a part that must not end has ended",))
+
+    async def readyz(request: Request) -> Response:
+        return _verdict(*observed.ready())
+
+    async def status(request: Request) -> Response:
+        return _json(observed.status())
+
+    async def metrics(request: Request) -> Response:
+        return _metrics(registry)
+
+    return Starlette(
+        routes=[
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+            Route("/status", status),
+            Route("/metrics", metrics),
+        ],
+        middleware=[
+            Middleware(StrictHeaders),
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False),
+        ],
+    )
+
+
+def _verdict(ok: bool, reasons: Sequence[str]) -> Response:
+    return _json({"ok": ok, "reasons": list(reasons)}, 200 if ok else 503)
+
+
+def _json(value: object, code: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), code, media_type="application/json")
+
+
+def _metrics(registry: CollectorRegistry) -> Response:
+    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -1,0 +1,90 @@
+"""Logs: one JSON object a line for programs, one short line for people, and no secret in either.
+
+Why it exists: the ancestor logged whole resources and its own password. Callers give keys and revisions as ``extra``
+and never a body; what is known to be secret is taken out here, last, whatever the caller did. Who logs what is left to
+the callers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+REDACTED = "<secret>"
+_SHORTEST_SECRET = 4
+"""Shorter texts occur by chance: taking them out would garble lines and so betray them."""
+
+_LEVELS = {"warn": "WARNING", "fatal": "CRITICAL", "panic": "CRITICAL"}
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+
+
+class Redaction:
+    """Takes known secret texts out of a line."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        # The longest first: one secret may begin with another.
+        forms = {form for text in secrets if len(text) >= _SHORTEST_SECRET for form in (text, json.dumps(text)[1:-1])}
+        self._secrets = sorted(forms, key=len, reverse=True)
+
+    def __call__(self, line: str) -> str:
+        for secret in self._secrets:
+            line = line.replace(secret, REDACTED)
+        return line
+
+
+class LineFormatter(logging.Formatter):
+    """Renders a record with its extras by ``render(record, extra, trace)`` and redacts what comes out."""
+
+    def __init__(self, render: Callable[[logging.LogRecord, dict[str, Any], str], str], redaction: Redaction) -> None:
+        super().__init__()
+        self._render = render
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        trace = self.formatException(record.exc_info) if record.exc_info else ""
+        return self._redaction(self._render(record, extra, trace))
+
+
+def json_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> str:
+    """``{"time", "level", "logger", "message", …extra, "exception"}``; time in UTC with milliseconds."""
+    fields = {
+        "time": f"{_stamp(record)}.{int(record.msecs):03d}Z",
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "message": record.getMessage(),
+        **extra,
+    }
+    if trace:
+        fields["exception"] = trace
+    return json.dumps(fields, default=str, ensure_ascii=False)
+
+
+def plain_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> str:
+    """``12:00:01 WARNING message  key=value``."""
+    details = "".join(f"  {name}={value}" for name, value in extra.items())
+    time_of_day = _stamp(record).partition("T")[2]
+    line = f"{time_of_day} {record.levelname:7} {record.getMessage()}{details}"
+    return f"{line}\n{trace}" if trace else line
+
+
+def set_up(level: str, form: str = "auto", secrets: Iterable[str] = (), stream: TextIO | None = None) -> None:
+    """Send all logs of the process to ``stream`` (stderr). ``level`` as in Contrail's files (``warn``, ``fatal`` and
+    ``panic`` included); ``form``: ``json``, ``text``, or ``auto``: text on a terminal."""
+    out = stream or sys.stderr
+    plain = form == "text" or (form == "auto" and out.isatty())
+    redaction = Redaction(secrets)
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(LineFormatter(plain_line if plain else json_line, redaction))
+    logging.basicConfig(level=_LEVELS.get(level, level.upper()), handlers=[handler], force=True)
+    # Clients' request lines name every uuid twice and say nothing that ours don't.
+    for chatty in ("httpx2", "httpcore2", "uvicorn.access", "asyncio"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _stamp(record: logging.LogRecord) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))

@@ -1,0 +1,76 @@
+"""The figures of a running compiler for Prometheus, read from its status when they are asked for.
+
+Why it exists: metric names are an interface, so they stand in one place; and counting in the engine's own integers
+costs the hot path nothing. What the figures are made of is the engine's business (``Observed.status``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from prometheus_client.core import CollectorRegistry, CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from .observed import Observed
+
+CONVERGED = "intentc_converged"
+HEALTHY = "intentc_healthy"
+READY = "intentc_ready"
+APPLIED_REVISION = "intentc_applied_revision"
+QUEUE_DEPTH = "intentc_queue_depth"
+INTENTS = "intentc_intents"
+EVALUATIONS = "intentc_evaluations"
+IDLE_WALKS = "intentc_idle_walks"
+WRITES = "intentc_writes"
+MISSING_REACTIONS = "intentc_missing_reactions"
+
+_COUNTERS = {
+    "evaluations": (EVALUATIONS, "Evaluations of intents."),
+    "idle_walks": (IDLE_WALKS, "Intents named by the reaction map alone and answered without evaluation."),
+    "writes": (WRITES, "Writes that the API server acknowledged."),
+}
+"""Name under ``counters`` in the status → (metric, what it counts)."""
+
+
+class StatusCollector(Collector):
+    """Turns ``Observed.status`` into metrics at each scrape."""
+
+    def __init__(self, observed: Observed) -> None:
+        self._observed = observed
+
+    def collect(self) -> Iterator[Metric]:
+        status: Mapping[str, Any] = self._observed.status()
+        yield _gauge(CONVERGED, "1 if nothing is left to do for the applied inputs.", status.get("converged", False))
+        yield _gauge(HEALTHY, "1 if nothing is held or refused.", status.get("healthy", False))
+        yield _gauge(READY, "1 if the first list was applied and the store is heard.", self._observed.ready()[0])
+        yield _gauge(APPLIED_REVISION, "The last revision of etcd that was applied.", status.get("applied_revision", 0))
+        yield _by(GaugeMetricFamily(QUEUE_DEPTH, "Jobs that wait, by queue.", labels=["queue"]), status.get("queue"))
+        yield _by(GaugeMetricFamily(INTENTS, "Intents by their state.", labels=["state"]), status.get("counts"))
+        counters: Mapping[str, Any] = status.get("counters", {})
+        for name, (metric, text) in _COUNTERS.items():
+            if name in counters:
+                yield CounterMetricFamily(metric, text, value=counters[name])
+        missing = CounterMetricFamily(
+            MISSING_REACTIONS, "Evaluations that a read called for and the reaction map did not.", labels=["pair"]
+        )
+        yield _by(missing, counters.get("missing_reactions"))
+
+
+def registry_of(observed: Observed) -> CollectorRegistry:
+    """A registry of its own (several engines may run in one process) with the status and the process's figures."""
+    registry = CollectorRegistry()
+    registry.register(StatusCollector(observed))
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, text, value=float(value))
+
+
+def _by(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float] | None) -> Metric:
+    for label, value in sorted((values or {}).items()):
+        family.add_metric([label], float(value))
+    return family

@@ -1,0 +1,27 @@
+"""What the diagnostics need to know of whatever they show: three questions.
+
+Why it exists: the page must not know the engine, and its tests must not need one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Observed(Protocol):
+    """Something that runs and can be asked."""
+
+    def healthy(self) -> bool:
+        """Whether the process does its work; if not, it should be started again."""
+        ...
+
+    def ready(self) -> tuple[bool, tuple[str, ...]]:
+        """Whether the first list was applied and the store is heard; the reasons if not."""
+        ...
+
+    def status(self) -> dict[str, Any]:
+        """JSON values, as ``/status`` gives them. ``metrics`` and ``apply --wait`` read of it: ``converged``,
+        ``healthy``, ``applied_revision``, ``queue`` {name: depth}, ``counts`` {name: number}, ``counters``
+        {``evaluations``, ``idle_walks``, ``writes``, ``missing_reactions`` {pair: number}}, ``held`` [text]. What is
+        missing is left out."""
+        ...

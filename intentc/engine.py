@@ -1,0 +1,136 @@
+"""The engine: the nine steps of an event's path (design.md §3), wired on one page.
+
+Read it top to bottom: a batch comes from the **watch** (1), **logic** applies it and says whom it concerns (2), the
+**queue** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** (5), what an evaluation yields
+becomes **claims** on objects (6), each object is **planned** from all of them (7) and **written** (8), and every step
+leaves a line in the **journal** (9). Each step is a class in ``pipeline/``; the stages that they call know only the
+model. Who builds the parts (a real etcd and HTTP, or memory) is decided in ``assembly.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+
+from .model import Batch, Snapshot
+from .pipeline.collecting import Collecting
+from .pipeline.evaluating import Evaluating
+from .pipeline.intake import Intake
+from .pipeline.numbers import Numbers
+from .pipeline.parts import Parts
+from .pipeline.reconciling import Reconciling
+from .pipeline.report import report
+
+_BURST = 1000
+"""Evaluations in a row after which writing gets its turn although more jobs wait."""
+_READ_BACK_PERIOD = 1.0
+"""Seconds between looks at assumed writes whose echo has not come."""
+_DRAIN = 10.0
+"""Seconds that writes under way get to end."""
+
+
+class Engine:
+    """One compiler at work. ``run`` serves until it is cancelled; ``step`` is one pass in the caller's own task."""
+
+    def __init__(self, parts: Parts, *, workers: int = 4, in_flight: int = 256) -> None:
+        self.parts = parts
+        self._workers = workers
+        self._calm = asyncio.Event()
+        self._moved = asyncio.Event()
+        self._burst = 0
+        self.collecting = Collecting(parts)
+        self.intake = Intake(parts, on_gone=lambda key: self.numbers.leave(key.uuid), on_stored=self.collecting.seen)
+        self.numbers = Numbers(parts, self.intake, self.collecting.carriers)
+        self.evaluating = Evaluating(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
+        self.reconciling = Reconciling(parts, self._calm, in_flight=in_flight, on_change=self.progress)
+
+    async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
+        """Serve until cancelled; then no write is begun any more, and those under way may end. The ledger must have
+        been loaded (``numbers.load``)."""
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self.intake.run, events, self._applied)  # 1, 2 → 3
+                for _ in range(self._workers):
+                    group.start_soon(self.evaluating.run)  # 3, 4, 5 → 6
+                    group.start_soon(self.reconciling.run)  # 6, 7, 8
+                group.start_soon(self.numbers.run, self._calm.is_set, self.progress)
+                group.start_soon(self._read_back)
+        finally:
+            with anyio.move_on_after(_DRAIN, shield=True):
+                await self.reconciling.drain()
+
+    def _applied(self) -> None:
+        """A batch was applied: what it concerns is evaluated before anything is planned."""
+        if self._calm.is_set() and not self.parts.jobs.idle:
+            self._calm.clear()
+            self._burst = self.evaluating.runs + _BURST
+        self.progress()
+
+    def progress(self) -> None:
+        """Something ended: see whether planning may go on, and wake those who wait for quiet."""
+        if self.intake.listed and self.parts.jobs.idle:
+            if not self.collecting.complete:
+                self._first_pass_done()
+            self._calm.set()
+        elif self.collecting.complete and self.evaluating.runs >= self._burst:
+            self._calm.set()
+        if self._calm.is_set():
+            self.numbers.stir()
+        self._moved.set()
+
+    def _first_pass_done(self) -> None:
+        for origin in self.numbers.origins():
+            if self.collecting.origin_absent(origin):
+                self.numbers.leave(origin)
+        self.collecting.first_pass_done()
+
+    async def _read_back(self) -> None:
+        """An assumed write whose echo does not come is settled by reading."""
+        while True:
+            await asyncio.sleep(_READ_BACK_PERIOD)
+            await self.reconciling.settle_assumed()
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is queued, under way, or written and not yet seen. Objects that back off are not waited for."""
+        parts = self.parts
+        return (
+            self.collecting.complete
+            and parts.jobs.idle
+            and parts.objects.idle
+            and not self.reconciling.in_flight
+            and self.numbers.idle
+            and parts.logic.revision >= self.reconciling.last_revision
+        )
+
+    async def settled(self, revision: int = 0) -> None:
+        """Return once everything up to ``revision`` is applied and the engine is quiet."""
+        while not (self.quiet and self.parts.logic.revision >= revision):
+            self._moved.clear()
+            await self._moved.wait()
+
+    async def step(self, items: list[Snapshot | Batch]) -> bool:
+        """Apply ``items`` and do all work that follows, in this task, in a fixed order. True if anything was done:
+        then more may have come from the store meanwhile."""
+        parts = self.parts
+        for item in items:
+            self.intake.apply(item)
+        worked = bool(items)
+        while (key := parts.jobs.take()) is not None:
+            self.evaluating.serve(key)
+            worked = True
+        self.progress()
+        if not self.numbers.idle:
+            await self.numbers.serve()
+            return True
+        for name in parts.objects.take_all():
+            await self.reconciling.serve(name)
+            worked = True
+        return worked
+
+    def status(self) -> dict[str, Any]:
+        """What ``/status`` shows."""
+        return report(self)

@@ -1,0 +1,32 @@
+"""How an author says what should exist, apart from what an intent owns itself (``Intent.child``, ``Intent.owned``).
+
+Values may be plain here; the runner converts them to the schema's structs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intentc.model import SHARED, Name, ReferenceClaim, ResourceClaim
+
+from .intent import View
+
+
+def shared(kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
+    """That the root object ``kind`` ``fq_name`` exists, owned by whoever claims it: it goes with its last claim.
+
+    >>> shared("route_target", ("target:64512:1",)).owner
+    'shared'
+    """
+    return ResourceClaim(Name(kind, tuple(fq_name)), None, SHARED, tuple(sorted(properties.items())))
+
+
+def refer(holder: View | ResourceClaim, target: View | ResourceClaim, **attribute: Any) -> ReferenceClaim:
+    """That ``holder`` refers to ``target`` by the relation named after the target's kind, with these fields of the
+    attribute. The target need not be there yet."""
+    name = _name(target)
+    return ReferenceClaim(_name(holder), name.kind, name, attribute)
+
+
+def _name(object_: View | ResourceClaim) -> Name:
+    return object_.name if isinstance(object_, ResourceClaim) else Name(object_.key.kind, object_.fq_name)

@@ -1,0 +1,69 @@
+"""How a package of kinds, intents and reactions describes itself: the value behind the entry point.
+
+``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. Loading what it names is the
+business of ``loading`` and ``dependencies``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from intentc.model import InvalidInput
+
+from .intent import Intent
+
+_TRUST = ("reads", "reactions")
+
+
+class Compiler:
+    """One compiler.
+
+    ``name``: as the configuration and the marks on objects have it; also the name of its folder of schemas and of its
+    reaction map among what ships with intentc. A compiler that ships by itself says where its own lie:
+    ``schema_directories`` (each holds a folder called ``name``) and ``reactions`` (the map's file). ``pools``: the
+    API server's pools of numbers that its intents allocate from; what they hold is read before the first evaluation.
+
+    Raises ``InvalidInput`` if two intents compile one kind, or one names no kind.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        intents: Iterable[type[Intent]],
+        *,
+        schema_directories: Iterable[Path] = (),
+        reactions: Path | None = None,
+        pools: Iterable[str] = (),
+    ) -> None:
+        self.name = name
+        self.schema_directories = tuple(schema_directories)
+        self.reactions = reactions
+        self.pools = tuple(pools)
+        self.intents: Mapping[str, type[Intent]] = self._by_kind(name, intents)
+        """Kind → the class that compiles it."""
+
+    @staticmethod
+    def _by_kind(name: str, intents: Iterable[type[Intent]]) -> dict[str, type[Intent]]:
+        found: dict[str, type[Intent]] = {}
+        for intent in intents:
+            if not intent.kind:
+                raise InvalidInput(f"compiler {name}: {intent.__name__} names no kind; set its attribute `kind`")
+            if intent.trust not in _TRUST:
+                raise InvalidInput(
+                    f"compiler {name}: {intent.__name__}.trust is {intent.trust!r}; it is one of {', '.join(_TRUST)}"
+                )
+            other = found.setdefault(intent.kind, intent)
+            if other is not intent:
+                raise InvalidInput(
+                    f"compiler {name}: {other.__name__} and {intent.__name__} both compile {intent.kind}; keep one"
+                )
+        return found
+
+    @property
+    def intent_kinds(self) -> Mapping[str, bool]:
+        """Kind → whether it trusts the reaction map (engine.md §3.3)."""
+        return {kind: intent.trust == "reactions" for kind, intent in self.intents.items()}
+
+    def __repr__(self) -> str:
+        return f"<Compiler {self.name}>"

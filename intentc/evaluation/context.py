@@ -1,0 +1,223 @@
+"""``ctx``: all that an evaluation may read and say, each read recorded (engine.md §3.1).
+
+It answers from a ``World`` (implemented by the logic), hides what compilers wrote, and keeps the reads, wishes and
+problems until the runner collects them. One context serves one run.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from intentc.model import HeldInput, Key, Name, Problem, Read, Resource, World, Writer, object_uuid
+from intentc.model.reads import (
+    PARENT,
+    allocation_read,
+    fact_read,
+    index_read,
+    name_read,
+    object_read,
+    setting_read,
+    sources_read,
+    targets_read,
+)
+
+from .intent import View
+from .limits import LimitExceeded, Limits
+from .outcome import Wish
+from .visibility import Visibility
+
+
+class Waiting(Exception):
+    """Something must come first: the intent keeps its last claims and is woken by ``read`` (engine.md §4.2)."""
+
+    def __init__(self, read: Read) -> None:
+        super().__init__(f"waiting for {' '.join(read)}")
+        self.read = read
+
+
+class Context:
+    """The world as one evaluation sees it."""
+
+    def __init__(self, world: World, visibility: Visibility, installation: str, key: Key, limits: Limits) -> None:
+        self._world = world
+        self._visibility = visibility
+        self._installation = installation
+        self._max_reads = limits.reads
+        self.key = key
+        """The intent that is evaluated."""
+        self._resources: dict[Key, Resource] = {}
+        self.reads: set[Read] = set()
+        self.wishes: list[Wish] = []
+        self.problems: list[Problem] = []
+        self.interruption: Exception | None = None
+        """What ends the evaluation, even if the author's code swallowed it."""
+
+    # What authors call
+
+    def get(self, kind: str, uuid: str) -> View | None:
+        """The resource with this uuid, None if there is none."""
+        self._visibility.kind(kind)
+        key = Key(kind, uuid)
+        self._record(object_read(key))
+        return View(self, key) if self._resource(key) is not None else None
+
+    def find(self, kind: str, fq_name: tuple[str, ...]) -> View | None:
+        """The resource with this name, None if there is none."""
+        self._visibility.kind(kind)
+        self._record(name_read(kind, fq_name))
+        key = self._world.named(kind, fq_name)
+        return View(self, key) if key is not None else None
+
+    def wait_for(self, kind: str, fq_name: tuple[str, ...]) -> View:
+        """The resource with this name; while there is none, the intent waits for it."""
+        found = self.find(kind, fq_name)
+        if found is None:
+            self._interrupt(Waiting(name_read(kind, fq_name)))
+        return found
+
+    def select(self, kind: str, index: str, value: str) -> tuple[View, ...]:
+        """The resources of ``kind`` that offer ``value`` in an index of their schema, sorted by fq_name."""
+        self._visibility.check_index(kind, index)
+        self._record(index_read(kind, index, value))
+        return tuple(View(self, key) for key in self._world.select(kind, index, value))
+
+    def all(self, kind: str) -> tuple[View, ...]:
+        """Every resource of ``kind``, sorted by fq_name. Its reader runs again whenever one comes or goes."""
+        return self.select(kind, "all", "")
+
+    def fact(self, kind: str, name: str) -> Any:
+        """The value of a fact, None while nobody yields it. Where intents disagree: the first contributor's, and a
+        problem."""
+        found = self.contributions(kind, name)
+        if not found:
+            return None
+        if any(value != found[0][1] for _, value in found):
+            who = ", ".join(str(key) for key, _ in found)
+            self.problem("ContradictingFacts", f"{kind} {name} has different values from {who}; {found[0][0]} counts")
+        return found[0][1]
+
+    def contributions(self, kind: str, name: str) -> tuple[tuple[Key, Any], ...]:
+        """Who yields which value for a fact: (contributor, value), sorted by contributor."""
+        self._visibility.check_fact(kind)
+        self._record(fact_read(kind, name))
+        return self._world.contributions(kind, name)
+
+    def allocate(self, pool: str, purpose: str) -> int:
+        """The number out of ``pool`` that belongs to this intent for ``purpose``: the same for its whole life. While
+        there is none it is wished for, and the intent waits (engine.md §8)."""
+        owner = f"{self._installation}/{self.key.uuid}/{purpose}"
+        read = allocation_read(pool, owner)
+        self._record(read)
+        number = self._world.allocation(pool, owner)
+        if number is None:
+            self.wishes.append(Wish(pool, owner, self.key, ":".join(self.fq_name(self.key))))
+            self._interrupt(Waiting(read))
+        return number
+
+    def setting(self, name: str) -> Any:
+        """A value of the compilers' configuration. Raises ``KeyError`` if there is none of this name."""
+        self._record(setting_read(name))
+        return self._world.setting(name)
+
+    def problem(self, reason: str, message: str) -> None:
+        """Say what is wrong with this intent's resource; the evaluation goes on. ``reason``: a CamelCase word that
+        programs can test; ``message``: what is wrong and what to do."""
+        self.problems.append(self.problem_of(reason, message))
+
+    # What views call
+
+    def fq_name(self, key: Key) -> tuple[str, ...]:
+        if not self._visibility.kind(key.kind).stored:
+            return (key.uuid,)
+        return self._present(key).fq_name
+
+    def values(self, key: Key) -> Any:
+        return self._present(key).values()
+
+    def check_visible(self, kind: str, field: str) -> None:
+        self._visibility.check_field(kind, field)
+
+    def references(self, key: Key, relation: str) -> tuple[tuple[View, Any], ...]:
+        declared = self._visibility.relation(key.kind, relation)
+        self._record(targets_read(key, relation))
+        targets = self._world.targets(key, relation)
+        if declared is not None and declared.writer is Writer.SHARED:
+            targets = tuple(t for t in targets if not self._ours(key, t.key, relation))
+        return tuple((View(self, target.key), target.attribute) for target in targets)
+
+    def parent(self, key: Key) -> View | None:
+        self._record(targets_read(key, PARENT))
+        found = self._world.targets(key, PARENT)
+        return View(self, found[0].key) if found else None
+
+    def children(self, key: Key, kind: str) -> tuple[View, ...]:
+        self._visibility.kind(kind)
+        self._record(sources_read(key, kind, PARENT))
+        return tuple(View(self, source) for source in self._world.sources(key, kind, PARENT))
+
+    def back_references(self, key: Key, kind: str, relation: str) -> tuple[View, ...]:
+        declared = self._visibility.relation(kind, relation)
+        self._record(sources_read(key, kind, relation))
+        sources = self._world.sources(key, kind, relation)
+        if declared is not None and declared.writer is Writer.SHARED:
+            sources = tuple(source for source in sources if not self._ours(source, key, relation))
+        return tuple(View(self, source) for source in sources)
+
+    # What the runner calls
+
+    def problem_of(self, reason: str, message: str) -> Problem:
+        """A problem on this intent's resource. Reads nothing: it must be possible when all else fails."""
+        try:
+            resource = self._resource(self.key)
+        except HeldInput:
+            resource = None
+        if resource is None:
+            return Problem(self.key.kind, self.key.uuid, reason, message, str(self.key))
+        source = f"{self.key}@{resource.mod_revision}"
+        return Problem(self.key.kind, ":".join(resource.fq_name), reason, message, source)
+
+    def exists(self) -> bool:
+        """Whether the intent is there at all: stored, or, if it is a fact, contributed to. Raises ``HeldInput``."""
+        if not self._visibility.kind(self.key.kind).stored:
+            return bool(self.contributions(self.key.kind, self.key.uuid))
+        self._record(object_read(self.key))
+        return self._resource(self.key) is not None
+
+    def _record(self, read: Read) -> None:
+        self.reads.add(read)
+        if len(self.reads) > self._max_reads:
+            self._interrupt(LimitExceeded(f"more than {self._max_reads:,} reads; read less, or through an index"))
+
+    def _interrupt(self, exception: Exception) -> NoReturn:
+        self.interruption = self.interruption or exception
+        raise exception
+
+    def _resource(self, key: Key) -> Resource | None:
+        found = self._resources.get(key)
+        if found is None:
+            try:
+                found = self._world.resource(key)
+            except HeldInput as held:
+                self.interruption = self.interruption or held
+                raise
+            if found is not None:
+                self._resources[key] = found
+        return found
+
+    def _present(self, key: Key) -> Resource:
+        self._record(object_read(key))
+        found = self._resource(key)
+        if found is None:
+            raise LookupError(f"{key} is not there; views of absent objects come from a wrong key")
+        return found
+
+    def _ours(self, holder: Key, target: Key, relation: str) -> bool:
+        """Whether the reference is one that we wrote (engine.md §5.2): its target is an object that we made for the
+        holder. No read: our objects are never renamed."""
+        resource = self._resource(target)
+        if resource is None:
+            return False
+        if target.uuid == object_uuid(self._installation, Name(relation, resource.fq_name), holder.uuid):
+            return True
+        pattern = self._visibility.ours(holder.kind, relation)
+        return pattern is not None and pattern.search(resource.fq_name[-1]) is not None

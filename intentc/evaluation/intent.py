@@ -1,0 +1,125 @@
+"""What an author sees of resources: a ``View`` of any, and ``Intent``, the view of the one that is compiled.
+
+Every access goes through the context, which records it. Fields that compilers write are not to be seen: an
+evaluation that read its own output would never come to rest (engine.md §5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from intentc.model import Claim, Fact, Key, Name, Parent, ResourceClaim
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+class View:
+    """A resource as an evaluation may see it. Besides the members below, every property of the kind's schema is an
+    attribute: ``view.security_group_id``; values are frozen, and those that aren't set have the schema's default.
+
+    ``key`` and ``uuid`` read nothing. Unknown and hidden properties raise ``AttributeError``. A method raises
+    ``HeldInput`` where the object is there but can't be read now; let it pass.
+    """
+
+    __slots__ = ("_context", "_values", "key")
+
+    def __init__(self, context: Context, key: Key) -> None:
+        self._context = context
+        self._values: Any = None
+        self.key = key
+
+    @property
+    def kind(self) -> str:
+        return self.key.kind
+
+    @property
+    def uuid(self) -> str:
+        return self.key.uuid
+
+    @property
+    def fq_name(self) -> tuple[str, ...]:
+        return self._context.fq_name(self.key)
+
+    @property
+    def name(self) -> str:
+        """The last element of ``fq_name``."""
+        return self._context.fq_name(self.key)[-1]
+
+    def __getattr__(self, field: str) -> Any:
+        if field.startswith("_"):
+            raise AttributeError(field)
+        return self.field(field)
+
+    def field(self, field: str) -> Any:
+        """A property by its name: for those that are called like a method of this class."""
+        if self._values is None:
+            self._values = self._context.values(self.key)
+        self._context.check_visible(self.key.kind, field)
+        return getattr(self._values, field)
+
+    def references(self, relation: str) -> tuple[View, ...]:
+        """What this resource refers to by ``relation`` (a reference's or a mention's name), as far as it is there,
+        sorted by fq_name. In a list that users and compilers share, ours are left out."""
+        return tuple(view for view, _ in self._context.references(self.key, relation))
+
+    def reference_attributes(self, relation: str) -> tuple[tuple[View, Any], ...]:
+        """The same with the attribute of each reference: a struct, or None where the relation has none."""
+        return self._context.references(self.key, relation)
+
+    def parent(self) -> View | None:
+        """None for root kinds, and while the parent isn't there."""
+        return self._context.parent(self.key)
+
+    def children(self, kind: str) -> tuple[View, ...]:
+        """Its children of one kind, sorted by fq_name."""
+        return self._context.children(self.key, kind)
+
+    def back_references(self, kind: str, relation: str | None = None) -> tuple[View, ...]:
+        """The resources of ``kind`` that refer to this one by ``relation``, which is this one's own kind unless it
+        is given; sorted by fq_name, without references that compilers wrote."""
+        return self._context.back_references(self.key, kind, relation or self.key.kind)
+
+    def mentioned_by(self, kind: str, relation: str) -> tuple[View, ...]:
+        """The resources of ``kind`` that name this one in their properties, by the mention ``relation``."""
+        return self._context.back_references(self.key, kind, relation)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.key}>"
+
+
+class Intent(View):
+    """The base of all intents. A subclass names its ``kind`` and implements ``evaluate``.
+
+    ``trust``: ``reads`` (an intent that only the reaction map names is answered from its memo) or ``reactions`` (it
+    is evaluated each time; engine.md §3.3).
+
+    >>> class ThingIntent(Intent):
+    ...     kind = "thing"
+    ...     def evaluate(self, ctx):
+    ...         yield self.child("part", "first", size=self.size)
+    """
+
+    kind: ClassVar[str] = ""
+    trust: ClassVar[str] = "reads"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        """What should exist because of this resource: claims and facts, as a generator or any iterable.
+
+        A pure function of what is read through ``self`` and ``ctx``: no I/O, no clock, no randomness, no order of
+        sets. An intent that only takes part in relations yields nothing, as this one.
+        """
+        return ()
+
+    def child(self, kind: str, name: str, **properties: Any) -> ResourceClaim:
+        """That this resource has a child of ``kind`` called ``name`` with these properties; it is this one's own and
+        goes with it. Values are structs of the schema, dicts or lists."""
+        fq_name = self.fq_name
+        return ResourceClaim(
+            Name(kind, (*fq_name, name)), Parent(self.key, fq_name), self.key.uuid, tuple(sorted(properties.items()))
+        )
+
+    def owned(self, kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
+        """That the root object ``kind`` ``fq_name`` exists; it is this resource's own and goes with it."""
+        return ResourceClaim(Name(kind, tuple(fq_name)), None, self.key.uuid, tuple(sorted(properties.items())))

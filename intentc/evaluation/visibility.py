@@ -1,0 +1,93 @@
+"""Which kinds, fields and relations an evaluation may read, decided by the schema once per runner.
+
+Refusals are for authors: they name the rule, and the nearest name that would do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from intentc.model import InvalidInput, Kind, Schema, Writer
+from intentc.model.kind import Relation
+from intentc.model.resolvers import FQ_NAME, UUID
+
+_UNREADABLE = {
+    "uuid": "use `.uuid`",
+    "parent_type": "use `.parent()`",
+    "parent_uuid": "use `.parent()`",
+    "annotations": "annotations carry the compilers' own mark, so they are no input",
+}
+"""Common fields that no property read gives."""
+
+
+class Visibility:
+    """The schema from the point of view of an evaluation."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._kinds = dict(schema.kinds)
+        self._schema = schema
+        self._readable = {kind.name: self._readable_fields(kind) for kind in schema}
+
+    @staticmethod
+    def _readable_fields(kind: Kind) -> frozenset[str]:
+        hidden = {*_UNREADABLE, *kind.compiler_properties, *(f"{relation}_refs" for relation in kind.relations)}
+        return frozenset(field.name for field in msgspec.structs.fields(kind.values_type) if field.name not in hidden)
+
+    def kind(self, name: str) -> Kind:
+        """Raises ``InvalidInput`` with the nearest known kinds."""
+        return self._kinds.get(name) or self._schema.kind(name)
+
+    def check_field(self, kind: str, field: str) -> None:
+        """Raises ``AttributeError`` if the field is unknown or hidden."""
+        if field not in self._readable[kind]:
+            raise AttributeError(self._refusal(self.kind(kind), field))
+
+    def _refusal(self, kind: Kind, field: str) -> str:
+        if field in kind.compiler_properties:
+            return f"{kind.name}.{field} is written by compilers (`writer: compiler`), so no evaluation may read it"
+        relation = field.removesuffix("_refs")
+        if relation in kind.relations:
+            return f"{kind.name}.{field} is a list of references; use `.references({relation!r})`"
+        if field in _UNREADABLE:
+            return f"{kind.name}.{field} can't be read; {_UNREADABLE[field]}"
+        return f"{kind.name} has no property {field!r}{_nearest(field, self._readable[kind.name])}"
+
+    def relation(self, kind: str, relation: str) -> Relation | None:
+        """The reference of ``kind`` by this name, None for a mention. Raises ``AttributeError`` if there is neither,
+        or if compilers write it."""
+        holder = self.kind(kind)
+        declared = holder.relations.get(relation)
+        if declared is None:
+            if relation not in holder.mentions:
+                known = _nearest(relation, (*holder.relations, *holder.mentions))
+                raise AttributeError(f"{kind} has no relation {relation!r}{known}")
+            return None
+        if declared.writer is Writer.COMPILER:
+            raise AttributeError(
+                f"{kind}.{relation}_refs is written by compilers (`writer: compiler`), so no evaluation may read it"
+            )
+        return declared
+
+    def ours(self, kind: str, relation: str) -> re.Pattern[str] | None:
+        """The pattern by which targets in a shared list are ours."""
+        return self.kind(kind).relations[relation].ours
+
+    def check_index(self, kind: str, index: str) -> None:
+        """Raises ``InvalidInput`` if the kind offers no such index."""
+        indexes = (*self.kind(kind).indexes, "all", UUID, FQ_NAME)
+        if index not in indexes:
+            raise InvalidInput(f"{kind} has no index {index!r}{_nearest(index, indexes)}")
+
+    def check_fact(self, kind: str) -> None:
+        """Raises ``InvalidInput`` if ``kind`` is not declared, or not as a fact."""
+        if self.kind(kind).stored:
+            raise InvalidInput(f"{kind} is stored, so it is no fact; facts are declared with `stored: false`")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), 3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,118 @@
+"""Plain values with lines to typed values, with errors that a person can act on.
+
+``msgspec`` says where in the value it failed (``$.routes[3].prefix``); here that becomes ``file:line``, and an unknown
+key gets the nearest known ones. Used for schemas, reaction maps, configuration and input files alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from intentc.model.problem import InvalidInput
+
+from .yaml import Located, Steps
+
+T = TypeVar("T")
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
+
+
+def convert(located: Located, wanted: type[T], path: Steps = ()) -> T:
+    """What stands at ``path`` as a ``wanted``, strictly. Raises ``InvalidInput`` naming file, line and key."""
+    value = located.value
+    for step in path:
+        value = value[step]
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        raise explained(located, path, error, wanted) from None
+
+
+def explained(located: Located, path: Steps, error: msgspec.ValidationError, wanted: Any = None) -> InvalidInput:
+    """The ``InvalidInput`` that says what ``error``, raised for what stands at ``path``, means in the file."""
+    message, _, inner = str(error).partition(" - at `")
+    steps = _steps(inner.removesuffix("`"))
+    unknown = _UNKNOWN.fullmatch(message)
+    name = unknown["name"] if unknown else None
+    known = fields_at(wanted, steps) if name is not None and wanted is not None else []
+    value = located.value
+    for step in path:
+        value = value[step]
+    steps = (*path, *_pinned(value, steps, name))
+    if name is None:
+        at = ".".join(map(str, steps))
+        return located.error(f"{at}: {message}" if at else message, steps)
+    steps = (*steps, name)
+    at = ".".join(map(str, steps))
+    return located.error(f"unknown key {at!r}{did_you_mean(name, known)}", steps, "UnknownKey")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint to append to an error: the nearest known names, or all if they are few."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, 2)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; known are {', '.join(names)}" if 0 < len(names) <= 20 else ""
+
+
+def fields_at(wanted: Any, steps: Steps) -> list[str]:
+    """The field names of the struct type found by following ``steps`` from the type ``wanted``; [] if it is none."""
+    kind: msgspec.inspect.Type | None = msgspec.inspect.type_info(wanted)
+    for step in steps:
+        kind = _below(kind, step)
+    found = _struct(kind)
+    return [field.encode_name for field in found.fields] if found else []
+
+
+def _struct(kind: msgspec.inspect.Type | None) -> msgspec.inspect.StructType | None:
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return next((part for part in kind.types if isinstance(part, msgspec.inspect.StructType)), None)
+    return kind if isinstance(kind, msgspec.inspect.StructType) else None
+
+
+def _below(kind: msgspec.inspect.Type | None, step: str | int) -> msgspec.inspect.Type | None:
+    parts = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+    for part in parts:
+        if isinstance(part, msgspec.inspect.StructType):
+            return next((field.type for field in part.fields if field.encode_name == step), None)
+        if isinstance(part, msgspec.inspect.DictType):
+            return part.value_type
+        if isinstance(part, msgspec.inspect.VarTupleType | msgspec.inspect.ListType):
+            return part.item_type
+    return None
+
+
+def _steps(text: str) -> Steps:
+    """``$.a[3].b`` → ("a", 3, "b"); a key of a mapping, which msgspec does not tell, is ``...``."""
+    return tuple(name or (index if index == "..." else int(index)) for name, index in _STEP.findall(text))
+
+
+def _pinned(value: Any, steps: Steps, name: str | None) -> Steps:
+    """``steps`` with each ``...`` replaced by the key that leads to a mapping in which ``name`` stands; cut off at the
+    first one that can't be told."""
+    if not steps:
+        return ()
+    step, rest = steps[0], steps[1:]
+    if step != "...":
+        return (step, *_pinned(value[step], rest, name))
+    for key, below in value.items():
+        if name is not None and _holds(below, rest, name):
+            return (key, *_pinned(below, rest, name))
+    return ()
+
+
+def _holds(value: Any, steps: Steps, name: str) -> bool:
+    if not steps:
+        return isinstance(value, dict) and name in value
+    if steps[0] == "...":
+        return isinstance(value, dict) and any(_holds(below, steps[1:], name) for below in value.values())
+    try:
+        return _holds(value[steps[0]], steps[1:], name)
+    except (KeyError, IndexError, TypeError):
+        return False

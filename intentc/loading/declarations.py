@@ -1,0 +1,125 @@
+"""What can be wrong in a schema file, found while file and line are known.
+
+``model`` would refuse most of it, too, but can only say in which kind. Here each check names the line and what was
+probably meant. Reading the files and building the kinds is ``schemas.py``'s business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from intentc.model.kind import Writer
+from intentc.model.resolvers import RESOLVERS
+from intentc.model.schema import KindSpec
+from intentc.model.types import SCALARS, FieldSpec
+from intentc.model.values import decode_hook, split_path
+
+from .convert import did_you_mean, explained
+from .yaml import Located, Steps
+
+Types = Mapping[str, Mapping[str, Any]]
+"""Structured types as declared: name → field → type's name or mapping."""
+
+_FIELD_KEYS = frozenset(FieldSpec.__struct_fields__)
+_PROPERTY_KEYS = _FIELD_KEYS | {"writer", "required", "collection", "map_key"}
+_WRITERS = tuple(writer.value for writer in Writer)
+_COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "string", "parent_uuid": "string"}
+
+
+def check_types(located: Located, types: Types) -> None:
+    """That every field of every structured type has a known type."""
+    for name, fields in types.items():
+        for field, declared in fields.items():
+            _check_field(located, ("types", name, field), declared, types, _FIELD_KEYS)
+
+
+def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
+    """That what a kind says of its fields, references, mentions and indexes makes sense by itself. Whether the kinds
+    that it refers to exist is seen when all are read. Raises ``InvalidInput``."""
+    _check_choice(located, ("shape",), spec.shape, ("contrail", "kubernetes"))
+    _check_pattern(located, ("ours",), spec.ours)
+    for name, declared in spec.properties.items():
+        _check_field(located, ("properties", name), declared, types, _PROPERTY_KEYS)
+    for name, reference in spec.references.items():
+        if reference is not None:
+            _check_choice(located, ("references", name, "writer"), reference.writer, _WRITERS)
+            _check_pattern(located, ("references", name, "ours"), reference.ours)
+            if reference.attribute:
+                _check_choice(located, ("references", name, "attribute"), reference.attribute, types)
+    fields: dict[str, Any] = {**_COMMON, **spec.properties}
+    if spec.shape == "kubernetes":
+        fields["labels"] = "map"
+    for name, mention in spec.mentions.items():
+        _check_choice(located, ("mentions", name, "resolver"), mention.resolver, RESOLVERS)
+        for position, path in enumerate(mention.paths):
+            _check_path(located, ("mentions", name, "paths", position), path, fields, types)
+    for name, index in spec.indexes.items():
+        for position, path in enumerate(index.paths):
+            _check_path(located, ("indexes", name, "paths", position), path, fields, types)
+
+
+def _check_field(located: Located, path: Steps, declared: Any, types: Types, keys: frozenset[str]) -> None:
+    """One field of a type, or one property of a kind: by its type's name alone, or as a mapping."""
+    if isinstance(declared, str):
+        _check_choice(located, path, declared, [*SCALARS, *types])
+        return
+    if not isinstance(declared, dict):
+        raise located.error("a field is declared by its type's name, or by a mapping", path)
+    for key in declared:
+        if key not in keys:
+            raise located.error(f"unknown key {key!r}{did_you_mean(key, keys)}", (*path, key), "UnknownKey")
+    try:
+        spec = msgspec.convert({key: value for key, value in declared.items() if key in _FIELD_KEYS}, FieldSpec)
+    except msgspec.ValidationError as error:
+        raise explained(located, path, error) from None
+    if bool(spec.type) == bool(spec.list):
+        raise located.error("a field has either `type` or `list`", path)
+    _check_choice(located, (*path, "list" if spec.list else "type"), spec.list or spec.type, [*SCALARS, *types])
+    _check_choice(located, (*path, "writer"), declared.get("writer", "user"), _WRITERS)
+    _check_choice(located, (*path, "collection"), declared.get("collection", ""), ("", "map", "list"))
+    if spec.default is not None and spec.type in SCALARS:
+        try:
+            msgspec.convert(spec.default, SCALARS[spec.type][0], dec_hook=decode_hook)
+        except msgspec.ValidationError as error:
+            raise located.error(f"default: {error}", (*path, "default")) from None
+
+
+def _check_choice(located: Located, path: Steps, value: Any, known: Iterable[str]) -> None:
+    names = set(known)
+    if value not in names:
+        raise located.error(f"{path[-1]}: {value!r} is unknown{did_you_mean(str(value), names - {''})}", path)
+
+
+def _check_pattern(located: Located, path: Steps, pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise located.error(f"{path[-1]}: {pattern!r} is no regular expression: {error}", path) from None
+
+
+def _check_path(located: Located, at: Steps, path: str, fields: Mapping[str, Any], types: Types) -> None:
+    """That ``path`` leads from the kind's fields to text: ``a.b[].c``, with ``[]`` exactly where a list is."""
+    steps = split_path(path)
+    declared: Any = None
+    known: Mapping[str, Any] = fields
+    for position, step in enumerate(steps):
+        if step == "[]":
+            if not isinstance(declared, dict) or "list" not in declared:
+                raise located.error(f"path {path}: `{steps[position - 1]}` is no list; take the [] out", at)
+            declared = declared["list"]
+            known = types.get(declared, {})
+            continue
+        if isinstance(declared, dict) and "list" in declared:
+            before = steps[position - 1]
+            raise located.error(f"path {path}: `{before}` is a list; write {before}[]", at)
+        if step not in known:
+            raise located.error(f"path {path}: nothing is called {step!r} there{did_you_mean(step, known)}", at)
+        declared = known[step]
+        name = declared if isinstance(declared, str) else declared.get("type", "")
+        if name == "map":
+            return
+        known = types.get(name, {})

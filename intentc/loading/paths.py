@@ -1,0 +1,36 @@
+"""Where the data that ships with intentc lies: beside the package in a checkout, inside it in an installed wheel.
+
+Only places are known here; reading what lies there is left to the other modules of ``loading``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_CHECKOUT = _PACKAGE.parent
+
+
+def _shipped(in_checkout: str, in_wheel: str) -> Path:
+    installed = _PACKAGE / "data" / in_wheel
+    return installed if installed.is_dir() else _CHECKOUT / in_checkout
+
+
+def schemas_directory() -> Path:
+    """The folder with one folder of kinds per compiler."""
+    return _shipped("config/schemas", "schemas")
+
+
+def reactions_directory() -> Path:
+    """The folder with the compilers' reaction maps, ``<compiler>.yml`` each."""
+    return _shipped("reactions", "reactions")
+
+
+def reactions_file(compiler: str) -> Path:
+    """The reaction map that ships for one compiler."""
+    return reactions_directory() / f"{compiler}.yml"
+
+
+def sample_directory() -> Path:
+    """The folder with the sample configuration and the resources to try intentc on."""
+    return _shipped("sample", "sample")

@@ -1,0 +1,128 @@
+"""From a change of the cache to the reads whose answers it changes (engine.md §3.1).
+
+A relation holds between two objects if one wants what the other offers, so either side can make or break it. Both
+sides are looked at twice: on the graph before for what is lost, on the graph after for what is won. What comes out
+may hold a read too many (its readers run and find nothing new), never one too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from intentc.cache import ALL, Cache, State, Transition, shown
+from intentc.cache.states import Offers, name_in_force
+from intentc.model import Key, Link, Read
+from intentc.model.reads import index_read, object_read, sources_read, targets_read
+from intentc.model.resolvers import FQ_NAME, UUID
+
+
+class ChangedReads:
+    """Collects the reads that some transitions change. Call ``lost`` before they are committed, ``won`` after.
+
+    ``inputs``: the keys whose change is one of an input. ``watched``: whether anybody made a read; only where finding
+    out whether it changed is dear.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        transitions: Collection[Transition],
+        inputs: Collection[Key],
+        watched: Callable[[Read], bool],
+    ) -> None:
+        self._cache = cache
+        self._transitions = transitions
+        self._inputs = inputs
+        self._watched = watched
+        self.reads: dict[Read, str] = {}
+        """Changed read → the kind of an object whose change changed it."""
+
+    def lost(self) -> None:
+        for key, before, after, offered_before, offered_after in self._transitions:
+            if before is not None:
+                self._pairs(key, before, after, offered_before, offered_after)
+            self._identity(key, before, after, offered_before, offered_after)
+
+    def won(self) -> None:
+        for key, before, after, offered_before, offered_after in self._transitions:
+            if after is not None:
+                self._pairs(key, after, before, offered_after, offered_before)
+            if key in self._inputs:
+                self._attributes(key, before, after)
+
+    def _identity(
+        self, key: Key, before: State | None, after: State | None, offered_before: Offers, offered_after: Offers
+    ) -> None:
+        reads, kind = self.reads, key.kind
+        if key in self._inputs:
+            reads[object_read(key)] = kind
+        former, name = name_in_force(before), name_in_force(after)
+        if former != name:
+            for changed in (former, name):
+                if changed:
+                    reads["name", kind, changed] = kind
+                    reads[index_read(kind, FQ_NAME, changed)] = kind
+        if (shown(before) is None) != (shown(after) is None):
+            reads[index_read(kind, ALL, "")] = kind
+            reads[index_read(kind, UUID, key.uuid)] = kind
+            if name:
+                reads[index_read(kind, FQ_NAME, name)] = kind
+        renamed = _renamed(before, after)
+        if renamed:
+            reads[index_read(kind, ALL, "")] = kind
+        if offered_before is not offered_after or renamed:
+            for index in {*offered_before, *offered_after}:
+                former_values, values = set(offered_before.get(index, ())), set(offered_after.get(index, ()))
+                for value in former_values | values if renamed else former_values ^ values:
+                    reads[index_read(kind, index, value)] = kind
+
+    def _pairs(self, key: Key, here: State, there: State | None, offered: Offers, offered_there: Offers) -> None:
+        """The relations of ``key`` that hold on the graph as it is because of what only the state ``here`` has."""
+        reads, graph = self.reads, self._cache.graph
+        renamed = _renamed(here, there)
+        own = shown(here)
+        if own is not None:
+            for link in own.links if renamed else _only(own.links, shown(there)):
+                for target in graph.resolve(own.kind, link):
+                    reads[sources_read(target, key.kind, link.relation)] = key.kind
+                    if key in self._inputs:
+                        reads[targets_read(key, link.relation)] = key.kind
+        name = name_in_force(here)
+        name_differs = renamed or name != name_in_force(there)
+        for way in graph.incoming.get(key.kind, ()):
+            if way.by == UUID:
+                values: tuple[str, ...] = (key.uuid,) if there is None or renamed else ()
+            elif way.by == FQ_NAME:
+                values = (name,) if name and name_differs else ()
+            else:
+                mine = offered.get(way.by, ())
+                # All offers of an index count, not only the new ones: a selector looks at them together.
+                values = mine if renamed or mine != offered_there.get(way.by, ()) else ()
+            for value in values:
+                for source in graph.sources_by(way, key, value):
+                    reads[targets_read(source, way.relation)] = key.kind
+                    reads[sources_read(key, source.kind, way.relation)] = key.kind
+
+    def _attributes(self, key: Key, before: State | None, after: State | None) -> None:
+        """A reference that leads where it led, but carries another attribute."""
+        one, other = shown(before), shown(after)
+        if one is None or other is None or one is other:
+            return
+        for relation in one.kind.relations.values():
+            read = targets_read(key, relation.name)
+            if relation.attribute and read not in self.reads and self._watched(read):
+                former, present = one.references(relation.name), other.references(relation.name)
+                if former != present:
+                    self.reads[read] = key.kind
+
+
+def _renamed(one: State | None, other: State | None) -> bool:
+    """Sets are told in the order of their members' names, so a new name is a change of every set that it is in."""
+    return one is not None and other is not None and one.fq_name != other.fq_name
+
+
+def _only(links: tuple[Link, ...], other: object) -> Collection[Link]:
+    their_links: tuple[Link, ...] = getattr(other, "links", ())
+    if links == their_links:
+        return ()
+    return set(links).difference(their_links)

@@ -1,0 +1,33 @@
+"""What a change concerns, as values: the answer of ``logic.Service`` to everything that happens."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from intentc.dependencies import Path
+from intentc.model import Key, Name, Problem
+
+
+class Job(NamedTuple):
+    """An intent to look at. ``by_readers``: something that it read has changed, so it must run; else it was reached by
+    the walk, and its memo may answer. ``path``: the reaction path from the changed object, () if the walk did not
+    come here. ``missing``: (kind of this intent, kind whose change it read) if the map should have led here."""
+
+    by_readers: bool
+    path: Path = ()
+    missing: tuple[str, str] | None = None
+
+
+class Concerned(NamedTuple):
+    """``jobs``: intents to look at, in the order in which to do so. ``objects``: stored objects of any kind that
+    changed in any way, for planning. ``gone``: intents that no longer exist. ``problems``: new reasons to hold."""
+
+    jobs: dict[Key, Job]
+    objects: frozenset[Name]
+    gone: frozenset[Key]
+    problems: tuple[Problem, ...]
+
+
+def nobody() -> Concerned:
+    """What a change concerns that concerns nobody."""
+    return Concerned({}, frozenset(), frozenset(), ())

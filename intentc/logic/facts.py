@@ -1,0 +1,59 @@
+"""Facts: derived values that intents contribute for each other, in memory only (engine.md §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from intentc.model import Fact, Key
+
+FactName = tuple[str, str]
+"""(kind, name) of a fact."""
+
+
+class FactTable:
+    """Who contributes what to which fact. One contributor may contribute several values to one fact."""
+
+    def __init__(self) -> None:
+        self._values: dict[FactName, dict[Key, tuple[Any, ...]]] = {}
+        self._names: dict[Key, tuple[FactName, ...]] = {}
+
+    def replace(self, contributor: Key, facts: Iterable[Fact]) -> set[FactName]:
+        """``contributor`` contributes exactly this from now on; the facts that are no longer the same."""
+        wanted: dict[FactName, tuple[Any, ...]] = {}
+        for fact in facts:
+            name = (fact.kind, fact.name)
+            wanted[name] = (*wanted.get(name, ()), fact.value)
+        changed = set()
+        for name in self._names.get(contributor, ()):
+            if name not in wanted:
+                self._withdraw(name, contributor)
+                changed.add(name)
+        for name, values in wanted.items():
+            contributions = self._values.setdefault(name, {})
+            if contributions.get(contributor) != values:
+                contributions[contributor] = values
+                changed.add(name)
+        if wanted:
+            self._names[contributor] = tuple(wanted)
+        else:
+            self._names.pop(contributor, None)
+        return changed
+
+    def contributions(self, name: FactName) -> tuple[tuple[Key, Any], ...]:
+        """(contributor, value), sorted by contributor."""
+        return tuple(
+            (contributor, value)
+            for contributor, values in sorted(self._values.get(name, {}).items(), key=lambda item: item[0])
+            for value in values
+        )
+
+    def __contains__(self, name: FactName) -> bool:
+        """Whether anybody claims the fact."""
+        return name in self._values
+
+    def _withdraw(self, name: FactName, contributor: Key) -> None:
+        contributions = self._values[name]
+        del contributions[contributor]
+        if not contributions:
+            del self._values[name]

@@ -1,0 +1,72 @@
+"""The world that evaluations see, answered from cache, facts, ledger and settings (``model.World``).
+
+Everything comes sorted and frozen. Recording who read what, and hiding what compilers wrote, is ``evaluation``'s
+business; what a change means for readers is ``service.py``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from intentc.cache import Cache, Held
+from intentc.model import HeldInput, Key, Resource, Schema, Target
+from intentc.model.values import freeze
+
+from .facts import FactTable
+
+
+class CachedWorld:
+    """Implements ``model.World``."""
+
+    def __init__(self, schema: Schema, settings: Mapping[str, Any]) -> None:
+        self.schema = schema
+        self.cache = Cache(schema)
+        self._facts = FactTable()
+        self._ledger: dict[tuple[str, str], int] = {}
+        self._settings = {name: freeze(value) for name, value in settings.items()}
+
+    def resource(self, key: Key) -> Resource | None:
+        state = self.cache.state(key)
+        if isinstance(state, Held):
+            raise HeldInput(key)
+        return state
+
+    def named(self, kind: str, fq_name: tuple[str, ...]) -> Key | None:
+        return self.cache.named(kind, fq_name)
+
+    def targets(self, key: Key, relation: str) -> tuple[Target, ...]:
+        found = self._sorted(self.cache.graph.targets(key, relation))
+        resource = self.cache.shown(key)
+        declared = resource.kind.relations.get(relation) if resource is not None else None
+        if resource is None or declared is None or not declared.attribute:
+            return tuple(Target(target, None) for target in found)
+        attributes: dict[Key, list[Any]] = {}
+        for reference in resource.references(relation):
+            target = Key(relation, reference.uuid) if reference.uuid else self.cache.named(relation, reference.to)
+            if target is not None:
+                attributes.setdefault(target, []).append(reference.attribute)
+        return tuple(Target(target, attribute) for target in found for attribute in attributes.get(target, (None,)))
+
+    def sources(self, key: Key, kind: str, relation: str) -> tuple[Key, ...]:
+        return self._sorted(self.cache.graph.sources(key, kind, relation))
+
+    def select(self, kind: str, index: str, value: str) -> tuple[Key, ...]:
+        return self._sorted(self.cache.find(kind, index, value))
+
+    def contributions(self, kind: str, name: str) -> tuple[tuple[Key, Any], ...]:
+        return self._facts.contributions((kind, name))
+
+    def allocation(self, pool: str, owner: str) -> int | None:
+        return self._ledger.get((pool, owner))
+
+    def setting(self, name: str) -> Any:
+        return self._settings[name]
+
+    def _sorted(self, keys: Iterable[Key]) -> tuple[Key, ...]:
+        def order(key: Key) -> tuple[tuple[str, ...], str]:
+            state = self.cache.state(key)
+            return (state.fq_name if state is not None else (), key.uuid)
+
+        found = tuple(keys)
+        return tuple(sorted(found, key=order)) if len(found) > 1 else found

@@ -1,0 +1,152 @@
+"""The whole engine over memory: the same cache, reactions, evaluations, plans and admission, no server, no network.
+
+``intentc compile`` and the tests of intents run on it. Everything happens in the caller's task, in a fixed order, and
+what a live server makes up (uuids, times) is derived from names, so that the same input gives the same bytes. What a
+command prints is left to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .apiserver.local import LocalWriteService
+from .apiserver.seeds import write_seeds
+from .apiserver.service import ApiServer
+from .apiserver.sources import DerivedSource
+from .assembly import assemble
+from .model import Batch, HeldInput, Key, Problem, Resource, Snapshot
+from .model.values import thaw
+from .plugins import Loaded
+from .watch.keys import Layout
+from .watch.listing import list_all
+from .watch.memory import MemoryStore
+from .writing import ReadService, WriteService
+
+_PATH = "contrail"
+_UNLIMITED = 10_000_000
+
+GivenNumbers = Mapping[str, Mapping[str, int]]
+"""Pool → fq_name of the owner joined by ``:`` → number."""
+
+
+class Offline:
+    """One engine, one API server, one store. ``write``/``read``: services in place of the server's own (mocks);
+    ``given``: numbers that owners have already."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        *,
+        installation: str = "default",
+        settings: Mapping[str, Any] | None = None,
+        write: WriteService | None = None,
+        read: ReadService | None = None,
+        given: GivenNumbers | None = None,
+        healing: bool = True,
+    ) -> None:
+        self.store = MemoryStore(max_txn_ops=_UNLIMITED)
+        self.server = ApiServer(self.store, loaded.schema, path=_PATH, max_txn_ops=_UNLIMITED, source=DerivedSource())
+        local = _NumberingWriteService(self, loaded.pools, given or {})
+        self.engine = assemble(
+            loaded,
+            write or local,
+            read or local,
+            installation=installation,
+            settings=settings,
+            healing=healing,
+        )
+        self._layout = Layout.of(f"/{_PATH}/")
+        self._before: dict[Key, bytes] = {}
+
+    async def seed(self) -> None:
+        """Put in what every API server has from its start, and compile that; it is no part of ``outputs``."""
+        await write_seeds(self.server)
+        await self.settle()
+        self._before = {resource.key: resource.raw for resource in self._lower_level()}
+
+    async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
+        """Carry out ``{"kind", "operation", "data"}`` entries in one transaction, and compile what follows. Raises
+        ``ApiError`` kinds naming the entry."""
+        await self.server.sync([dict(change) for change in changes])
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Work until nothing is left to do."""
+        engine = self.engine
+        items: list[Snapshot | Batch] = []
+        if not engine.intake.listed:
+            await engine.numbers.load()
+            items.append((await list_all(self.store, self._layout, _passed_over)).snapshot)
+        while await engine.step(items) or items:
+            batches = self.store.batches(self._layout.prefix, engine.parts.logic.revision)
+            items = [Batch(batch.revision, self._layout.changes(batch.events, _passed_over)) for batch in batches]
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """The lower-level resources that follow from what was applied: all that compilers made, and whole objects on
+        which they wrote a field; sorted by kind, then fq_name (design.md §7)."""
+        found = (r for r in self._lower_level() if self._before.get(r.key) != r.raw)
+        return [_shown(resource) for resource in sorted(found, key=lambda r: (r.key.kind, r.fq_name))]
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What people must mend."""
+        parts = self.engine.parts
+        return parts.standing.problems(parts.logic.held.values())
+
+    def _lower_level(self) -> Iterable[Resource]:
+        parts = self.engine.parts
+        for key in parts.logic.cache:
+            with contextlib.suppress(HeldInput):
+                resource = parts.logic.resource(key)
+                if resource is not None and (resource.mark is not None or resource.name in parts.book):
+                    yield resource
+
+
+class _NumberingWriteService(LocalWriteService):
+    """Gives owners the numbers that they are known to have, others the lowest free one."""
+
+    def __init__(self, offline: Offline, pools: tuple[str, ...], given: GivenNumbers) -> None:
+        super().__init__(offline.server, pools=pools)
+        self._offline = offline
+        self._given = given
+
+    async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
+        names = self._given.get(pool)
+        if names:
+            logic = self._offline.engine.parts.logic
+            for kind in logic.intent_kinds:
+                resource = logic.cache.shown(Key(kind, owner.split("/")[1]))
+                if resource is not None and ":".join(resource.fq_name) in names:
+                    value, _ = await self._offline.server.allocate(pool, owner, names[":".join(resource.fq_name)])
+                    return value
+        return await super().allocate(pool, owner, fence)
+
+
+def _passed_over(key: str) -> None:
+    """Nothing but resources lies in a store of our own."""
+
+
+def _shown(resource: Resource) -> dict[str, Any]:
+    """A resource with its own declared fields, defaults left out; references as ``{"to", "uuid", "attr"?}``."""
+    kind, values = resource.kind, resource.values()
+    shown: dict[str, Any] = {"kind": kind.name, "uuid": resource.key.uuid, "fq_name": list(resource.fq_name)}
+    if resource.parent is not None:
+        shown["parent_type"] = values.parent_type
+        shown["parent_uuid"] = resource.parent.uuid
+    for field, spec in sorted(kind.properties.items()):
+        value = getattr(values, field)
+        if value != kind.types.field(spec.spec)[1]:
+            shown[field] = thaw(value)
+    for relation in sorted(kind.relations):
+        entries = sorted(kind.references_of(values, relation), key=lambda entry: (entry.to, entry.uuid))
+        if entries:
+            shown[f"{relation}_refs"] = [
+                {
+                    "to": list(entry.to),
+                    "uuid": entry.uuid,
+                    **({"attr": thaw(entry.attribute)} if entry.attribute else {}),
+                }
+                for entry in entries
+            ]
+    return shown

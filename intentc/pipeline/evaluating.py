@@ -1,0 +1,110 @@
+"""From the job queue to the claims: each intent concerned is evaluated, and what it wants replaces what it wanted.
+
+An evaluation is synchronous; the loop gets its turn back after a few milliseconds at the latest (engine.md §1.7).
+How an evaluation runs is ``evaluation``'s business, what its claims mean ``planning``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..evaluation import Outcome, Status
+from ..journal import Entry
+from ..logic import Job
+from ..model import Key
+from .intake import Intake
+from .parts import Parts
+
+_LOG = logging.getLogger(__name__)
+_SLICE = 0.004
+"""Seconds of evaluating after which other tasks get their turn."""
+
+_UNPROMPTED = Job(by_readers=True, path=(), missing=None)
+
+
+class Evaluating:
+    """Serves the job queue. ``on_outcome`` is told of every outcome (numbers wished for, numbers no longer read);
+    ``on_done`` is called after each job."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        intake: Intake,
+        on_outcome: Callable[[Outcome], None],
+        on_done: Callable[[], None],
+    ) -> None:
+        self._parts = parts
+        self._intake = intake
+        self._on_outcome = on_outcome
+        self._on_done = on_done
+        self.runs = 0
+        self.idle_walks = 0
+        self.missing_reactions: dict[tuple[str, str], int] = {}
+        """(reader kind, read kind) → how often recorded reads ran an intent that the reaction map did not name."""
+
+    async def run(self) -> None:
+        """Evaluate for ever; ends only by cancellation."""
+        jobs = self._parts.jobs
+        turn = asyncio.get_running_loop().time
+        started = turn()
+        while True:
+            key = await jobs.get()
+            self.serve(key)
+            if turn() - started > _SLICE:
+                await asyncio.sleep(0)
+                started = turn()
+
+    def serve(self, key: Key) -> None:
+        """Do one job that was taken from the queue."""
+        try:
+            self._evaluate(key)
+        finally:
+            self._parts.jobs.done(key)
+            self._on_done()
+
+    def _evaluate(self, key: Key) -> None:
+        """Run one intent, and let what it yields take effect."""
+        parts = self._parts
+        job = self._intake.causes.pop(key, _UNPROMPTED)
+        if job.missing is not None:
+            self._report_missing(job.missing)
+        if not job.by_readers and key in parts.standing.evaluated:
+            self.idle_walks += 1
+            return
+        self.runs += 1
+        outcome = parts.runner.run(key)
+        self._intake.concern(
+            parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
+        )
+        parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems)
+        match outcome.status:
+            case Status.DONE:
+                changed = parts.book.replace(key, outcome.claims)
+                parts.jobs.forget(key)
+            case Status.GONE:
+                changed = parts.book.drop(key)
+            case Status.FAILED:
+                changed = parts.book.retain(key)
+                parts.jobs.retry(key)
+            case Status.WAITING | Status.HELD:
+                changed = parts.book.retain(key)
+        for name in changed:
+            parts.objects.add(name)
+        parts.journal.add(
+            Entry(
+                revision=parts.logic.revision,
+                origin=key,
+                path=job.path,
+                status=outcome.status.value,
+                claims=len(outcome.claims),
+                objects=tuple(changed),
+            )
+        )
+        self._on_outcome(outcome)
+
+    def _report_missing(self, pair: tuple[str, str]) -> None:
+        if pair not in self.missing_reactions:
+            _LOG.warning("missing reaction: %s reads %s, but no path of the reaction map leads there", *pair)
+        self.missing_reactions[pair] = self.missing_reactions.get(pair, 0) + 1

@@ -1,0 +1,82 @@
+"""From the watch to the queues: each batch is applied whole, and those whom it concerns get a job.
+
+It applies batches in the order in which they come and asks ``logic`` whom they concern; it neither evaluates nor
+plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+
+from ..logic import Concerned, Job
+from ..model import Batch, HeldInput, Key, Name, Snapshot
+from .parts import Parts
+
+
+class Intake:
+    """``causes`` holds, per intent with a job, why it has one. ``on_gone`` is told of intents that ended,
+    ``on_stored`` of objects that changed in the store."""
+
+    def __init__(
+        self, parts: Parts, on_gone: Callable[[Key], None], on_stored: Callable[[Iterable[Name]], None]
+    ) -> None:
+        self._parts = parts
+        self._on_gone = on_gone
+        self._on_stored = on_stored
+        self.causes: dict[Key, Job] = {}
+        self.listed = False
+        """Whether the world has been seen whole."""
+
+    async def run(self, events: AsyncIterator[Snapshot | Batch], on_applied: Callable[[], None]) -> None:
+        """Apply everything that comes; ends only with an error or by cancellation."""
+        async for item in events:
+            self.apply(item)
+            on_applied()
+
+    def apply(self, item: Snapshot | Batch) -> None:
+        """Apply one item, and queue what follows."""
+        parts = self._parts
+        whole = isinstance(item, Snapshot)
+        if whole:
+            parts.assumed.listed(item.revision)
+        else:
+            for change in item.changes:
+                parts.assumed.applied(Key(change.kind, change.uuid), item.revision)
+        self.concern(parts.logic.apply(item), resync=whole)
+        self.listed = self.listed or whole
+
+    def concern(self, concerned: Concerned, *, resync: bool = False) -> None:
+        """Queue the intents and objects that a change concerns, and end the intents that are gone."""
+        parts = self._parts
+        for key in concerned.gone:
+            for name in parts.book.drop(key):
+                parts.objects.add(name)
+            parts.standing.forget(key)
+            self._on_gone(key)
+        for key, job in concerned.jobs.items():
+            earlier = self.causes.get(key)
+            if earlier is None or (job.by_readers and not earlier.by_readers):
+                self.causes[key] = job
+            parts.jobs.add(key, resync=resync)
+        self._on_stored(concerned.objects)
+        if self.listed:
+            for name in concerned.objects:
+                if self._concerns_us(name):
+                    parts.objects.add(name, resync=resync)
+
+    def _concerns_us(self, name: Name) -> bool:
+        """Whether an object that changed in the store has to be planned: somebody claims it, waits for it, or it may
+        carry something of ours."""
+        parts = self._parts
+        kind = parts.schema.kinds.get(name.kind)
+        if kind is None:
+            return False
+        if parts.book.on(name) or name in parts.standing.object_waits or kind.compiler_relations:
+            return True
+        if kind.shared_relations or kind.compiler_properties:
+            return True
+        try:
+            actual = parts.assumed.actual(name)
+        except HeldInput:
+            return True
+        return actual is not None and actual.mark is not None

@@ -1,0 +1,135 @@
+"""Numbers from the ledger: wishes are granted before writes, and a number goes back when its owner is gone.
+
+The rules are engine.md §8: the owner is ``installation/origin uuid/purpose``; a number is freed when its owner's key
+is absent (or no longer asks for it) and the objects that carry it are acknowledged as deleted. What numbers are used
+for is the compilers' business, who holds which is the API server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..evaluation import Outcome, Status, Wish
+from ..model import Name
+from ..model.reads import allocation_read
+from ..writing import Fenced, WriteError
+from .intake import Intake
+from .parts import Parts
+
+_LOG = logging.getLogger(__name__)
+_PAUSE = 1.0
+"""Seconds until a refused grant or release is tried again."""
+
+
+class Numbers:
+    """``carriers(origin uuid)`` gives the names of the stored objects that carry the origin's mark."""
+
+    def __init__(self, parts: Parts, intake: Intake, carriers: Callable[[str], frozenset[Name]]) -> None:
+        self._parts = parts
+        self._intake = intake
+        self._carriers = carriers
+        self._wishes: dict[tuple[str, str], Wish] = {}
+        self._held: dict[str, dict[tuple[str, str], int]] = {}
+        self._leaving: set[str] = set()
+        self._stirred = asyncio.Event()
+        self._busy = False
+
+    @property
+    def idle(self) -> bool:
+        """No wish and no release is under way that could be carried out now."""
+        return not self._busy and (self._parts.observe or not (self._wishes or any(self._releasable())))
+
+    async def load(self) -> None:
+        """Read the ledger; before the first evaluation."""
+        for pool, owner, value in await self._parts.read.ledger(f"{self._parts.installation}/"):
+            self._grant(pool, owner, value)
+
+    def origins(self) -> tuple[str, ...]:
+        """The uuids of all owners of numbers."""
+        return tuple(self._held)
+
+    def outcome(self, outcome: Outcome) -> None:
+        """Note the wishes of an evaluation, and the numbers that it asks for no longer."""
+        for wish in outcome.wishes:
+            self._wishes[wish.pool, wish.owner] = wish
+            self._stirred.set()
+        if outcome.status in {Status.DONE, Status.GONE}:
+            for pool, owner in self._held.get(outcome.key.uuid, ()):
+                if allocation_read(pool, owner) not in outcome.reads:
+                    self.leave(outcome.key.uuid)
+
+    def leave(self, origin: str) -> None:
+        """An owner is gone, or asks for less: look at its numbers whenever something changes."""
+        if origin in self._held:
+            self._leaving.add(origin)
+            self._stirred.set()
+
+    def stir(self) -> None:
+        """Something that a release may wait for has happened: an acknowledged write, an applied batch."""
+        if self._wishes or self._leaving:
+            self._stirred.set()
+
+    async def run(self, calm: Callable[[], bool], on_change: Callable[[], None]) -> None:
+        """Grant and release for ever. ``calm``: whether all that is known has been evaluated; wishes are gathered
+        until then, so that numbers follow the order of the owners' names and not of arrival."""
+        while True:
+            await self._stirred.wait()
+            self._stirred.clear()
+            if self._parts.observe or not calm():
+                continue
+            self._busy = True
+            try:
+                await self.serve()
+            except Fenced:
+                raise
+            except WriteError as error:
+                _LOG.warning("the ledger can't be written now: %s", error)
+                asyncio.get_running_loop().call_later(_PAUSE, self._stirred.set)
+            finally:
+                self._busy = False
+                on_change()
+
+    async def serve(self) -> None:
+        """Grant what is wished for, and free what nobody needs any more. Raises ``WriteError``."""
+        await self._grant_wishes()
+        await self._release()
+
+    async def _grant_wishes(self) -> None:
+        for place, wish in sorted(self._wishes.items(), key=lambda item: (item[1].name, item[0])):
+            if self._parts.logic.exists(wish.origin):
+                value = await self._parts.write.allocate(wish.pool, wish.owner, self._parts.fence())
+                self._grant(wish.pool, wish.owner, value)
+                if not self._parts.logic.exists(wish.origin):
+                    self.leave(wish.origin.uuid)
+            self._wishes.pop(place, None)
+
+    def _grant(self, pool: str, owner: str, value: int) -> None:
+        self._held.setdefault(_origin(owner), {})[pool, owner] = value
+        self._intake.concern(self._parts.logic.allocated(pool, owner, value))
+
+    def _releasable(self) -> list[tuple[str, str, int]]:
+        parts = self._parts
+        found = []
+        for origin in self._leaving:
+            carried = any(not parts.book.on(name) for name in self._carriers(origin))
+            for (pool, owner), value in self._held.get(origin, {}).items():
+                if not carried and not parts.logic.reads.readers(allocation_read(pool, owner)):
+                    found.append((pool, owner, value))
+        return found
+
+    async def _release(self) -> None:
+        for pool, owner, value in self._releasable():
+            await self._parts.write.free(pool, owner, value, self._parts.fence())
+            origin = _origin(owner)
+            self._held[origin].pop((pool, owner), None)
+            self._intake.concern(self._parts.logic.allocated(pool, owner, None))
+            if not self._held[origin]:
+                del self._held[origin]
+                self._leaving.discard(origin)
+
+
+def _origin(owner: str) -> str:
+    """``installation/origin uuid/purpose`` → the uuid."""
+    return owner.split("/")[1]

@@ -1,0 +1,41 @@
+"""The stages that one engine is made of, handed to every step of the pipeline together.
+
+Why: the steps share the queues, the claims and the cache. Passing one value keeps their signatures short and makes it
+plain that there is one of each. It holds no behaviour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..evaluation import Runner
+from ..journal import Journal
+from ..logic import Service
+from ..model import Key, Name, Schema
+from ..planning import Assumed, ClaimBook, Planner
+from ..queue import KeyedQueue
+from ..writing import ReadService, WriteService
+from .standing import Standing
+
+
+@dataclass(slots=True, frozen=True)
+class Parts:
+    """``fence`` gives the fence of the current leadership, None while nobody leads. ``observe``: plan, but neither
+    write nor allocate. ``installation``: the name under which this compiler marks what it makes."""
+
+    schema: Schema
+    installation: str
+    logic: Service
+    runner: Runner
+    book: ClaimBook
+    assumed: Assumed
+    planner: Planner
+    write: WriteService
+    read: ReadService
+    jobs: KeyedQueue[Key]
+    objects: KeyedQueue[Name]
+    journal: Journal
+    standing: Standing
+    fence: Callable[[], str | None]
+    observe: bool = False

@@ -1,0 +1,251 @@
+"""From dirty objects to the API server: plan one object from all claims on it, write, remember what was written.
+
+One object is planned by one worker at a time; writes of different objects overlap up to a limit. What a failed write
+means for the object is engine.md §6.3, here as one ``match``. The plan itself is ``planning``'s, the request
+``writing``'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..journal import Write
+from ..model import (
+    AddReference,
+    Create,
+    Delete,
+    Key,
+    Name,
+    Operation,
+    Problem,
+    RemoveReference,
+    Update,
+)
+from ..planning import Plan
+from ..writing import (
+    Conflict,
+    Fenced,
+    Rejected,
+    Throttled,
+    UnknownOutcome,
+    Unreachable,
+    WriteError,
+    Written,
+)
+from .parts import Parts
+
+_LOG = logging.getLogger(__name__)
+_ROUNDS = 3
+"""Conflicts in a row after which an object backs off."""
+
+
+class Reconciling:
+    """Serves the object queue. ``calm`` says whether everything known has been evaluated: planning before that could
+    remove what the next evaluation wants back. ``on_change`` is called after each acknowledged or failed write."""
+
+    def __init__(self, parts: Parts, calm: asyncio.Event, *, in_flight: int, on_change: Callable[[], None]) -> None:
+        self._parts = parts
+        self._calm = calm
+        self._limit = asyncio.Semaphore(in_flight)
+        self._on_change = on_change
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiters: dict[Name, set[Name]] = {}
+        self._conflicts: dict[Name, int] = {}
+        self._reachable = asyncio.Event()
+        self._reachable.set()
+        self._outage = 0
+        self._fenced: Fenced | None = None
+        self.written = 0
+        self.last_revision = 0
+        """The highest revision that an acknowledged write told; quiet is when the watch has come past it."""
+
+    @property
+    def in_flight(self) -> int:
+        """Objects whose writes are under way."""
+        return len(self._tasks)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the API server answered the last time."""
+        return self._reachable.is_set()
+
+    async def run(self) -> None:
+        """Plan and write for ever; ends by cancellation, or raises ``Fenced`` when another leads."""
+        while True:
+            name = await self._parts.objects.get()
+            await self._calm.wait()
+            await self._reachable.wait()
+            if self._fenced is not None:
+                self._parts.objects.done(name)
+                raise self._fenced
+            plan = self._plan(name)
+            if plan.operations and not self._parts.observe:
+                await self._limit.acquire()
+                task = asyncio.create_task(self._write(plan), name=f"write {name}")
+                self._tasks.add(task)
+                task.add_done_callback(self._written)
+            else:
+                self._parts.objects.done(name)
+                self._on_change()
+
+    async def serve(self, name: Name) -> None:
+        """Plan one object that was taken from the queue, and write, in one go."""
+        plan = self._plan(name)
+        try:
+            if plan.operations and not self._parts.observe:
+                await self._carry_out(plan)
+        finally:
+            self._parts.objects.done(name)
+
+    async def _write(self, plan: Plan) -> None:
+        try:
+            await self._carry_out(plan)
+        finally:
+            self._limit.release()
+            self._parts.objects.done(plan.name)
+
+    def _written(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._on_change()
+
+    async def drain(self) -> None:
+        """Wait until no write is under way."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _plan(self, name: Name) -> Plan:
+        parts = self._parts
+        plan = parts.planner.plan(name)
+        parts.standing.note_object(name, plan.problems, plan.waits_for)
+        for other in plan.waits_for:
+            self._waiters.setdefault(other, set()).add(name)
+        if parts.observe:
+            if plan.operations:
+                parts.standing.planned[name] = plan.operations
+            else:
+                parts.standing.planned.pop(name, None)
+        return plan
+
+    async def _carry_out(self, plan: Plan) -> None:
+        parts, name = self._parts, plan.name
+        try:
+            for operation in plan.operations:
+                written = await self._send(operation)
+                revision = written.revision if isinstance(written, Written) else None
+                parts.assumed.wrote(operation, revision)
+                parts.journal.wrote(Write(parts.logic.revision, name, type(operation).__name__, revision))
+                self.written += 1
+                self.last_revision = max(self.last_revision, revision or 0)
+            self._conflicts.pop(name, None)
+            parts.objects.forget(name)
+            self._wake(name)
+        except WriteError as error:
+            await self._failed(plan, error)
+        except Exception:
+            _LOG.exception("writing %s failed in a way that should not happen; it is tried again", name)
+            parts.objects.retry(name)
+
+    async def _send(self, operation: Operation) -> Written:
+        write, fence = self._parts.write, self._parts.fence()
+        match operation:
+            case Create():
+                return await write.create(operation, fence)
+            case Update():
+                return await write.update(operation, fence)
+            case Delete():
+                return await write.delete(operation, fence)
+            case AddReference():
+                return await write.add_ref(operation, fence)
+            case RemoveReference():
+                return await write.remove_ref(operation, fence)
+
+    async def _failed(self, plan: Plan, error: WriteError) -> None:
+        """What each outcome means for the object."""
+        parts, name = self._parts, plan.name
+        match error:
+            case Fenced():
+                self._fenced = error
+                parts.objects.add(name)
+            case Conflict() | UnknownOutcome():
+                await self._read_back(plan)
+                rounds = self._conflicts[name] = self._conflicts.get(name, 0) + 1
+                if rounds < _ROUNDS:
+                    parts.objects.add(name)
+                else:
+                    _LOG.info("%s: %s; backing off after %d rounds", name, error, rounds)
+                    parts.objects.retry(name)
+            case Throttled(retry_after=seconds):
+                parts.objects.retry(name, after=seconds)
+            case Unreachable():
+                parts.objects.add(name)
+                self._back_off(error)
+            case Rejected():
+                self._refuse(name, error)
+                parts.objects.retry(name)
+            case _:
+                parts.objects.retry(name)
+
+    def _refuse(self, name: Name, error: Rejected) -> None:
+        problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server refuses it: {error}")
+        if self._parts.standing.refused.get(name) != problem:
+            _LOG.warning("%s: %s", name, problem.message)
+        self._parts.standing.refused[name] = problem
+
+    def _back_off(self, error: Unreachable) -> None:
+        """The whole server is backed off: nobody writes until the pause is over."""
+        if not self._reachable.is_set():
+            return
+        self._outage += 1
+        pause = min(0.1 * 2**self._outage, 10.0)
+        _LOG.warning("the API server can't be reached (%s); next try in %.1f s", error, pause)
+        self._reachable.clear()
+        asyncio.get_running_loop().call_later(pause, self._reachable.set)
+
+    async def _read_back(self, plan: Plan) -> None:
+        """Read the object, its name and its targets as the server has them now, for the next plan."""
+        parts = self._parts
+        wanted: dict[Key, Name] = {}
+        for operation in plan.operations:
+            wanted[operation.key] = operation.name
+            for target in _targets(operation):
+                wanted[target] = Name(target.kind, ())
+        try:
+            holder = await parts.read.identify(plan.name)
+            if holder is not None:
+                wanted[holder] = plan.name
+            for key in wanted:
+                parts.assumed.read_back(key, await parts.read.read(key))
+        except WriteError as error:
+            _LOG.info("reading back %s: %s", plan.name, error)
+
+    async def settle_assumed(self) -> None:
+        """Read what was written, and not seen again in time; a difference is planned again."""
+        parts = self._parts
+        for key, name in parts.assumed.expired():
+            try:
+                parts.assumed.read_back(key, await parts.read.read(key))
+            except WriteError as error:
+                _LOG.info("reading back %s: %s", name, error)
+                return
+            parts.objects.add(name)
+
+    def _wake(self, name: Name) -> None:
+        """Plan again who waited for this object."""
+        for waiter in self._waiters.pop(name, ()):
+            self._parts.objects.add(waiter)
+
+
+def _targets(operation: Operation) -> tuple[Key, ...]:
+    """The objects to which a write refers."""
+    match operation:
+        case Create() | Update():
+            parent = (operation.parent.key,) if isinstance(operation, Create) and operation.parent else ()
+            return parent + tuple(entry.key for entries in operation.references.values() for entry in entries)
+        case AddReference(target=target):
+            return (target.key,)
+        case RemoveReference(target=key):
+            return (key,)
+        case Delete():
+            return ()

@@ -1,0 +1,138 @@
+"""One object as planning sees it: what the store showed last, with our own unseen writes laid over it.
+
+A value made by ``assumed.py`` and read by the planner; values are decoded on first use, since most plans of an object
+that is absent or foreign never look at them. Whether the object is ours is ``ownership.py``'s question.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from intentc.model import (
+    AddReference,
+    Create,
+    Key,
+    Kind,
+    Mark,
+    Name,
+    Reference,
+    ReferenceValue,
+    RemoveReference,
+    Resource,
+    Update,
+)
+
+
+@cache
+def empty_values(kind: Kind) -> Any:
+    """The struct of a resource of ``kind`` in which every field has its default."""
+    return kind.values_type()
+
+
+class Actual:
+    """An object that is there. ``revision``: its last known mod revision, None if a write of ours did not tell it."""
+
+    __slots__ = (
+        "_fields",
+        "_references",
+        "_resource",
+        "_values",
+        "fq_name",
+        "key",
+        "kind",
+        "mark",
+        "parent",
+        "revision",
+    )
+
+    def __init__(
+        self,
+        kind: Kind,
+        key: Key,
+        fq_name: tuple[str, ...],
+        parent: Key | None,
+        mark: Mark | None,
+        revision: int | None,
+        resource: Resource | None = None,
+    ) -> None:
+        self.kind = kind
+        self.key = key
+        self.fq_name = fq_name
+        self.parent = parent
+        self.mark = mark
+        self.revision = revision
+        self._resource = resource
+        self._values: Any = None
+        self._fields: dict[str, Any] = {}
+        self._references: dict[str, dict[str, Reference]] = {}
+
+    @classmethod
+    def seen(cls, resource: Resource) -> Actual:
+        """As the store showed it."""
+        return cls(
+            resource.kind,
+            resource.key,
+            resource.fq_name,
+            resource.parent,
+            resource.mark,
+            resource.mod_revision,
+            resource,
+        )
+
+    @classmethod
+    def made(cls, kind: Kind, create: Create, revision: int | None) -> Actual:
+        """As we created it."""
+        parent = create.parent.key if create.parent else None
+        actual = cls(kind, create.key, create.fq_name, parent, create.mark, revision)
+        actual._fields.update(create.properties)
+        for relation, entries in create.references.items():
+            actual._replace(relation, entries)
+        return actual
+
+    @property
+    def name(self) -> Name:
+        return Name(self.key.kind, self.fq_name)
+
+    def value(self, field: str) -> Any:
+        """The value of a property, its default if it is not set."""
+        if field in self._fields:
+            return self._fields[field]
+        return getattr(self._stored(), field)
+
+    def references(self, relation: str) -> tuple[Reference, ...]:
+        """The entries of one relation."""
+        if relation in self._references:
+            return tuple(self._references[relation].values())
+        return self.kind.references_of(self._stored(), relation)
+
+    def apply(self, operation: Update | AddReference | RemoveReference, revision: int | None) -> None:
+        """Lay one acknowledged write of ours over it."""
+        self.revision = revision
+        if isinstance(operation, Update):
+            self._fields.update(operation.properties)
+            for relation, entries in operation.references.items():
+                self._replace(relation, entries)
+            return
+        entries_by_uuid = self._references.setdefault(
+            operation.relation, {r.uuid or ":".join(r.to): r for r in self.references(operation.relation)}
+        )
+        if isinstance(operation, RemoveReference):
+            entries_by_uuid.pop(operation.target.uuid, None)
+        else:
+            entries_by_uuid[operation.target.key.uuid] = _stored_entry(operation.relation, operation.target)
+
+    def _replace(self, relation: str, entries: tuple[ReferenceValue, ...]) -> None:
+        self._references[relation] = {entry.key.uuid: _stored_entry(relation, entry) for entry in entries}
+
+    def _stored(self) -> Any:
+        if self._values is None:
+            self._values = self._resource.values() if self._resource is not None else empty_values(self.kind)
+        return self._values
+
+    def __repr__(self) -> str:
+        return f"<Actual {self.key} {':'.join(self.fq_name)} @{self.revision}>"
+
+
+def _stored_entry(relation: str, entry: ReferenceValue) -> Reference:
+    return Reference(relation, entry.key.uuid, entry.fq_name, entry.attribute)

@@ -1,0 +1,314 @@
+"""What we wrote and have not seen yet, laid over the cache, for planning only (engine.md §6.1).
+
+Without it every plan between a write and its echo would write the same again. Evaluations never see it: they read the
+cache alone. An assumption is an acknowledged operation, kept per key in the order of the writes. It ends with the
+first event of its key at or past the revision that the answer told; without a revision with the first event of the
+key that isn't another write's echo; what is still there after two seconds is listed by ``expired`` and is settled by
+reading the object back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from intentc.model import (
+    AddReference,
+    Change,
+    Create,
+    Delete,
+    HeldInput,
+    InvalidInput,
+    Key,
+    Name,
+    Operation,
+    Reference,
+    ReferenceValue,
+    Resource,
+    Schema,
+    Update,
+)
+from intentc.model.reads import PARENT
+
+from .actual import Actual
+
+PATIENCE = 2.0
+"""Seconds after which an assumption is checked by reading."""
+
+
+class CacheReader(Protocol):
+    """What planning asks of the cache (a part of ``model.World``, and the revision that it stands at)."""
+
+    @property
+    def revision(self) -> int:
+        """The last applied revision."""
+        ...
+
+    def resource(self, key: Key) -> Resource | None:
+        """Raises ``HeldInput`` if the object is there but can't be read."""
+        ...
+
+    def named(self, kind: str, fq_name: tuple[str, ...]) -> Key | None: ...
+
+    def sources(self, key: Key, kind: str, relation: str) -> tuple[Key, ...]: ...
+
+    def select(self, kind: str, index: str, value: str) -> tuple[Key, ...]: ...
+
+
+class Stored(Protocol):
+    """An object as the server gave it when it was read back: JSON, and its mod revision if that was told."""
+
+    @property
+    def value(self) -> bytes: ...
+
+    @property
+    def revision(self) -> int | None: ...
+
+
+class Seen(NamedTuple):
+    """What reading back gave: None if the object was not there; ``held``: it was there and can't be read."""
+
+    resource: Resource | None
+    held: bool = False
+
+
+class Assumption(NamedTuple):
+    """What is to be seen yet of one object. ``targets``: the objects that it makes the object refer to."""
+
+    what: Operation | Seen
+    name: Name
+    revision: int | None
+    targets: tuple[Key, ...]
+
+
+class Assumed:
+    """The cache with our own unseen writes. ``clock`` gives seconds and never goes back."""
+
+    def __init__(self, schema: Schema, reader: CacheReader, clock: Callable[[], float] = time.monotonic) -> None:
+        self.reader = reader
+        self._schema = schema
+        self._clock = clock
+        self._pending: dict[Key, list[Assumption]] = {}
+        self._created: dict[Name, Key] = {}
+        self._referring: dict[Key, set[Key]] = {}
+        self._due: deque[tuple[float, Key, Assumption]] = deque()
+
+    def wrote(self, operation: Operation, revision: int | None) -> None:
+        """``operation`` was acknowledged, and made ``revision`` (None: the server did not tell)."""
+        if not self._already_seen(operation, revision):
+            self._assume(operation.key, Assumption(operation, operation.name, revision, _targets(operation)))
+
+    def read_back(self, key: Key, stored: Stored | None) -> None:
+        """The object was read from the server, past the cache: this replaces all assumptions on it. ``stored``: None
+        if it was not there."""
+        self._end(key, len(self._pending.get(key, ())))
+        try:
+            cached = self.reader.resource(key)
+        except HeldInput:
+            return
+        if stored is None:
+            if cached is not None:
+                self._assume(key, Assumption(Seen(None), cached.name, None, ()))
+            return
+        kind = self._schema.kind(key.kind)
+        try:
+            resource = kind.decode(Change(key.kind, key.uuid, stored.value, 0, stored.revision or 0))
+        except InvalidInput:
+            if cached is not None:
+                self._assume(key, Assumption(Seen(None, held=True), cached.name, stored.revision, ()))
+            return
+        if cached is not None and stored.revision is not None and cached.mod_revision >= stored.revision:
+            return
+        if cached is not None and stored.revision is None and cached.values() == resource.values():
+            return
+        values = resource.values()
+        targets = tuple(Key(r.relation, r.uuid) for name in kind.relations for r in kind.references_of(values, name))
+        parent = (resource.parent,) if resource.parent else ()
+        self._assume(key, Assumption(Seen(resource), resource.name, stored.revision, parent + targets))
+
+    def listed(self, revision: int) -> None:
+        """The cache applies a listing of everything at ``revision``."""
+        for key, pending in list(self._pending.items()):
+            ended = 0
+            for position, assumption in enumerate(pending, 1):
+                if assumption.revision is not None and assumption.revision <= revision:
+                    ended = position
+            self._end(key, ended)
+
+    def applied(self, key: Key, revision: int) -> None:
+        """The cache has applied an event of ``key`` at ``revision``."""
+        pending = self._pending.get(key)
+        if not pending:
+            return
+        ended = 0
+        for position, assumption in enumerate(pending, 1):
+            if assumption.revision is not None and assumption.revision <= revision:
+                ended = position
+        echo = ended > 0 and pending[ended - 1].revision == revision
+        if not echo and ended < len(pending) and pending[ended].revision is None:
+            ended += 1
+        self._end(key, ended)
+
+    def expired(self) -> tuple[tuple[Key, Name], ...]:
+        """Objects to read back, since what was written has not been seen for two seconds. Each is named again two
+        seconds later if nobody did."""
+        now = self._clock()
+        found: dict[Key, Name] = {}
+        while self._due and self._due[0][0] <= now:
+            _, key, assumption = self._due.popleft()
+            if any(assumption is pending for pending in self._pending.get(key, ())):
+                found[key] = assumption.name
+                self._due.append((now + PATIENCE, key, assumption))
+        return tuple(found.items())
+
+    def next_expiry(self) -> float | None:
+        """When, by the clock, ``expired`` may have something next; None if nothing is assumed."""
+        while self._due:
+            when, key, assumption = self._due[0]
+            if any(assumption is pending for pending in self._pending.get(key, ())):
+                return when
+            self._due.popleft()
+        return None
+
+    def __len__(self) -> int:
+        """How many objects have unseen writes."""
+        return len(self._pending)
+
+    def actual(self, name: Name) -> Actual | None:
+        """The object of this name, None if there is none. Raises ``HeldInput`` if it can't be read."""
+        key = self._created.get(name) or self.reader.named(name.kind, name.fq_name)
+        return self.at(key) if key is not None else None
+
+    def at(self, key: Key) -> Actual | None:
+        """The object of this key, None if there is none. Raises ``HeldInput`` if it can't be read."""
+        pending = self._pending.get(key)
+        if pending is None:
+            resource = self.reader.resource(key)
+            return Actual.seen(resource) if resource is not None else None
+        return self._folded(key, pending)
+
+    def present(self, key: Key) -> bool:
+        """Whether the object is there, readable or not."""
+        try:
+            return self.at(key) is not None
+        except HeldInput:
+            return True
+
+    def key_of(self, reference: Reference) -> Key | None:
+        """The object that a stored entry means; None if it has no uuid and nothing of its name is there."""
+        if reference.uuid:
+            return Key(reference.relation, reference.uuid)
+        return self.reader.named(reference.relation, reference.to)
+
+    def entries(self, actual: Actual, relation: str) -> dict[Key, ReferenceValue]:
+        """The entries of one relation by target; those that lead nowhere are left out."""
+        found = {}
+        for reference in actual.references(relation):
+            key = self.key_of(reference)
+            if key is not None:
+                found[key] = ReferenceValue(key, reference.to, reference.attribute)
+        return found
+
+    def holders(self, key: Key, kind: str, relation: str) -> tuple[Key, ...]:
+        """The objects of ``kind`` that refer to ``key`` by ``relation`` (``parent``: its children), sorted by key."""
+        found = []
+        for holder in {*self.reader.sources(key, kind, relation), *self._referring.get(key, ())}:
+            if holder.kind != kind:
+                continue
+            if holder in self._pending:
+                actual = self.at(holder)
+                if actual is None or not self._refers(actual, relation, key):
+                    continue
+            found.append(holder)
+        return tuple(sorted(found))
+
+    def _refers(self, actual: Actual, relation: str, key: Key) -> bool:
+        if relation == PARENT:
+            return actual.parent == key
+        return key in self.entries(actual, relation)
+
+    def _already_seen(self, operation: Operation, revision: int | None) -> bool:
+        """Whether the echo overtook the answer. Without a revision that can be told of creates and deletes by the
+        object's presence, of updates by a newer revision than the plan's."""
+        if revision is not None:
+            return revision <= self.reader.revision
+        if operation.key in self._pending:
+            return False
+        try:
+            cached = self.reader.resource(operation.key)
+        except HeldInput:
+            return True
+        if isinstance(operation, Create):
+            return cached is not None
+        if cached is None:
+            return True
+        if isinstance(operation, Update):
+            return operation.revision is not None and cached.mod_revision > operation.revision
+        return False
+
+    def _folded(self, key: Key, pending: list[Assumption]) -> Actual | None:
+        actual: Actual | None = None
+        if not isinstance(pending[0].what, Create | Delete | Seen):
+            resource = self.reader.resource(key)
+            actual = Actual.seen(resource) if resource is not None else None
+        for assumption in pending:
+            match assumption.what:
+                case Create() as create:
+                    actual = Actual.made(self._schema.kind(create.kind), create, assumption.revision)
+                case Delete():
+                    actual = None
+                case Seen(held=True):
+                    raise HeldInput(key)
+                case Seen(resource=resource):
+                    actual = Actual.seen(resource) if resource is not None else None
+                    if actual is not None:
+                        actual.revision = assumption.revision
+                case change if actual is not None:
+                    actual.apply(change, assumption.revision)
+        return actual
+
+    def _assume(self, key: Key, assumption: Assumption) -> None:
+        self._pending.setdefault(key, []).append(assumption)
+        self._due.append((self._clock() + PATIENCE, key, assumption))
+        for target in assumption.targets:
+            self._referring.setdefault(target, set()).add(key)
+        if _gives_name(assumption):
+            self._created[assumption.name] = key
+
+    def _end(self, key: Key, count: int) -> None:
+        """Forget the first ``count`` assumptions on ``key``."""
+        if not count:
+            return
+        ended, left = self._pending[key][:count], self._pending[key][count:]
+        if left:
+            self._pending[key] = left
+        else:
+            del self._pending[key]
+        still = {target for assumption in left for target in assumption.targets}
+        for target in {target for assumption in ended for target in assumption.targets} - still:
+            self._referring[target].discard(key)
+            if not self._referring[target]:
+                del self._referring[target]
+        names = {assumption.name for assumption in left if _gives_name(assumption)}
+        for assumption in ended:
+            if self._created.get(assumption.name) == key and assumption.name not in names:
+                del self._created[assumption.name]
+
+
+def _gives_name(assumption: Assumption) -> bool:
+    """Whether it says that an object of its name is there under its key."""
+    what = assumption.what
+    return isinstance(what, Create) or (isinstance(what, Seen) and what.resource is not None)
+
+
+def _targets(operation: Operation) -> tuple[Key, ...]:
+    match operation:
+        case Create() | Update():
+            parent = (operation.parent.key,) if isinstance(operation, Create) and operation.parent else ()
+            return parent + tuple(entry.key for entries in operation.references.values() for entry in entries)
+        case AddReference():
+            return (operation.target.key,)
+        case _:
+            return ()

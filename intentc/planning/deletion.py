@@ -1,0 +1,105 @@
+"""What stands in the way of deleting an object: who still refers to it, and whether that will end (engine.md §6.4).
+
+The server refuses to delete what has children or is referred to, unless the relation is derived. References of ours
+are dropped first by planning their holders; a user's reference is reported. Whether the object should go at all is the
+planner's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Schema, Writer
+from intentc.model.reads import PARENT
+
+from .actual import Actual
+from .assumed import Assumed
+from .ownership import Standing, is_our_entry, standing
+
+
+class Blockers(NamedTuple):
+    """``holders``: objects that still refer to it. ``users``: those of them that will not let go by our doing, as
+    ``kind name``."""
+
+    holders: frozenset[Name]
+    users: tuple[str, ...]
+
+
+def blockers(schema: Schema, installation: str, assumed: Assumed, actual: Actual) -> Blockers:
+    """Who keeps ``actual`` from being deleted now."""
+    holders: set[Name] = set()
+    users: set[str] = set()
+    for holder_kind, relation in schema.referring.get(actual.kind.name, ()):
+        if not _blocks(holder_kind, relation, actual.kind.name):
+            continue
+        for key in assumed.holders(actual.key, holder_kind.name, relation):
+            if key == actual.key:
+                continue
+            try:
+                holder = assumed.at(key)
+            except HeldInput:
+                users.add(f"{key} (which can't be read)")
+                continue
+            if holder is not None:
+                holders.add(holder.name)
+                if not _lets_go(installation, holder, relation, actual):
+                    users.add(str(holder.name))
+    return Blockers(frozenset(holders), tuple(sorted(users)))
+
+
+def abandoned(assumed: Assumed, actual: Actual) -> bool:
+    """Whether the parent without which the object has no meaning is gone."""
+    return bool(actual.kind.parents) and (actual.parent is None or not assumed.present(actual.parent))
+
+
+def without_cycle(
+    assumed: Assumed, actual: Actual, doomed: Callable[[Actual], bool]
+) -> dict[str, tuple[ReferenceValue, ...]]:
+    """relation → the entries that are left of ``actual``, which is to be deleted and waits for its holders, once it has
+    let go of the doomed objects that wait for it in turn. Empty if there is no such circle."""
+    changes = {}
+    for relation in actual.kind.relations:
+        entries = assumed.entries(actual, relation)
+        kept = tuple(e for e in entries.values() if not _leads_to(assumed, e.key, actual.key, doomed, {actual.key}))
+        if len(kept) < len(entries):
+            changes[relation] = kept
+    return changes
+
+
+def _leads_to(assumed: Assumed, key: Key, goal: Key, doomed: Callable[[Actual], bool], passed: set[Key]) -> bool:
+    """Whether ``key`` refers to ``goal``, over any number of doomed objects."""
+    if key in passed:
+        return False
+    passed.add(key)
+    try:
+        actual = assumed.at(key)
+    except HeldInput:
+        return False
+    if actual is None or not doomed(actual):
+        return False
+    targets = [target for relation in actual.kind.relations for target in assumed.entries(actual, relation)]
+    return goal in targets or any(_leads_to(assumed, target, goal, doomed, passed) for target in targets)
+
+
+def _blocks(holder_kind: Kind, relation: str, target_kind: str) -> bool:
+    if relation == PARENT:
+        return any(parent.kind == target_kind and not parent.derived for parent in holder_kind.parents)
+    declared = holder_kind.relations.get(relation)
+    return declared is not None and not declared.derived
+
+
+def _lets_go(installation: str, holder: Actual, relation: str, target: Actual) -> bool:
+    """Whether planning ``holder`` will end its reference to ``target``."""
+    match standing(holder, installation):
+        case Standing.OURS:
+            return True
+        case Standing.COPY | Standing.OTHERS:
+            return False
+    if relation == PARENT:
+        return False
+    declared = holder.kind.relations[relation]
+    return declared.writer is Writer.COMPILER or (
+        declared.writer is Writer.SHARED
+        and is_our_entry(installation, declared, holder.key, Key(relation, target.key.uuid), target.fq_name)
+    )

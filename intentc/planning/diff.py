@@ -1,0 +1,149 @@
+"""The least change from what an object has to what is desired of it, field by field (engine.md §5.1–§5.4).
+
+Pure functions of values. A field is compared after the schema's defaults, a list of references as a set. What must not
+be removed now is asked of a ``Leave``. Which fields may be written on which object, and in which order writes go, is
+the planner's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from intentc.model import Key, Kind, Name, ReferenceValue, Writer
+from intentc.model.kind import Property
+
+from .actual import Actual, empty_values
+from .claims import EXISTENCE, Item
+from .merge import Desired, elements, with_elements
+
+Entries = Mapping[Key, ReferenceValue]
+
+
+class Leave:
+    """Permission to remove parts of one object. ``may``: whether a part may go now; ``put_off`` is called where it
+    may not, so that the object is planned again when that changes."""
+
+    def __init__(self, may: Callable[[Item], bool], put_off: Callable[[], None]) -> None:
+        self._may = may
+        self._put_off = put_off
+
+    def __call__(self, item: Item = EXISTENCE) -> bool:
+        may = self._may(item)
+        if not may:
+            self._put_off()
+        return may
+
+
+class Wanted(NamedTuple):
+    """One relation's desired entries as far as their targets are there. ``disputed``: targets whose stored entry stays
+    as it is. ``merge``: how a stored attribute that must not lose anything and the desired one become one."""
+
+    entries: Entries
+    disputed: Collection[Name]
+    merge: Callable[[Any, Any], Any] | None
+
+
+def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: bool) -> dict[str, Any]:
+    """field → new value, the default where it is cleared. ``every``: all claimed fields are ours to write, since we
+    made the object; otherwise only those that the schema gives to compilers."""
+    kind = actual.kind
+    changes: dict[str, Any] = {}
+    for field, value in desired.properties.items():
+        declared = kind.properties.get(field)
+        if not every and (declared is None or declared.writer is not Writer.COMPILER):
+            continue
+        stored = actual.value(field)
+        if stored == value:
+            continue
+        if declared is not None and declared.collection:
+            value = _with_kept(declared, field, stored, value, leave)
+        if value != stored:
+            changes[field] = value
+    for field in kind.compiler_properties:
+        if field in desired.properties or field in desired.disputed:
+            continue
+        default = default_of(kind, field)
+        if actual.value(field) != default and leave(field):
+            changes[field] = default
+    return changes
+
+
+def default_of(kind: Kind, field: str) -> Any:
+    """What a missing field means."""
+    return getattr(empty_values(kind), field)
+
+
+def _with_kept(declared: Property, field: str, stored: Any, value: Any, leave: Leave) -> Any:
+    """``value``, and the stored elements that must not be removed."""
+    old, new = elements(stored), elements(value)
+    if old is None or new is None:
+        return value
+    by_key = declared.collection == "map"
+    places = {getattr(element, declared.map_key) if by_key else element for element in new}
+    left = tuple(e for e in old if (getattr(e, declared.map_key) if by_key else e) not in places)
+    if not left or leave(field):
+        return value
+    if all(element in old for element in new):
+        return stored
+    return with_elements(value, (*left, *new))
+
+
+def list_change(relation: str, stored: Entries, wanted: Wanted, leave: Leave) -> tuple[ReferenceValue, ...] | None:
+    """The whole new list of a relation that compilers write, sorted by name; None if it is right already."""
+    result = dict(wanted.entries)
+    for key, entry in stored.items():
+        item = Name(relation, entry.fq_name)
+        own = wanted.entries.get(key)
+        if item in wanted.disputed or (own is None and not leave((relation, item))):
+            result[key] = entry
+        elif own is not None and own.attribute != entry.attribute:
+            result[key] = own._replace(attribute=_attribute(entry, own, wanted, leave, (relation, item)))
+    if _attributes(result) == _attributes(stored):
+        return None
+    return in_order(result.values())
+
+
+class EntryChanges(NamedTuple):
+    """What to add (or give another attribute) and to take out of a shared list, one by one, sorted by name."""
+
+    add: tuple[ReferenceValue, ...]
+    remove: tuple[Key, ...]
+
+
+def entry_changes(
+    relation: str, stored: Entries, wanted: Wanted, is_ours: Callable[[ReferenceValue], bool], leave: Leave
+) -> EntryChanges:
+    """The changes of a shared list. An entry that is there and not ours is the user's and stays as it is."""
+    add, remove = [], []
+    for key, own in wanted.entries.items():
+        entry = stored.get(key)
+        if entry is None:
+            add.append(own)
+        elif own.attribute != entry.attribute and is_ours(entry):
+            item = (relation, Name(relation, entry.fq_name))
+            merged = own._replace(attribute=_attribute(entry, own, wanted, leave, item))
+            if merged.attribute != entry.attribute:
+                add.append(merged)
+    for key, entry in stored.items():
+        item = (relation, Name(relation, entry.fq_name))
+        if key not in wanted.entries and item[1] not in wanted.disputed and is_ours(entry) and leave(item):
+            remove.append(entry)
+    return EntryChanges(in_order(add), tuple(entry.key for entry in in_order(remove)))
+
+
+def _attribute(entry: ReferenceValue, own: ReferenceValue, wanted: Wanted, leave: Leave, item: Item) -> Any:
+    """The desired attribute, or, where the stored one must not lose anything, both merged."""
+    if wanted.merge is None:
+        return own.attribute
+    merged = wanted.merge(entry.attribute, own.attribute)
+    return own.attribute if merged == own.attribute or leave(item) else merged
+
+
+def in_order(entries: Iterable[ReferenceValue]) -> tuple[ReferenceValue, ...]:
+    """Sorted by the targets' names."""
+    return tuple(sorted(entries, key=lambda entry: (entry.fq_name, entry.key)))
+
+
+def _attributes(entries: Entries) -> dict[Key, Any]:
+    return {key: entry.attribute for key, entry in entries.items()}

@@ -1,0 +1,57 @@
+"""Many deletes at once need a person's leave (engine.md §5.7).
+
+A wrong configuration, a lost prefix or a faulty compiler shows itself as a pass that would delete a large part of what
+we made. Such a pass is held per kind until ``intentc allow-deletes KIND``. What makes an object an orphan is
+``orphans.py``'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from intentc.model import Name
+
+MAX_DELETES = 50
+MAX_SHARE = 0.05
+"""A pass may delete the larger of both: so many objects of a kind, or this share of those of the kind that are ours."""
+
+
+class DeleteGuard:
+    """Holds what a pass would delete too much. ``max_deletes``, ``max_share``: the limits."""
+
+    def __init__(self, max_deletes: int = MAX_DELETES, max_share: float = MAX_SHARE) -> None:
+        self._max_deletes = max_deletes
+        self._max_share = max_share
+        self._gone: set[str] = set()
+        self._withheld: dict[str, frozenset[Name]] = {}
+
+    def owner_gone(self, uuid: str) -> None:
+        """The delete event of an owner was seen live: what it leaves behind doesn't count in the next pass."""
+        self._gone.add(uuid)
+
+    def sift(self, orphans: Mapping[Name, str], owned: Mapping[str, int]) -> None:
+        """A pass would delete ``orphans`` (name → the origin in its mark) of ``owned`` objects per kind: hold all of a
+        kind of which that is too many. Replaces what earlier passes held."""
+        counted: dict[str, set[Name]] = {}
+        for name, origin in orphans.items():
+            if origin not in self._gone:
+                counted.setdefault(name.kind, set()).add(name)
+        self._gone.clear()
+        self._withheld = {
+            kind: frozenset(names)
+            for kind, names in counted.items()
+            if len(names) > max(self._max_deletes, self._max_share * owned.get(kind, 0))
+        }
+
+    def holds(self, name: Name) -> bool:
+        """Whether this object must not be deleted before leave is given."""
+        return name in self._withheld.get(name.kind, ())
+
+    def allow(self, kind: str) -> frozenset[Name]:
+        """Leave is given for one kind. Returns the objects to plan again."""
+        return self._withheld.pop(kind, frozenset())
+
+    @property
+    def withheld(self) -> Mapping[str, Collection[Name]]:
+        """Kind → the objects whose deletion is held."""
+        return self._withheld

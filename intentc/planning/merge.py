@@ -1,0 +1,195 @@
+"""From all claims on one object to its desired state (engine.md §5.3).
+
+A property has one writer, unless its schema says that its elements stand alone: then lists are united and maps joined
+by key. References are united by target; where the schema names a function, the attributes for one target are merged.
+Contributors that disagree get a problem each, and what is stored stays. The order of contributors never matters. What
+has to be written follows in ``diff.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc.model import Claim, Key, Kind, Name, Parent, Problem, ResourceClaim
+from intentc.model.kind import Property
+from intentc.model.values import ENCODER
+
+from .claims import Item
+
+
+class Desired(NamedTuple):
+    """What all contributors together want of one object.
+
+    ``exists``: somebody claims the object itself, and then ``owner`` and ``parent`` are theirs (``owner`` None: they
+    disagree). ``properties``: field → value. ``references``: relation → target → attribute. ``disputed``: fields and
+    (relation, target) pairs on which contributors disagree. ``problems``: one per contributor and dispute.
+    """
+
+    exists: bool
+    owner: str | None
+    parent: Parent | None
+    properties: Mapping[str, Any]
+    references: Mapping[str, Mapping[Name, Any]]
+    disputed: frozenset[Item]
+    problems: tuple[Problem, ...]
+
+
+NOTHING = Desired(False, None, None, {}, {}, frozenset(), ())
+
+
+def merge_import_export(one: Any, other: Any) -> Any:
+    """``import`` and ``export`` make both; both wins over either. Both is what a missing value means."""
+    if one.import_export == other.import_export:
+        return one
+    return msgspec.structs.replace(one, import_export=type(one)().import_export)
+
+
+MERGES: Mapping[str, Callable[[Any, Any], Any]] = {"import_export": merge_import_export}
+"""Name in schema files → function of two attributes."""
+
+
+def merge(kind: Kind, name: Name, claims: Mapping[Key, tuple[Claim, ...]], title: Callable[[Key], str]) -> Desired:
+    """The desired state of the object ``name`` of ``kind``. ``title``: the name of an origin, for problems."""
+    if not claims:
+        return NOTHING
+    if len(claims) == 1:
+        (own,) = claims.values()
+        claim = own[0]
+        if len(own) == 1 and isinstance(claim, ResourceClaim):
+            return Desired(True, claim.owner, claim.parent, dict(claim.properties), {}, frozenset(), ())
+    merging = _Merging(kind, name, title)
+    for origin in sorted(claims):
+        for claim in claims[origin]:
+            merging.add(origin, claim)
+    return merging.result()
+
+
+class _Merging:
+    """Gathers the claims on one object by the part that they are about."""
+
+    def __init__(self, kind: Kind, name: Name, title: Callable[[Key], str]) -> None:
+        self._kind = kind
+        self._name = name
+        self._title = title
+        self._existence: list[tuple[Key, ResourceClaim]] = []
+        self._properties: dict[str, list[tuple[Key, Any]]] = {}
+        self._references: dict[str, dict[Name, list[tuple[Key, Any]]]] = {}
+        self._problems: dict[Problem, None] = {}
+        self._disputed: set[Item] = set()
+
+    def add(self, origin: Key, claim: Claim) -> None:
+        if isinstance(claim, ResourceClaim):
+            self._existence.append((origin, claim))
+            for field, value in claim.properties:
+                self._properties.setdefault(field, []).append((origin, value))
+            return
+        relation = self._kind.relations.get(claim.relation)
+        if relation is None:
+            message = (
+                f"it refers from {claim.holder} by {claim.relation!r}, which the schema doesn't declare; declare it"
+            )
+            self._problem(origin, "UnknownRelation", message)
+            return
+        attribute = claim.attribute
+        if attribute is None and relation.attribute:
+            attribute = default_attribute(self._kind, relation.name)
+        by_target = self._references.setdefault(relation.name, {})
+        by_target.setdefault(claim.target, []).append((origin, attribute))
+
+    def result(self) -> Desired:
+        owner, parent = self._owner_and_parent()
+        properties = {}
+        for field, values in self._properties.items():
+            agreed, value = self._property(field, [value for _, value in values])
+            if agreed:
+                properties[field] = value
+            else:
+                self._dispute(field, values, f"different values of {field}")
+        references: dict[str, dict[Name, Any]] = {}
+        for relation, by_target in self._references.items():
+            combine = MERGES.get(self._kind.relations[relation].merge)
+            entries = references.setdefault(relation, {})
+            for target, wanted in by_target.items():
+                attribute = wanted[0][1]
+                for _, other in wanted[1:]:
+                    if other != attribute and combine is None:
+                        self._dispute((relation, target), wanted, f"different attributes of its reference to {target}")
+                        break
+                    attribute = combine(attribute, other) if combine else attribute
+                else:
+                    entries[target] = attribute
+        return Desired(
+            bool(self._existence),
+            owner,
+            parent,
+            properties,
+            references,
+            frozenset(self._disputed),
+            tuple(self._problems),
+        )
+
+    def _owner_and_parent(self) -> tuple[str | None, Parent | None]:
+        if not self._existence:
+            return None, None
+        first = self._existence[0][1]
+        if all(claim.owner == first.owner and claim.parent == first.parent for _, claim in self._existence):
+            return first.owner, first.parent
+        self._dispute("owner", list(self._existence), "different owners or parents")
+        return None, None
+
+    def _property(self, field: str, values: list[Any]) -> tuple[bool, Any]:
+        first = values[0]
+        if all(value == first for value in values[1:]):
+            return True, first
+        declared = self._kind.properties.get(field)
+        united = unite(declared, values) if declared is not None else None
+        return united is not None, united
+
+    def _dispute(self, item: Item, contributors: list[tuple[Key, Any]], what: str) -> None:
+        self._disputed.add(item)
+        origins = sorted({origin for origin, _ in contributors})
+        everyone = " and ".join(f"{origin.kind} {self._title(origin)}" for origin in origins)
+        for origin in origins:
+            message = f"{everyone} want {what} on {self._name}; what is stored stays until they agree"
+            self._problem(origin, "Conflict", message)
+
+    def _problem(self, origin: Key, reason: str, message: str) -> None:
+        self._problems[Problem(origin.kind, self._title(origin), reason, message)] = None
+
+
+def default_attribute(kind: Kind, relation: str) -> Any:
+    """The attribute that a reference without one has; None if the relation has none."""
+    attribute_type = kind.attribute_type(relation)
+    return attribute_type() if attribute_type is not None else None
+
+
+def elements(value: Any) -> tuple[Any, ...] | None:
+    """The elements of a list, or of a struct that wraps one list; None for other values."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, msgspec.Struct) and len(value.__struct_fields__) == 1:
+        inner = getattr(value, value.__struct_fields__[0])
+        return inner if isinstance(inner, tuple) else None
+    return None
+
+
+def with_elements(value: Any, new: tuple[Any, ...]) -> Any:
+    """A value like ``value`` with these elements."""
+    return new if isinstance(value, tuple) else type(value)(new)
+
+
+def unite(declared: Property, values: list[Any]) -> Any:
+    """One collection of all elements, in an order of its own; None if the property is no collection, or two elements
+    of a map have the same key and differ."""
+    if declared.collection not in {"list", "map"}:
+        return None
+    found: dict[Any, Any] = {}
+    for value in values:
+        for element in elements(value) or ():
+            place = getattr(element, declared.map_key) if declared.collection == "map" else element
+            if found.setdefault(place, element) != element:
+                return None
+    return with_elements(values[0], tuple(sorted(found.values(), key=ENCODER.encode)))

@@ -1,0 +1,81 @@
+"""What is left of former lives: objects and fields of ours that nobody claims (engine.md §5.5–§5.7).
+
+Who claims an object is never stored, so after a restart only the first complete pass can tell. It finds the candidates;
+whether each really goes, and when, is decided when it is planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from intentc.model import HeldInput, Key, Kind, Name, Schema
+
+from .actual import Actual
+from .assumed import Assumed
+from .claims import ClaimBook
+from .deletion import abandoned
+from .diff import default_of
+from .ownership import Standing, fits_ours, is_our_entry, standing
+
+
+class Orphans(NamedTuple):
+    """``objects``: what would be deleted, name → the origin in its mark (``""`` without a mark). ``fields``: objects
+    that we did not make and that carry values of ours. ``owned``: kind → how many objects of ours there are."""
+
+    objects: Mapping[Name, str]
+    fields: frozenset[Name]
+    owned: Mapping[str, int]
+
+
+def find_orphans(
+    schema: Schema, installation: str, compiler_of_kind: Mapping[str, str], book: ClaimBook, assumed: Assumed
+) -> Orphans:
+    """All orphans of the kinds whose compiler is loaded. Objects that can't be read are left out."""
+    objects: dict[Name, str] = {}
+    fields: set[Name] = set()
+    owned: dict[str, int] = {}
+    reader = assumed.reader
+    loaded = frozenset(compiler_of_kind.values())
+    for kind in schema:
+        if not kind.stored or kind.name not in compiler_of_kind:
+            continue
+        traces = _traces(kind)
+        for key in reader.select(kind.name, "all", ""):
+            try:
+                resource = reader.resource(key)
+            except HeldInput:
+                continue
+            if resource is None or (resource.mark is None and not traces and not kind.system):
+                continue
+            actual = Actual.seen(resource)
+            match standing(actual, installation):
+                case Standing.OURS if resource.mark is not None and resource.mark.compiler in loaded:
+                    owned[kind.name] = owned.get(kind.name, 0) + 1
+                    if resource.name not in book:
+                        objects[resource.name] = resource.mark.origin
+                case Standing.SYSTEM | Standing.USERS if resource.name not in book:
+                    if kind.system and fits_ours(kind, resource.fq_name) and abandoned(assumed, actual):
+                        objects[resource.name] = ""
+                    elif any(trace in resource.raw for trace in traces) and _carries_ours(actual, installation):
+                        fields.add(resource.name)
+    return Orphans(objects, frozenset(fields), owned)
+
+
+def _traces(kind: Kind) -> tuple[bytes, ...]:
+    """What the stored bytes contain if a field of ours is set: most objects are told apart without decoding."""
+    relations = (*kind.compiler_relations, *kind.shared_relations)
+    return tuple(f'"{field}"'.encode() for field in (*kind.compiler_properties, *(f"{r}_refs" for r in relations)))
+
+
+def _carries_ours(actual: Actual, installation: str) -> bool:
+    kind = actual.kind
+    if any(actual.value(field) != default_of(kind, field) for field in kind.compiler_properties):
+        return True
+    if any(actual.references(relation) for relation in kind.compiler_relations):
+        return True
+    return any(
+        is_our_entry(installation, kind.relations[relation], actual.key, Key(relation, entry.uuid), entry.to)
+        for relation in kind.shared_relations
+        for entry in actual.references(relation)
+    )

@@ -1,0 +1,342 @@
+"""The plan of one object: the least writes from what is there to what all claims on it want (engine.md §5, §6.4, §7).
+
+One object at a time, so that order between objects is a property of the object graph: a write that needs another object
+first waits for its name (``Plan.waits_for``) and is planned again when that changes. It reads the claims, the cache and
+our own unseen writes, and changes nothing but the book's note of removals that were put off. Carrying plans out, and
+telling problems, is left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from intentc.model import (
+    SHARED,
+    AddReference,
+    Create,
+    Delete,
+    HeldInput,
+    InvalidInput,
+    Key,
+    Kind,
+    Mark,
+    Name,
+    Operation,
+    Problem,
+    ReferenceValue,
+    RemoveReference,
+    ResourceClaim,
+    Schema,
+    Update,
+    Writer,
+    object_uuid,
+)
+
+from .actual import Actual
+from .assumed import Assumed
+from .claims import EXISTENCE, ClaimBook, Item
+from .deletion import abandoned, blockers, without_cycle
+from .diff import Leave, Wanted, entry_changes, in_order, list_change, property_changes
+from .draft import Draft, Plan
+from .guard import DeleteGuard
+from .merge import MERGES, Desired, merge
+from .orphans import find_orphans
+from .ownership import Standing, fits_ours, is_our_entry, standing
+
+
+class Planner:
+    """Plans objects of all kinds of ``schema``.
+
+    ``compiler_of_kind``: kind → the compiler whose schema declares it, for the compilers that are loaded; objects of
+    other kinds are never touched. ``held(origin)``: whether what this intent contributed must stay (engine.md §7).
+    ``guard``: holds passes with many deletes.
+    Raises ``InvalidInput`` for a schema that names an unknown merge function.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        installation: str,
+        compiler_of_kind: Mapping[str, str],
+        book: ClaimBook,
+        assumed: Assumed,
+        held: Callable[[Key], bool],
+        guard: DeleteGuard | None = None,
+    ) -> None:
+        self.guard = guard or DeleteGuard()
+        self._schema = schema
+        self._installation = installation
+        self._compiler_of_kind = compiler_of_kind
+        self._compilers = frozenset(compiler_of_kind.values())
+        self._book = book
+        self._assumed = assumed
+        self._held = held
+        for kind in schema:
+            for relation in kind.relations.values():
+                if relation.merge and relation.merge not in MERGES:
+                    raise InvalidInput(
+                        f"merge function {relation.merge!r} is unknown; there are {', '.join(MERGES)}",
+                        source=f"{kind.name}: {relation.name}",
+                    )
+
+    def plan(self, name: Name) -> Plan:
+        """The plan of the object ``name``. An object that is right, or that concerns nobody, has no operations."""
+        kind = self._schema.kinds.get(name.kind)
+        if kind is None or name.kind not in self._compiler_of_kind:
+            return Plan(name)
+        claims = self._book.on(name)
+        desired = merge(kind, name, claims, self._title)
+        try:
+            actual = self._assumed.actual(name)
+        except HeldInput:
+            return Plan(name, waits_for=frozenset({name}), problems=desired.problems)
+        draft = Draft(name, kind, claims, desired)
+        if actual is None:
+            self._absent(draft)
+        else:
+            match standing(actual, self._installation):
+                case Standing.OURS:
+                    self._ours(draft, actual)
+                case Standing.SYSTEM:
+                    self._system(draft, actual)
+                case Standing.USERS:
+                    self._users(draft, actual)
+                case Standing.OTHERS:
+                    self._others(draft, actual)
+                case Standing.COPY:
+                    self._copy(draft, actual)
+        return draft.plan()
+
+    def orphans(self) -> frozenset[Name]:
+        """What to plan at the end of the first complete pass, and of later full passes: objects and fields of ours
+        without a claim. From the first call on things may be removed. What the guard holds is planned, too, so that it
+        is reported."""
+        self._book.complete = True
+        found = find_orphans(self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed)
+        doomed = {name: origin for name, origin in found.objects.items() if not self._origin_held(origin)}
+        self.guard.sift(doomed, found.owned)
+        return found.fields | frozenset(found.objects)
+
+    def _absent(self, draft: Draft) -> None:
+        desired, name = draft.desired, draft.name
+        if not desired.exists:
+            if draft.claims:
+                draft.waits_for.add(name)
+            return
+        if desired.owner is None:
+            return
+        if desired.parent is not None and not self._assumed.present(desired.parent.key):
+            draft.waits_for.add(Name(desired.parent.key.kind, desired.parent.fq_name))
+            return
+        uuid = object_uuid(self._installation, name, desired.owner)
+        references = {
+            relation: in_order(entries)
+            for relation in desired.references
+            if (entries := self._wanted(draft, relation, Key(name.kind, uuid)).entries.values())
+        }
+        mark = Mark(self._installation, self._compiler_of_kind[name.kind], desired.owner)
+        draft.operations.append(
+            Create(name.kind, uuid, name.fq_name, desired.parent, mark, dict(desired.properties), references)
+        )
+
+    def _ours(self, draft: Draft, actual: Actual) -> None:
+        desired = draft.desired
+        if not desired.exists:
+            if self.guard.holds(draft.name):
+                draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; look at "
+                              f"the plan, then run `intentc allow-deletes {draft.kind.name}`")  # fmt: skip
+            elif self._leave(draft, actual)():
+                self._delete(draft, actual)
+        elif self._replaced(desired, actual):
+            if self._leave(draft, actual)():
+                self._delete(draft, actual)
+            draft.waits_for.add(draft.name)
+        else:
+            self._fields(draft, actual, made=True)
+
+    def _system(self, draft: Draft, actual: Actual) -> None:
+        gone = not draft.claims and fits_ours(draft.kind, draft.name.fq_name) and abandoned(self._assumed, actual)
+        if not gone:
+            self._fields(draft, actual, made=False)
+        elif not self.guard.holds(draft.name) and self._leave(draft, actual)():
+            self._delete(draft, actual)
+
+    def _users(self, draft: Draft, actual: Actual) -> None:
+        if self._name_is_free(draft, actual):
+            self._fields(draft, actual, made=False)
+
+    def _others(self, draft: Draft, actual: Actual) -> None:
+        if draft.claims and self._name_is_free(draft, actual):
+            fields = Draft(draft.name, draft.kind, draft.claims, draft.desired)
+            self._fields(fields, actual, made=False)
+            if fields.operations:
+                self._taken(draft, actual)
+
+    def _copy(self, draft: Draft, actual: Actual) -> None:
+        draft.problem("Copy", f"it carries our mark, but uuid {actual.key.uuid} is not the one that we give; it is "
+                      "left alone: delete it, or take the annotation off")  # fmt: skip
+        self._taken(draft, actual)
+
+    def _name_is_free(self, draft: Draft, actual: Actual) -> bool:
+        """Whether an object that somebody else made may stand for the one that is claimed; problems if not."""
+        desired = draft.desired
+        if not desired.exists:
+            return True
+        if desired.owner == SHARED and all(actual.value(field) == v for field, v in desired.properties.items()):
+            return True
+        self._taken(draft, actual)
+        return False
+
+    def _taken(self, draft: Draft, actual: Actual) -> None:
+        for origin, claims in draft.claims.items():
+            if any(isinstance(claim, ResourceClaim) for claim in claims):
+                message = (
+                    f"the name of {draft.name} is taken by an object that we did not make ({actual.key.uuid}); it is "
+                    "left alone: rename or delete it"
+                )
+                draft.problems.append(Problem(origin.kind, self._title(origin), "NameTaken", message))
+
+    def _replaced(self, desired: Desired, actual: Actual) -> bool:
+        """Whether the object of this name must go and be made again: another owner, or another parent."""
+        if desired.owner is None or actual.mark is None:
+            return False
+        if desired.owner != actual.mark.origin:
+            return True
+        parent = desired.parent
+        return parent is not None and (actual.parent is None or actual.parent.uuid != parent.key.uuid)
+
+    def _delete(self, draft: Draft, actual: Actual) -> None:
+        held_by = blockers(self._schema, self._installation, self._assumed, actual)
+        draft.waits_for |= held_by.holders
+        draft.stirs |= held_by.holders
+        if held_by.users:
+            draft.problem("StillReferred", "it is not needed any more, but can't be deleted while "
+                          f"{', '.join(held_by.users[:5])} refer to it ({len(held_by.users)} in all); "
+                          "take these references away")  # fmt: skip
+        if not held_by.holders and not held_by.users:
+            draft.operations.append(Delete(actual.key, draft.name, actual.revision))
+        elif lists := without_cycle(self._assumed, actual, self._is_doomed):
+            draft.operations.append(Update(actual.key, draft.name, {}, lists, actual.revision))
+
+    def _fields(self, draft: Draft, actual: Actual, *, made: bool) -> None:
+        """The changes of an object that stays: whole fields in one update, then single references."""
+        kind, desired = draft.kind, draft.desired
+        leave = self._leave(draft, actual)
+        properties = property_changes(actual, desired, leave, every=made)
+        lists: dict[str, tuple[ReferenceValue, ...]] = {}
+        relaxed: list[Key] = []
+        add: list[Operation] = []
+        remove: list[Operation] = []
+        claimed = (r for r in desired.references if made and kind.relations[r].writer is not Writer.SHARED)
+        for relation in dict.fromkeys((*kind.compiler_relations, *claimed)):
+            stored = self._assumed.entries(actual, relation)
+            change = list_change(relation, stored, self._wanted(draft, relation, actual.key), leave)
+            if change is not None:
+                lists[relation] = change
+                relaxed += [entry.key for entry in change if self._relaxes(kind, relation, entry.key, made)]
+        for relation in kind.shared_relations:
+            stored = self._assumed.entries(actual, relation)
+            if not stored and relation not in desired.references:
+                continue
+            declared = kind.relations[relation]
+            changes = entry_changes(
+                relation,
+                stored,
+                self._wanted(draft, relation, actual.key, stored),
+                lambda entry, declared=declared: is_our_entry(  # type: ignore[misc]
+                    self._installation, declared, actual.key, entry.key, entry.fq_name
+                ),
+                leave,
+            )
+            for entry in changes.add:
+                relax = self._relaxes(kind, relation, entry.key, made)
+                add.append(AddReference(actual.key, draft.name, relation, entry, relax))
+            for target in changes.remove:
+                remove.append(RemoveReference(actual.key, draft.name, relation, target))
+        if properties or lists:
+            update = Update(actual.key, draft.name, properties, lists, actual.revision, tuple(sorted(set(relaxed))))
+            draft.operations.append(update)
+        draft.operations += add
+        draft.operations += remove
+
+    def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Iterable[Key] = ()) -> Wanted:
+        """The desired entries of one relation whose targets are there; for the others the draft waits."""
+        declared = draft.kind.relations[relation]
+        entries: dict[Key, ReferenceValue] = {}
+        for target, attribute in draft.desired.references.get(relation, {}).items():
+            key = self._target(target)
+            if key is None:
+                draft.waits_for.add(target)
+            elif (
+                declared.writer is Writer.SHARED
+                and key not in stored
+                and not is_our_entry(self._installation, declared, holder, key, target.fq_name)
+            ):
+                draft.problem("Unrecognisable", f"its reference to {target} could not be told from a user's later and "
+                              "is not written; make the target an object of the holder's own")  # fmt: skip
+            else:
+                entries[key] = ReferenceValue(key, target.fq_name, attribute)
+        disputed = {item[1] for item in draft.desired.disputed if isinstance(item, tuple) and item[0] == relation}
+        return Wanted(entries, disputed, MERGES.get(declared.merge))
+
+    def _target(self, name: Name) -> Key | None:
+        """The object to which a reference to ``name`` leads now: None if it is not there, or about to go."""
+        try:
+            actual = self._assumed.actual(name)
+        except HeldInput as held:
+            return held.key
+        if actual is None:
+            return None
+        if actual.mark is None or not self._book.complete:
+            return actual.key
+        return None if self._doomed(name, actual) else actual.key
+
+    def _doomed(self, name: Name, actual: Actual) -> bool:
+        """Whether an object with a mark will be deleted as soon as nobody refers to it."""
+        if standing(actual, self._installation) is not Standing.OURS:
+            return False
+        claims = self._book.on(name)
+        draft = Draft(name, actual.kind, claims, merge(actual.kind, name, claims, self._title))
+        if draft.desired.exists:
+            return self._replaced(draft.desired, actual) and self._leave(draft, actual)()
+        return not self.guard.holds(name) and self._leave(draft, actual)()
+
+    def _is_doomed(self, actual: Actual) -> bool:
+        return actual.mark is not None and self._doomed(actual.name, actual)
+
+    def _relaxes(self, kind: Kind, relation: str, target: Key, made: bool) -> bool:
+        """Whether a reference must not block a user's delete of its target: we made neither end of it (§6.6)."""
+        if made or kind.relations[relation].derived:
+            return False
+        try:
+            actual = self._assumed.at(target)
+        except HeldInput:
+            return True
+        return actual is None or standing(actual, self._installation) is not Standing.OURS
+
+    def _leave(self, draft: Draft, actual: Actual) -> Leave:
+        """What may be removed from an object now, and whether it may be deleted (engine.md §5.7, §7)."""
+
+        def may(item: Item) -> bool:
+            mark = actual.mark
+            compiler = mark.compiler if mark is not None else self._compiler_of_kind[draft.kind.name]
+            if not self._book.complete or compiler not in self._compilers:
+                return False
+            if any(self._held(origin) for origin in draft.claims) or (mark and self._origin_held(mark.origin)):
+                return False
+            if not self._book.unknown or (item == EXISTENCE and mark is not None and mark.origin != SHARED):
+                return True
+            return item in self._book.withdrawn(draft.name)
+
+        return Leave(may, lambda: self._book.put_off(draft.name))
+
+    def _origin_held(self, origin: str) -> bool:
+        """Whether the origin in a mark is held; the mark tells no kind."""
+        return origin not in {"", SHARED} and any(self._held(Key(kind, origin)) for kind in self._compiler_of_kind)
+
+    def _title(self, origin: Key) -> str:
+        try:
+            resource = self._assumed.reader.resource(origin)
+        except HeldInput:
+            resource = None
+        return ":".join(resource.fq_name) if resource is not None else origin.uuid

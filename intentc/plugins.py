@@ -1,0 +1,103 @@
+"""The compilers that run, found by name among the installed ones, with all that they bring.
+
+Why it exists: the service, the offline compile, tests and ``check`` must find the same ones, or say the same about it.
+Nothing is imported but what is named. What a compiler holds is its author's business.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from intentc.configuration import Configuration
+from intentc.dependencies import ReactionMap
+from intentc.dependencies.reactions import load
+from intentc.evaluation import Compiler, Intent
+from intentc.loading.convert import did_you_mean
+from intentc.loading.paths import reactions_file
+from intentc.loading.schemas import load_schema
+from intentc.model import InvalidInput, Schema
+
+GROUP = "intentc.compilers"
+"""The entry-point group by which packages offer compilers; also the package of those that ship with intentc."""
+
+
+class Loaded(NamedTuple):
+    """The compilers that run, and what they bring: kinds, reaction map, kind → intent, kind → the compiler whose schema
+    declares it."""
+
+    compilers: tuple[Compiler, ...]
+    schema: Schema
+    reactions: ReactionMap
+    intents: Mapping[str, type[Intent]]
+    compiler_of_kind: Mapping[str, str]
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """The pools of numbers that these compilers allocate from."""
+        return tuple(dict.fromkeys(pool for compiler in self.compilers for pool in compiler.pools))
+
+
+def installed(configuration: Configuration) -> Loaded:
+    """What ``intentc.compilers``, ``intentc.schemas`` and ``intentc.reactions`` of a configuration name. Raises
+    ``InvalidInput`` with the key, or file and line."""
+    settings = configuration.intentc
+    for name in settings.reactions:
+        if name not in settings.compilers:
+            hint = did_you_mean(name, settings.compilers)
+            raise InvalidInput(f"a map for {name!r}, which is not in use{hint}", source="intentc.reactions")
+    compilers = find_compilers(settings.compilers)
+    maps = [
+        Path(settings.reactions[compiler.name]) if compiler.name in settings.reactions else _own_map(compiler)
+        for compiler in compilers
+    ]
+    return load_all(compilers, maps, map(Path, settings.schemas))
+
+
+def find_compilers(names: Iterable[str]) -> tuple[Compiler, ...]:
+    """The compilers of these names. Raises ``InvalidInput`` for one that isn't installed or can't be imported."""
+    return tuple(_find(name) for name in names)
+
+
+def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), directories: Iterable[Path] = ()) -> Loaded:
+    """Everything that ``compilers`` bring. ``reactions``: map files in place of their own; ``directories``: further
+    folders with schemas, searched first. Raises ``InvalidInput`` with file and line for what can't be used."""
+    compilers = tuple(compilers)
+    folders = [*directories, *(path for compiler in compilers for path in compiler.schema_directories)]
+    schema = load_schema(*(compiler.name for compiler in compilers), directories=folders)
+    maps = list(reactions) or [_own_map(compiler) for compiler in compilers]
+    intents = {kind: intent for compiler in compilers for kind, intent in compiler.intents.items()}
+    for kind, intent in intents.items():
+        if kind not in schema:
+            raise InvalidInput(f"no schema file declares the kind {kind!r} that {intent.__name__} compiles")
+    compiler_of_kind = {
+        kind.name: compiler.name for compiler in compilers for kind in load_schema(compiler.name, directories=folders)
+    }
+    return Loaded(compilers, schema, load(*maps), intents, compiler_of_kind)
+
+
+def _own_map(compiler: Compiler) -> Path:
+    return compiler.reactions or reactions_file(compiler.name)
+
+
+def _find(name: str) -> Compiler:
+    offered = {plugin.name: plugin for plugin in entry_points(group=GROUP)}
+    # A checkout that nobody installed has no entry points, but its own compilers beside this module.
+    if name not in offered and name.isidentifier() and importlib.util.find_spec(f"{GROUP}.{name}"):
+        offered[name] = EntryPoint(name, f"{GROUP}.{name}:compiler", GROUP)
+    if name not in offered:
+        raise InvalidInput(
+            f"there is no compiler {name!r}{did_you_mean(name, offered)}; install its package into this Python, or "
+            "take it out of intentc.compilers",
+            source="intentc.compilers",
+        )
+    try:
+        return cast(Compiler, offered[name].load())
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput(
+            f"compiler {name!r} can't be loaded: {error}; install what it needs, or take it out of intentc.compilers",
+            source=offered[name].value,
+        ) from None

@@ -1,0 +1,124 @@
+"""The service: one engine beside a real etcd and a real API server, from start to drained end.
+
+Why apart from the engine: here are the connections, the loops beside the event's path (heartbeat, audit of slices) and
+the answers to "healthy?" and "ready?"; ``intentc run`` and ``intentc dev`` start the same thing. Which servers there
+are is the caller's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Iterable
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+
+from .cache import Cache
+from .engine import Engine
+from .model import Key
+from .watch.heartbeat import Heartbeat
+from .watch.protocol import Store
+from .watch.source import Source
+from .writing import WriteError
+
+_LOG = logging.getLogger(__name__)
+_AUDIT_PERIOD = 1.0
+"""Seconds between two slices of the background relist: the whole world in an hour (engine.md §1.5)."""
+_RETRY = 1.0
+"""Seconds between tries to read the ledger at the start."""
+
+
+def process_name() -> str:
+    """Tells the processes of one installation apart."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+class _CacheView:
+    """The cache as the audit compares it."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def keys(self) -> Iterable[tuple[str, str]]:
+        return iter(self._cache)
+
+    def mod_revision(self, kind: str, uuid: str) -> int:
+        state = self._cache.state(Key(kind, uuid))
+        return state.mod_revision if state is not None else 0
+
+
+class CompilerService:
+    """An engine at work over ``store``; answers the questions of ``diagnostics.Observed``."""
+
+    def __init__(self, engine: Engine, store: Store, path: str) -> None:
+        self.engine = engine
+        self._source = Source(store, f"/{path}/", heartbeat=Heartbeat(engine.parts.installation, process_name()))
+        self._running = False
+
+    async def run(self) -> None:
+        """Serve until cancelled, then drain. Raises what ended it: a part that must not end, or a lost leadership."""
+        await self._load_ledger()
+        self._running = True
+        try:
+            async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
+                group.start_soon(self._source.run_heartbeat)
+                group.start_soon(self._audit)
+                await self.engine.run(events)
+                group.cancel_scope.cancel()
+        finally:
+            self._running = False
+            _LOG.info("drained: %d writes in all", self.engine.reconciling.written)
+
+    async def _load_ledger(self) -> None:
+        """Numbers already given are an input: nothing is evaluated before they are known (engine.md §8)."""
+        while True:
+            try:
+                await self.engine.numbers.load()
+            except WriteError as error:
+                _LOG.warning("the ledger can't be read yet: %s; trying again", error)
+                await asyncio.sleep(_RETRY)
+            else:
+                return
+
+    async def _audit(self) -> None:
+        """Relist a slice all the time; what was missed is applied as a correction, and counted by the source."""
+        view = _CacheView(self.engine.parts.logic.cache)
+        while True:
+            await asyncio.sleep(_AUDIT_PERIOD)
+            missed = await self._source.audit_slice(view)
+            if missed is not None:
+                _LOG.warning("the audit found %d missed events; they are applied now", len(missed.changes))
+                self.engine.intake.apply(missed)
+                self.engine.progress()
+
+    def healthy(self) -> bool:
+        return self._running
+
+    def ready(self) -> tuple[bool, tuple[str, ...]]:
+        reasons = []
+        state = self._source.state
+        if not state.ready:
+            reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
+        if not self.engine.collecting.complete:
+            reasons.append("the first pass is not complete")
+        if not self.engine.reconciling.reachable:
+            reasons.append("the API server can't be reached")
+        return not reasons, tuple(reasons)
+
+    def status(self) -> dict[str, Any]:
+        state, counters = self._source.state, self._source.counters
+        return {
+            **self.engine.status(),
+            "watch": {
+                "phase": state.phase.value,
+                "since": state.since,
+                "last_error": state.last_error,
+                "lists": dict(counters.lists),
+                "missed_events": counters.missed_events,
+                "duplicates": counters.duplicates,
+            },
+        }

@@ -1,0 +1,112 @@
+"""Reading the world again, a slice at a time, to find events that never came.
+
+Why it exists: etcd has lost events (#18089, #19179), and a lost one would stay lost until the next restart. A slice is
+read at exactly the last applied revision, so that every difference is a missed event and not a late one. How often a
+slice is read, and applying what is found, is left to the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Protocol
+
+import anyio.to_thread
+
+from intentc.model.events import Batch, Change
+from intentc.watch.applied import Applied, ResourceKey
+from intentc.watch.keys import Layout
+from intentc.watch.protocol import RangeResult, Store, prefix_end
+from intentc.watch.status import SourceCounters
+
+_LOGGER = logging.getLogger(__name__)
+_SMALLEST_SLICE = 20
+SLICES_IN_A_PASS = 3_600
+"""Called each second, the whole world is read in an hour."""
+
+
+class View(Protocol):
+    """What the consumer believes to be in the store. Both calls are synchronous and cheap."""
+
+    def keys(self) -> Iterable[ResourceKey]:
+        """All keys (kind, uuid) that it holds."""
+        ...
+
+    def mod_revision(self, kind: str, uuid: str) -> int:
+        """The revision at which the key was last written, as it knows it; 0 if it holds no such key."""
+        ...
+
+
+class Audit:
+    """A pass over all keys under one prefix, and then the next."""
+
+    def __init__(self, store: Store, layout: Layout, applied: Applied, counters: SourceCounters) -> None:
+        self._store = store
+        self._layout = layout
+        self._applied = applied
+        self._counters = counters
+        self._end = prefix_end(layout.prefix)
+        self._cursor = ""
+        self._held: list[str] = []
+
+    async def next_slice(self, view: View, limit: int | None) -> Batch | None:
+        """The changes by which the view differs from the store in the next slice; None if in nothing.
+
+        Raises ``StoreError``; the same slice is then read again by the next call.
+        """
+        applied = self._applied
+        if not applied.revision:
+            return None
+        if not self._cursor:
+            self._held = await anyio.to_thread.run_sync(self._sorted, list(view.keys()))
+            self._cursor = self._layout.prefix
+        size = limit or max(_SMALLEST_SLICE, len(self._held) // SLICES_IN_A_PASS)
+        revision, snapshots, start = applied.revision, applied.snapshots, self._cursor
+        with applied.recording() as touched:
+            page = await self._store.range(start, self._end, revision=revision, limit=size, keys_only=True)
+            end = page.items[-1].key + "\0" if page.more else self._end
+            changes = self._differences(page, start, end, revision, view, touched)
+            if changes:
+                # Values only now: in nearly all slices there is no difference.
+                full = await self._store.range(start, end, revision=revision)
+                changes = self._differences(full, start, end, revision, view, touched)
+        # From the last comparison to the caller nothing awaits: what is returned is still true.
+        if applied.snapshots != snapshots:
+            return None
+        self._cursor = end if page.more else ""
+        self._counters.audited_keys += len(page.items)
+        self._counters.audit_passes += not page.more
+        if not changes:
+            return None
+        self._counters.missed_events += len(changes)
+        for change in changes:
+            _LOGGER.error(
+                "missed event: %s is %s at revision %d, but we have it at %d; corrected",
+                self._layout.key(change.kind, change.uuid),
+                "absent" if change.value is None else f"written at {change.mod_revision}",
+                revision,
+                view.mod_revision(change.kind, change.uuid),
+            )
+        return Batch(revision, tuple(changes))
+
+    def _sorted(self, keys: list[ResourceKey]) -> list[str]:
+        return sorted(self._layout.key(*key) for key in keys)
+
+    def _differences(
+        self, page: RangeResult, start: str, end: str, revision: int, view: View, touched: set[ResourceKey]
+    ) -> list[Change]:
+        changes: list[Change] = []
+        stored: set[str] = set()
+        for item in page.items:
+            stored.add(item.key)
+            parsed = self._layout.parse(item.key)
+            if parsed is None or parsed in touched or view.mod_revision(*parsed) == item.mod_revision:
+                continue
+            changes.append(Change(*parsed, item.value, item.create_revision, item.mod_revision))
+        for key in self._held[bisect_left(self._held, start) : bisect_left(self._held, end)]:
+            parsed = self._layout.parse(key)
+            if key in stored or parsed is None or parsed in touched or not view.mod_revision(*parsed):
+                continue
+            changes.append(Change(*parsed, None, 0, revision))
+        return changes

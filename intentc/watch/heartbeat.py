@@ -1,0 +1,82 @@
+"""A key that this process writes every few seconds and sees on its own watch.
+
+Why it exists: a quiet watch and a dead one look the same, and etcd itself reports progress only every ten minutes.
+Noticing that beats are missing is left to ``source``, which reads the watch.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import NamedTuple, NoReturn
+
+import anyio
+
+from intentc.watch.keys import heartbeat_key, heartbeat_prefix
+from intentc.watch.protocol import LeaseGone, Put, Store, StoreError
+from intentc.watch.status import SourceCounters
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class Heartbeat(NamedTuple):
+    """Whose beat, and how often (seconds). So many ``missing`` ones in a row and the watch counts as dead."""
+
+    installation: str
+    process: str
+    interval: float = 5.0
+    missing: int = 3
+
+    @property
+    def prefix(self) -> str:
+        """Watched beside the resources. Beats of other processes there prove as well that the watch lives."""
+        return heartbeat_prefix(self.installation)
+
+    @property
+    def key(self) -> str:
+        """The key that this process writes."""
+        return heartbeat_key(self.installation, self.process)
+
+    @property
+    def patience(self) -> float:
+        """Seconds of silence after which the watch counts as dead."""
+        return self.interval * self.missing
+
+
+class Pulse:
+    """Puts the heartbeat for as long as it runs; failures are counted and logged once until it works again."""
+
+    def __init__(self, store: Store, heartbeat: Heartbeat, counters: SourceCounters) -> None:
+        self._store = store
+        self._heartbeat = heartbeat
+        self._counters = counters
+        self._lease = 0
+        self._failing = False
+
+    async def run(self) -> NoReturn:
+        """Beat until cancelled. The key lies on a lease, so that it goes soon after the process has gone."""
+        beat = 0
+        while True:
+            beat += 1
+            try:
+                await self._put(beat)
+            except StoreError as error:
+                self._counters.heartbeats_failed += 1
+                if not self._failing:
+                    _LOGGER.warning("heartbeat %s can't be written: %s", self._heartbeat.key, error)
+                self._failing = True
+            else:
+                self._counters.heartbeats_put += 1
+                self._failing = False
+            await anyio.sleep(self._heartbeat.interval)
+
+    async def _put(self, beat: int) -> None:
+        if self._lease and await self._store.keep_lease_alive(self._lease) == 0:
+            self._lease = 0
+        if not self._lease:
+            self._lease = await self._store.grant_lease(max(2, math.ceil(self._heartbeat.patience * 2)))
+        try:
+            await self._store.transaction([], [Put(self._heartbeat.key, b"%d" % beat, self._lease)])
+        except LeaseGone:
+            self._lease = 0
+            raise

@@ -1,0 +1,64 @@
+"""Where things lie in etcd: ``/<path>/<kind>/<uuid>`` for resources, and our own process's heartbeat.
+
+Why it exists: one place that builds and takes apart keys, used by listing, watching and audit alike. What lies under
+a key is left to the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from intentc.model.events import Change
+from intentc.watch.protocol import KeyValue, WatchEvent
+
+
+class Layout(NamedTuple):
+    """Keys of resources under one prefix, which begins and ends in ``/`` (``/contrail/``)."""
+
+    prefix: str
+
+    @classmethod
+    def of(cls, prefix: str) -> Layout:
+        """Check the prefix: without its last ``/``, ``/contrail`` would also take in ``/contrail2/``."""
+        if not prefix.endswith("/") or prefix == "/":
+            raise ValueError(f"watched prefix {prefix!r} must end in '/' and name something")
+        return cls(prefix)
+
+    def key(self, kind: str, uuid: str) -> str:
+        """The key of a resource."""
+        return f"{self.prefix}{kind}/{uuid}"
+
+    def parse(self, key: str) -> tuple[str, str] | None:
+        """Kind and uuid; None if the key is of another form."""
+        kind, separator, uuid = key[len(self.prefix) :].partition("/")
+        if not (kind and separator and uuid) or "/" in uuid:
+            return None
+        return kind, uuid
+
+    def change(self, item: KeyValue, foreign: Callable[[str], None]) -> Change | None:
+        """An existing key as a change; None, after telling ``foreign``, if the key is of another form."""
+        parsed = self.parse(item.key)
+        if parsed is None:
+            foreign(item.key)
+            return None
+        return Change(*parsed, item.value, item.create_revision, item.mod_revision)
+
+    def changes(self, events: tuple[WatchEvent, ...], foreign: Callable[[str], None]) -> tuple[Change, ...]:
+        """The changes of one revision, in their order."""
+        found = []
+        for item, deleted in events:
+            change = self.change(item, foreign)
+            if change is not None:
+                found.append(change._replace(value=None, create_revision=0) if deleted else change)
+        return tuple(found)
+
+
+def heartbeat_prefix(installation: str) -> str:
+    """Under which all processes of an installation put their heartbeats."""
+    return f"/intentc/{installation}/heartbeat/"
+
+
+def heartbeat_key(installation: str, process: str) -> str:
+    """Where one process puts its heartbeat; ``process`` names host and process id, say."""
+    return f"{heartbeat_prefix(installation)}{process}"

@@ -1,0 +1,74 @@
+"""Reading everything under a prefix as it stood at one revision, page by page.
+
+Why it exists: pages read at different revisions could show a reference without its target, or a deleted key.
+Compacted between two pages means: again from a new revision. What to do with the list is left to ``source``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import anyio.lowlevel
+
+from intentc.model.events import Change, Snapshot
+from intentc.watch.keys import Layout
+from intentc.watch.protocol import Compacted, RangeResult, Store, prefix_end
+
+_FIRST_PAGE_KEYS = 500
+_ATTEMPTS = 5
+_KEYS_BETWEEN_CHECKPOINTS = 1_000
+
+
+class PageLimits(NamedTuple):
+    """A page holds at most so many keys, and about so many bytes: its size follows what the last page weighed."""
+
+    keys: int = 5_000
+    bytes: int = 4 * 1024 * 1024
+
+    def next_size(self, page: RangeResult) -> int:
+        """How many keys to ask for after ``page``."""
+        weight = sum(len(item.key) + len(item.value) for item in page.items)
+        average = weight / len(page.items) if page.items else 1
+        return max(1, min(self.keys, int(self.bytes / max(average, 1))))
+
+
+DEFAULT_PAGES = PageLimits()
+
+
+class Listing(NamedTuple):
+    """Everything there was, and which cluster said so."""
+
+    snapshot: Snapshot
+    cluster_id: int
+
+
+async def list_all(
+    store: Store, layout: Layout, foreign: Callable[[str], None], limits: PageLimits = DEFAULT_PAGES
+) -> Listing:
+    """List all resources at one revision. Raises ``StoreError``; ``Compacted`` if compaction overtook five lists."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return await _list_once(store, layout, foreign, limits)
+        except Compacted:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _list_once(store: Store, layout: Layout, foreign: Callable[[str], None], limits: PageLimits) -> Listing:
+    end = prefix_end(layout.prefix)
+    page = await store.range(layout.prefix, end, limit=min(limits.keys, _FIRST_PAGE_KEYS))
+    revision, cluster_id = page.revision, page.cluster_id
+    changes: list[Change] = []
+    while True:
+        for first in range(0, len(page.items), _KEYS_BETWEEN_CHECKPOINTS):
+            for item in page.items[first : first + _KEYS_BETWEEN_CHECKPOINTS]:
+                change = layout.change(item, foreign)
+                if change is not None:
+                    changes.append(change)
+            await anyio.lowlevel.checkpoint()
+        if not page.more:
+            return Listing(Snapshot(revision, tuple(changes)), cluster_id)
+        after = page.items[-1].key + "\0"
+        page = await store.range(after, end, revision=revision, limit=limits.next_size(page))

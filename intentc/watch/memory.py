@@ -1,0 +1,272 @@
+"""A store in this process that behaves as etcd does, for tests and for the offline compile.
+
+Why it exists: rules about order, gaps and restarts must be testable in milliseconds, with faults on demand. It passes
+the conformance suite that etcd passes (``tests/integration/watch``); what etcd does not promise, it does not promise
+either. The ``Faults`` it carries are for tests: duplicates, losses, silence, cuts, a restore from a backup.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import anyio.lowlevel
+
+from intentc.watch.memory_history import History
+from intentc.watch.memory_watch import MemoryWatch
+from intentc.watch.protocol import (
+    Compare,
+    Delete,
+    Get,
+    KeyValue,
+    LeaseGone,
+    Operation,
+    Put,
+    RangeResult,
+    StoreError,
+    StoreUnavailable,
+    TooManyOperations,
+    TransactionResult,
+    WatchBatch,
+    WatchEvent,
+)
+
+
+class MemoryStore:
+    """``Store`` in memory.
+
+    ``max_txn_ops``: as etcd's. ``clock``: seconds, for leases; expiry is looked at on every call and while a watch
+    waits, or when a test calls ``expire_leases``.
+    """
+
+    def __init__(self, *, max_txn_ops: int = 128, clock: Callable[[], float] = time.monotonic) -> None:
+        self.cluster_id = 1
+        self.faults = Faults(self)
+        self._max_txn_ops = max_txn_ops
+        self._clock = clock
+        self._history = History()
+        self._leases: dict[int, _Lease] = {}
+        self._lease_ids = itertools.count(1)
+        self._watches: set[MemoryWatch] = set()
+        self._closed = False
+
+    async def range(
+        self,
+        key: str,
+        range_end: str = "",
+        *,
+        revision: int = 0,
+        limit: int = 0,
+        keys_only: bool = False,
+        min_mod_revision: int = 0,
+    ) -> RangeResult:
+        """See ``Store.range``."""
+        await self._enter("Range")
+        items, more, count = self._history.range(key, range_end, revision, limit, keys_only, min_mod_revision)
+        return RangeResult(items, more, count, self._history.revision, self.cluster_id)
+
+    async def transaction(
+        self, compares: Sequence[Compare], success: Sequence[Operation], failure: Sequence[Operation] = ()
+    ) -> TransactionResult:
+        """See ``Store.transaction``."""
+        await self._enter("Txn")
+        if max(len(compares), len(success), len(failure)) > self._max_txn_ops:
+            raise TooManyOperations(f"memory Txn: too many operations in txn request (at most {self._max_txn_ops})")
+        for branch in (success, failure):
+            _refuse_overlaps(branch)
+        succeeded = all(self._history.holds(compare) for compare in compares)
+        operations = success if succeeded else failure
+        for operation in operations:
+            if isinstance(operation, Put) and operation.lease and operation.lease not in self._leases:
+                raise LeaseGone("memory Txn: requested lease not found")
+        results = self._apply(operations)
+        return TransactionResult(succeeded, self._history.revision, results)
+
+    @asynccontextmanager
+    async def watch(self, prefixes: Sequence[str], start_revision: int) -> AsyncIterator[MemoryWatch]:
+        """See ``Store.watch``."""
+        if start_revision < 1:
+            raise ValueError("a watch starts at a revision, never at 0 ('from now'): that would lose events")
+        await self._enter("Watch")
+        watch = MemoryWatch(self.cluster_id, self._history, tuple(prefixes), start_revision, self._seconds_to_expiry)
+        watch.on_timeout = self.expire_leases
+        self._watches.add(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.discard(watch)
+
+    def batches(self, prefix: str, after: int) -> list[WatchBatch]:
+        """What a watch of ``prefix`` from ``after + 1`` on would have delivered by now. Raises ``Compacted``."""
+        found = []
+        for revision in range(after + 1, self._history.revision + 1):
+            events = self._history.events_at(revision) or ()
+            concerned = tuple(event for event in events if event.item.key.startswith(prefix))
+            if concerned:
+                found.append(WatchBatch(revision, concerned, prefix))
+        return found
+
+    async def grant_lease(self, ttl: int) -> int:
+        """See ``Store.grant_lease``."""
+        await self._enter("LeaseGrant")
+        lease = next(self._lease_ids)
+        self._leases[lease] = _Lease(ttl, self._clock() + ttl)
+        return lease
+
+    async def keep_lease_alive(self, lease: int) -> int:
+        """See ``Store.keep_lease_alive``."""
+        await self._enter("LeaseKeepAlive")
+        found = self._leases.get(lease)
+        if found is None:
+            return 0
+        found.expires = self._clock() + found.ttl
+        return found.ttl
+
+    async def revoke_lease(self, lease: int) -> None:
+        """See ``Store.revoke_lease``. Raises ``LeaseGone`` if there is no such lease."""
+        await self._enter("LeaseRevoke")
+        if lease not in self._leases:
+            raise LeaseGone("memory LeaseRevoke: requested lease not found")
+        self._end_lease(lease)
+
+    async def compact(self, revision: int) -> None:
+        """See ``Store.compact``."""
+        await self._enter("Compact")
+        self._history.compact(revision)
+        self._wake()
+
+    async def close(self) -> None:
+        """See ``Store.close``."""
+        self._closed = True
+        self._cut(StoreUnavailable("memory Watch: the store is closed"))
+
+    def expire_leases(self) -> None:
+        """Drop leases whose time is over, with their keys."""
+        now = self._clock()
+        for lease in [lease for lease, state in self._leases.items() if state.expires <= now]:
+            self._end_lease(lease)
+
+    async def _enter(self, call: str) -> None:
+        # A real call always lets others run, and is where a cancelled task ends.
+        await anyio.lowlevel.checkpoint()
+        if self._closed:
+            raise StoreError(f"memory {call}: the store is closed")
+        if self.faults.unreachable:
+            raise StoreUnavailable(f"memory {call}: unreachable, as the test asked for")
+        if self._leases:
+            self.expire_leases()
+
+    def _apply(self, operations: Sequence[Operation]) -> tuple[tuple[KeyValue, ...], ...]:
+        revision = self._history.revision + 1
+        events: list[WatchEvent] = []
+        results: list[tuple[KeyValue, ...]] = []
+        for operation in operations:
+            found: tuple[KeyValue, ...] = ()
+            match operation:
+                case Put(key, value, lease):
+                    events.append(self._history.put(key, value, lease, revision))
+                    if self._leases:
+                        self._attach(key, lease)
+                case Delete(key, range_end):
+                    events.extend(self._history.delete(key, range_end, revision))
+                case Get(key, range_end, limit, keys_only):
+                    found, _, _ = self._history.range(key, range_end, 0, limit, keys_only, 0)
+            results.append(found)
+        if events:
+            self._history.commit(events)
+            self.faults.committed(self._history.revision, self._watches)
+            self._wake()
+        return tuple(results)
+
+    def _attach(self, key: str, lease: int) -> None:
+        for state in self._leases.values():
+            state.keys.discard(key)
+        if lease:
+            self._leases[lease].keys.add(key)
+
+    def _end_lease(self, lease: int) -> None:
+        keys = self._leases.pop(lease).keys
+        self._apply([Delete(key) for key in sorted(keys)])
+
+    def _seconds_to_expiry(self) -> float | None:
+        if not self._leases:
+            return None
+        return max(0.01, min(state.expires for state in self._leases.values()) - self._clock())
+
+    def _wake(self) -> None:
+        for watch in self._watches:
+            watch.wake()
+
+    def _cut(self, error: StoreError) -> None:
+        for watch in self._watches:
+            watch.end(error)
+
+
+class _Lease:
+    def __init__(self, ttl: int, expires: float) -> None:
+        self.ttl = ttl
+        self.expires = expires
+        self.keys: set[str] = set()
+
+
+class Faults:
+    """What a test can do to a memory store that networks, old servers and operators do to etcd."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.unreachable = False
+        """While true every call raises ``StoreUnavailable``; open watches go on (cut them, too, if wanted)."""
+        self._store = store
+        self._lose = 0
+
+    def cut_watches(self, error: StoreError | None = None) -> None:
+        """Every open watch raises ``error`` (default ``StoreUnavailable``) instead of what it has not delivered."""
+        self._store._cut(error or StoreUnavailable("memory Watch: cut, as the test asked for"))
+
+    def silence_watches(self) -> None:
+        """Every open watch delivers nothing more and does not end."""
+        for watch in self._store._watches:
+            watch.silent = True
+
+    def replay(self, revisions: int) -> None:
+        """Deliver the last so many revisions again to every open watch (etcd before 3.4.24 may)."""
+        for watch in self._store._watches:
+            watch.replay(max(2, self._store._history.revision - revisions + 1))
+
+    def lose_next(self, revisions: int = 1) -> None:
+        """Open watches never get the next so many revisions (etcd #19179 and its kind)."""
+        self._lose = revisions
+
+    def backup(self) -> Callable[[], None]:
+        """Take a backup; calling what is returned restores it: revisions go back, watches are cut."""
+        history = copy.deepcopy(self._store._history)
+
+        def restore() -> None:
+            self._store._cut(StoreUnavailable("memory Watch: the store was restored from a backup"))
+            self._store._history = copy.deepcopy(history)
+
+        return restore
+
+    def committed(self, revision: int, watches: set[MemoryWatch]) -> None:
+        """Called by the store after each revision."""
+        if self._lose:
+            self._lose -= 1
+            for watch in watches:
+                watch.lost.add(revision)
+
+
+def _refuse_overlaps(operations: Sequence[Operation]) -> None:
+    """etcd refuses a transaction that puts a key twice, or puts a key that it also deletes."""
+    put: set[str] = set()
+    for operation in operations:
+        if isinstance(operation, Put):
+            if operation.key in put:
+                raise StoreError(f"memory Txn: duplicate key given in txn request: {operation.key}")
+            put.add(operation.key)
+    deletes = [operation for operation in operations if isinstance(operation, Delete)]
+    for key in put if deletes else ():
+        for delete in deletes:
+            if key == delete.key or delete.key <= key < delete.range_end:
+                raise StoreError(f"memory Txn: duplicate key given in txn request: {key}")

@@ -1,0 +1,231 @@
+"""The watch discipline: everything once, in whole revisions, in order, and nothing missed (engine.md §1).
+
+Why it exists: a watch alone loses what happened before it, while it was cut, and what was compacted meanwhile. The
+source lists at one revision, watches from the next, and lists again whenever it can't prove that it saw everything;
+then the consumer finds the difference. What changes mean is left to the consumer.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+
+import anyio
+
+from intentc.model.events import Batch, Snapshot
+from intentc.watch.applied import Applied
+from intentc.watch.audit import Audit, View
+from intentc.watch.backoff import Backoff
+from intentc.watch.heartbeat import Heartbeat, Pulse
+from intentc.watch.keys import Layout
+from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
+from intentc.watch.protocol import (
+    AccessDenied,
+    Compacted,
+    FutureRevision,
+    Store,
+    StoreError,
+    StoreUnavailable,
+    Watch,
+    WatchBatch,
+    WatchProgress,
+)
+from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
+
+_LOGGER = logging.getLogger(__name__)
+# etcd tells its progress each 10 minutes; without heartbeats that is the only sign of life.
+_PATIENCE_WITHOUT_HEARTBEAT = 20 * 60.0
+
+
+class Source:
+    """Snapshots and batches of the resources under one prefix, for one consumer.
+
+    ``prefix``: begins and ends in ``/``. ``heartbeat``: None for processes that may not write. ``gap_limit``: with
+    more revisions than that since the last applied one the world is listed instead of replayed. Raises ``ValueError``
+    for a prefix without its last ``/``.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        prefix: str,
+        *,
+        heartbeat: Heartbeat | None = None,
+        pages: PageLimits = DEFAULT_PAGES,
+        gap_limit: int = 3_000,
+        backoff: Backoff | None = None,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.counters = SourceCounters()
+        self.state = SourceState(Phase.DISCONNECTED, wall_clock())
+        self._store = store
+        self._layout = Layout.of(prefix)
+        self._heartbeat = heartbeat
+        self._pages = pages
+        self._gap_limit = gap_limit
+        self._backoff = backoff or Backoff()
+        self._wall_clock = wall_clock
+        self._applied = Applied()
+        self._audit = Audit(store, self._layout, self._applied, self.counters)
+        self._foreign = ForeignKeys(self.counters, _LOGGER)
+        self._cluster_id = 0
+        self._relist: str | None = "first"
+        self._reported = ""
+
+    @property
+    def applied_revision(self) -> int:
+        """The last revision that the consumer has applied; 0 before the first snapshot."""
+        return self._applied.revision
+
+    async def events(self) -> AsyncGenerator[Snapshot | Batch, None]:
+        """Without end: a ``Snapshot`` first, then a ``Batch`` a revision; a ``Snapshot`` again after a gap.
+
+        An item counts as applied when the next one is asked for. Errors of the store are waited out, and show in
+        ``state``. Wrap it in ``contextlib.aclosing``, so that the watch ends where the loop does.
+        """
+        while True:
+            try:
+                await self._check_for_gap()
+                if self._relist is not None:
+                    snapshot = await self._list(self._relist)
+                    self._applied.delivering(snapshot)
+                    yield snapshot
+                    self._applied.applied(snapshot.revision)
+                async with self._store.watch(self._prefixes(), self._applied.revision + 1) as watch:
+                    self._opened(watch)
+                    items = aiter(watch)
+                    while self._relist is None:
+                        batch = self._accept(await self._next(items))
+                        if batch is None:
+                            continue
+                        self._applied.delivering(batch)
+                        if batch.changes:
+                            yield batch
+                        self._applied.applied(batch.revision)
+            except StoreError as error:
+                self._failed(error)
+                await anyio.sleep(self._backoff.next_wait())
+
+    async def run_heartbeat(self) -> None:
+        """Put our heartbeat until cancelled; belongs in a task beside the consumer. Returns at once without one."""
+        if self._heartbeat is not None:
+            await Pulse(self._store, self._heartbeat, self.counters).run()
+
+    async def audit_slice(self, view: View, limit: int | None = None) -> Batch | None:
+        """Compare the next slice of the store with the consumer's view, at the last applied revision.
+
+        The answer is a correction: missed changes, to be applied *before the next await* although its revision is not
+        newer than the last one; None if nothing differs. ``limit``: keys in a slice; None: the world in 3,600 calls.
+        Safe beside the consumer's task. If the revision is compacted the source lists again.
+        """
+        try:
+            return await self._audit.next_slice(view, limit)
+        except (Compacted, FutureRevision):
+            self.request_relist("audit")
+        except StoreError as error:
+            _LOGGER.debug("audit slice put off: %s", error)
+        return None
+
+    def request_relist(self, reason: str) -> None:
+        """List again at the next sign of life of the watch, at the latest with the next heartbeat."""
+        self._relist = self._relist or reason
+
+    def _prefixes(self) -> list[str]:
+        return [self._layout.prefix] + ([self._heartbeat.prefix] if self._heartbeat else [])
+
+    async def _check_for_gap(self) -> None:
+        """Decide after a cut whether the watch may go on from where it was."""
+        if self._relist is not None:
+            return
+        now = await self._store.range(self._layout.prefix, keys_only=True)
+        if now.cluster_id != self._cluster_id:
+            self._relist = "cluster changed"
+        elif now.revision < self._applied.revision:
+            self._relist = "revision went back"
+        elif now.revision - self._applied.revision > self._gap_limit:
+            self._relist = "gap"
+
+    async def _list(self, reason: str) -> Snapshot:
+        _LOGGER.info("listing %s: %s (last applied %d)", self._layout.prefix, reason, self._applied.revision)
+        self._enter(Phase.LISTING)
+        listing = await list_all(self._store, self._layout, self._foreign, self._pages)
+        if self._cluster_id and listing.cluster_id != self._cluster_id:
+            _LOGGER.error("etcd's cluster id changed from %x to %x", self._cluster_id, listing.cluster_id)
+        if listing.snapshot.revision < self._applied.revision:
+            _LOGGER.error(
+                "etcd's revision went back from %d to %d: it was restored from an older state",
+                self._applied.revision,
+                listing.snapshot.revision,
+            )
+        self.counters.lists[reason] += 1
+        self._cluster_id = listing.cluster_id
+        self._relist = None
+        return listing.snapshot
+
+    def _opened(self, watch: Watch) -> None:
+        if watch.cluster_id != self._cluster_id:
+            self._relist = "cluster changed"
+            raise StoreUnavailable("the watch is answered by another cluster than the list; check etcd.endpoints")
+        if self._reported:
+            _LOGGER.info("watching %s again from %d", self._layout.prefix, self._applied.revision + 1)
+        self._reported = ""
+        self._backoff.went_well()
+        self._enter(Phase.WATCHING)
+
+    async def _next(self, items: AsyncIterator[WatchBatch | WatchProgress]) -> WatchBatch | WatchProgress:
+        heartbeat = self._heartbeat
+        patience = heartbeat.patience if heartbeat else _PATIENCE_WITHOUT_HEARTBEAT
+        with anyio.move_on_after(patience):
+            return await anext(items)
+        raise _Silent(f"the watch said nothing for {patience:g} s")
+
+    def _accept(self, item: WatchBatch | WatchProgress) -> Batch | None:
+        """The batch to deliver; None for signs of life and for what was applied already."""
+        if isinstance(item, WatchProgress):
+            return None
+        if item.prefix != self._layout.prefix:
+            self.counters.heartbeats_seen += 1
+            return None
+        if item.revision <= self._applied.revision:
+            self.counters.duplicates += 1
+            return None
+        changes = self._layout.changes(item.events, self._foreign)
+        self.counters.batches += 1
+        self.counters.changes += len(changes)
+        return Batch(item.revision, changes)
+
+    def _failed(self, error: StoreError) -> None:
+        reason = _reason(error)
+        if isinstance(error, Compacted | FutureRevision):
+            self.request_relist(reason)
+        self.counters.disconnects[reason] += 1
+        # Once an outage: attempts go on every few seconds.
+        level = logging.DEBUG if reason == self._reported else logging.WARNING
+        self._reported = reason
+        _LOGGER.log(level, "no watch on etcd (%s), last applied %d: %s", reason, self.applied_revision, error)
+        self._enter(Phase.DISCONNECTED, str(error))
+
+    def _enter(self, phase: Phase, error: str | None = None) -> None:
+        since = self.state.since if phase is self.state.phase else self._wall_clock()
+        self.state = SourceState(phase, since, self.state.last_error if error is None else error)
+
+
+class _Silent(StoreUnavailable):
+    """The connection stands, but nothing comes."""
+
+
+def _reason(error: StoreError) -> str:
+    match error:
+        case _Silent():
+            return "silent"
+        case Compacted():
+            return "compacted"
+        case FutureRevision():
+            return "revision went back"
+        case StoreUnavailable():
+            return "unavailable"
+        case AccessDenied():
+            return "access denied"
+        case _:
+            return "error"

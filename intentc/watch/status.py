@@ -1,0 +1,73 @@
+"""What the watch tells about itself: a phase for readiness, counters for metrics, and the reasons in the log.
+
+Why it exists: a watch that is silently behind is the fault that nobody sees; each thing that it does besides
+delivering is counted here under a name. How the figures are published is left to ``diagnostics``.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+_REMEMBERED_FOREIGN_KEYS = 1_000
+
+
+class Phase(enum.Enum):
+    """What the source is doing."""
+
+    LISTING = "listing"
+    WATCHING = "watching"
+    DISCONNECTED = "disconnected"
+
+
+class SourceState(NamedTuple):
+    """The phase, since when (Unix time in seconds), and the last error ("" if there was none). Ready: watching."""
+
+    phase: Phase
+    since: float
+    last_error: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """True while events flow."""
+        return self.phase is Phase.WATCHING
+
+
+@dataclass
+class SourceCounters:
+    """Since the process started. The dictionaries count by reason, a short text without variable parts."""
+
+    lists: Counter[str] = field(default_factory=Counter)
+    disconnects: Counter[str] = field(default_factory=Counter)
+    batches: int = 0
+    changes: int = 0
+    duplicates: int = 0
+    """Batches dropped because their revision was not newer than the last one."""
+    foreign_keys: int = 0
+    """Different keys under the prefix that are not ``<kind>/<uuid>`` (counted up to the first thousand)."""
+    heartbeats_seen: int = 0
+    heartbeats_put: int = 0
+    heartbeats_failed: int = 0
+    audited_keys: int = 0
+    audit_passes: int = 0
+    """How often the audit has come through the whole world."""
+    missed_events: int = 0
+
+
+class ForeignKeys:
+    """Keys of another form under our prefix: logged and counted once each, and passed over."""
+
+    def __init__(self, counters: SourceCounters, logger: logging.Logger) -> None:
+        self._counters = counters
+        self._logger = logger
+        self._seen: set[str] = set()
+
+    def __call__(self, key: str) -> None:
+        if key in self._seen or len(self._seen) >= _REMEMBERED_FOREIGN_KEYS:
+            return
+        self._seen.add(key)
+        self._counters.foreign_keys += 1
+        self._logger.warning("key %r is not of the form <prefix>/<kind>/<uuid>; it is passed over", key)

@@ -1,0 +1,36 @@
+"""Carrying out writes: the two services, their errors, and their implementations (engine.md §6).
+
+``http`` (the API server) is imported where it is used, since the HTTP client takes its time to load.
+"""
+
+from .dry_run import DryRun
+from .service import (
+    Allocation,
+    Conflict,
+    Fenced,
+    ReadBack,
+    ReadService,
+    Rejected,
+    Throttled,
+    UnknownOutcome,
+    Unreachable,
+    WriteError,
+    WriteService,
+    Written,
+)
+
+__all__ = [
+    "Allocation",
+    "Conflict",
+    "DryRun",
+    "Fenced",
+    "ReadBack",
+    "ReadService",
+    "Rejected",
+    "Throttled",
+    "UnknownOutcome",
+    "Unreachable",
+    "WriteError",
+    "WriteService",
+    "Written",
+]

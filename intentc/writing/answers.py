@@ -1,0 +1,147 @@
+"""What an answer of the API server means: its revision, or which ``WriteError`` it is (engine.md §6.3).
+
+Pure functions of status, headers and body. What happens then is the caller's business.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import NamedTuple
+
+import msgspec
+
+from .service import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, WriteError
+
+_LOG = logging.getLogger(__name__)
+
+REVISION_HEADER = "X-Etcd-Revision"
+DEFAULT_PAUSE = 1.0
+"""Seconds to wait when a server asks for a pause and doesn't say how long."""
+LONGEST_PAUSE = 300.0
+"""Seconds; a longer ``Retry-After`` is taken for a mistake."""
+
+_NO_ROUTE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
+_GATEWAY = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
+
+
+class Answer(NamedTuple):
+    """One answer. ``headers`` finds names in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def message(self) -> str:
+        """The server's own words (spec B.4: ``{"message": …}``), empty if it says nothing in this form."""
+        try:
+            return msgspec.json.decode(self.content, type=_Message).message
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return ""
+
+    @property
+    def revision(self) -> int | None:
+        text = self.headers.get(REVISION_HEADER, "")
+        return int(text) if text.isascii() and text.isdecimal() else None
+
+    @property
+    def no_route(self) -> bool:
+        """Whether the server seems not to know the path at all."""
+        return self.status in _NO_ROUTE and self.message in {"", HTTPStatus(self.status).phrase}
+
+
+class _Message(msgspec.Struct):
+    message: str = ""
+
+
+class _Limits(msgspec.Struct):
+    max_txn_ops: int = 0
+
+
+class Capabilities:
+    """What the server at the other end can do, learned as it answers. Each lack is said once, in the log.
+
+    ``bulk``: it has ``/sync``. ``revisions``: it tells ``X-Etcd-Revision``, and so keeps our conditions and the fence
+    (None: not known yet). ``operations``: the most operations of one of its transactions (None: not asked yet, 0: it
+    does not tell).
+    """
+
+    def __init__(self) -> None:
+        self.bulk = True
+        self.revisions: bool | None = None
+        self.operations: int | None = None
+
+    def note(self, answer: Answer) -> int | None:
+        """The revision of an acknowledged write; None if the server doesn't tell, and then this is said once."""
+        revision = answer.revision
+        if revision is not None:
+            self.revisions = True
+        elif self.revisions is None:
+            self.revisions = False
+            _LOG.warning(
+                "the API server tells no %s: going on without compare-and-set and without the fence;"
+                " let no second compiler write there",
+                REVISION_HEADER,
+            )
+        return revision
+
+    def note_limit(self, answer: Answer) -> None:
+        """Take ``max_txn_ops`` from the answer to ``GET /``."""
+        try:
+            self.operations = max(0, msgspec.json.decode(answer.content, type=_Limits).max_txn_ops)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            self.operations = 0
+
+    def note_no_bulk(self) -> None:
+        """The server has no ``/sync``."""
+        if self.bulk:
+            self.bulk = False
+            _LOG.warning("the API server has no /sync: writing one by one, which is slower")
+
+
+def failure(answer: Answer, *, relates: bool = False) -> WriteError:
+    """The error that an answer other than 2xx is. ``relates``: the write carries references or a parent."""
+    status, message = answer.status, answer.message
+    match status:
+        case 429 | 503:
+            return Throttled(_pause(answer.headers.get("Retry-After", "")), message)
+        case 412 if message.lower().startswith("fence"):
+            return Fenced(status, message)
+        case 412 if "quota" in message.lower():
+            # Contrail's own use of 412, from before there were preconditions (spec B.4).
+            return Rejected(status, message)
+        case 404 | 409 | 412:
+            return Conflict(status, message)
+        case 400 if relates:
+            return Conflict(status, message)
+        case _ if status >= 500 and (not message or status in _GATEWAY):
+            return UnknownOutcome(f"the server answered {status}" + (f": {message}" if message else ""))
+        case _:
+            return Rejected(status, message or _phrase(status))
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def _pause(text: str) -> float:
+    """Seconds from a ``Retry-After``: a number or a date."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return DEFAULT_PAUSE
+    return min(max(seconds, 0.0), LONGEST_PAUSE) if seconds == seconds else DEFAULT_PAUSE

@@ -1,0 +1,225 @@
+"""Gathering writes: those that arrive while others are under way share the next ``POST /sync``.
+
+Why: a request costs the compiler and the server half a millisecond whatever it carries; a hundred writes in one share
+that, and one etcd transaction. There is no timer: a write that meets a free slot goes at once, alone; only those that
+would have to wait are gathered. A batch is one transaction, so one bad item refuses all: it is halved until the
+guilty one is alone, and that one gets the server's words. What an operation looks like is ``encode.py``'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from intentc.model import Key
+
+from .answers import Answer, Capabilities, failure
+from .connection import Connection
+from .encode import Mutation
+from .service import Conflict, Rejected, UnknownOutcome, Unreachable, WriteError, Written
+
+_LOG = logging.getLogger(__name__)
+
+FENCE_HEADER = "X-Intentc-Fence"
+
+_TOO_LARGE = 413
+_FULL_BATCHES_TO_GROW = 16
+
+
+class _Waiting:
+    """A write on its way. ``future``: its outcome, or a ``WriteError``; cancelled if nobody waits for it any more.
+    ``over``: the outcome is known."""
+
+    __slots__ = ("fence", "future", "item", "mutation", "over")
+
+    def __init__(self, mutation: Mutation, fence: str | None) -> None:
+        self.mutation = mutation
+        self.fence = fence
+        self.item = mutation.item
+        self.over = False
+        self.future: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
+
+
+class Gatherer:
+    """The way of every create, update and delete to the server. The caller sees to it that one object has one write
+    at a time (``turns.py``), so that no batch holds an object twice; ``ended`` is told when that write is over, be
+    its caller still there or not."""
+
+    def __init__(self, connection: Connection, capabilities: Capabilities, ended: Callable[[Key], None]) -> None:
+        self._connection = connection
+        self._ended = ended
+        self._capabilities = capabilities
+        self._endpoint = connection.endpoint
+        self._size = connection.endpoint.batch_items
+        self._full_batches = 0
+        self._waiting: deque[_Waiting] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flushing = False
+        self._closed = False
+
+    def submit(self, mutation: Mutation, fence: str | None) -> asyncio.Future[Written]:
+        """Have a write carried out; the future gives its outcome, or raises a ``WriteError``. Cancelling it calls the
+        write off if it was not sent yet, and else changes nothing."""
+        waiting = _Waiting(mutation, fence)
+        if self._closed:
+            self._settle(waiting, Unreachable("the write service is closed"))
+        else:
+            self._waiting.append(waiting)
+            self._flush_soon()
+        return waiting.future
+
+    async def aclose(self) -> None:
+        """Let writes that are under way end; those that wait are told that nothing was sent."""
+        self._closed = True
+        while self._waiting:
+            self._settle(self._waiting.popleft(), Unreachable("the write service is closed"))
+        try:
+            while self._tasks:
+                await asyncio.wait(self._tasks)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    def _flush_soon(self) -> None:
+        # At the end of this turn of the loop, so that writes asked for in one turn go together.
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        slots = self._endpoint.batches if self._capabilities.bulk else self._endpoint.singles
+        while len(self._tasks) < slots and (batch := self._take()):
+            task = asyncio.create_task(self._carry_out(batch), name=f"write {len(batch)} objects")
+            self._tasks.add(task)
+            task.add_done_callback(self._carried_out)
+
+    def _carried_out(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._waiting:
+            self._flush_soon()
+
+    def _take(self) -> list[_Waiting]:
+        """The next writes that may go together: of one fence, and deletes apart from others, since a server sorts
+        those the other way round (spec B.2)."""
+        most = min(self._size, self._capabilities.operations or self._size) if self._capabilities.bulk else 1
+        batch: list[_Waiting] = []
+        size = 0
+        while self._waiting and len(batch) < most:
+            waiting = self._waiting[0]
+            if waiting.future.cancelled():
+                self._ended(self._waiting.popleft().mutation.key)
+                continue
+            size += len(waiting.item)
+            if batch and (size > self._endpoint.batch_bytes or not _together(batch[0], waiting)):
+                break
+            batch.append(self._waiting.popleft())
+        return batch
+
+    async def _carry_out(self, batch: list[_Waiting]) -> None:
+        try:
+            await self._send(batch)
+        except WriteError as error:
+            for waiting in batch:
+                self._settle(waiting, error)
+        except Exception as error:
+            _LOG.exception("writing failed in a way that it should not")
+            for waiting in batch:
+                self._settle(waiting, UnknownOutcome(f"{type(error).__name__} while writing"))
+        except asyncio.CancelledError:
+            for waiting in batch:
+                self._settle(waiting, UnknownOutcome("cancelled while writing"))
+            raise
+
+    async def _send(self, batch: list[_Waiting]) -> None:
+        if len(batch) == 1:
+            await self._alone(batch[0])
+            return
+        if not self._capabilities.bulk:
+            for waiting in batch:
+                await self._alone(waiting)
+            return
+        if self._capabilities.operations is None:
+            await self._learn()
+        if len(batch) > (self._capabilities.operations or len(batch)):
+            await self._halve(batch)
+            return
+        body = b'{"resources":[%b]}' % b",".join(waiting.item for waiting in batch)
+        answer = await self._connection.send("POST", "/sync", body, fence_header(batch[0].fence))
+        if answer.ok:
+            self._acknowledge(batch, answer)
+            return
+        error = failure(answer)
+        if answer.no_route:
+            self._capabilities.note_no_bulk()
+        elif answer.status == _TOO_LARGE:
+            # Not below two: a single item that is too large says nothing about batches, and only those grow again.
+            self._size = max(2, len(batch) // 2)
+            self._full_batches = 0
+        elif not isinstance(error, Conflict | Rejected):
+            raise error
+        await self._halve(batch)
+
+    async def _halve(self, batch: list[_Waiting]) -> None:
+        middle = len(batch) // 2
+        for half in (batch[:middle], batch[middle:]):
+            try:
+                await self._send(half)
+            except WriteError as error:
+                for waiting in half:
+                    self._settle(waiting, error)
+
+    async def _alone(self, waiting: _Waiting) -> None:
+        mutation = waiting.mutation
+        headers = {**mutation.headers, **fence_header(waiting.fence)}
+        answer = await self._connection.send(mutation.method, mutation.path, mutation.body, headers)
+        if answer.ok:
+            self._settle(waiting, Written(self._capabilities.note(answer)))
+        else:
+            self._settle(waiting, failure(answer, relates=mutation.relates))
+
+    def _acknowledge(self, batch: list[_Waiting], answer: Answer) -> None:
+        written = Written(self._capabilities.note(answer))
+        for waiting in batch:
+            self._settle(waiting, written)
+        if len(batch) >= self._size:
+            # A limit that one heavy batch ran into is not for ever: what was refused may have been an exception.
+            self._full_batches += 1
+            if self._full_batches >= _FULL_BATCHES_TO_GROW:
+                self._full_batches = 0
+                self._size = min(self._endpoint.batch_items, self._size + self._size // 2)
+
+    def _settle(self, waiting: _Waiting, outcome: Written | WriteError) -> None:
+        """The first outcome counts: an error that ends a batch does not touch those that are over."""
+        if waiting.over:
+            return
+        waiting.over = True
+        self._ended(waiting.mutation.key)
+        future = waiting.future
+        if future.cancelled():
+            return
+        if isinstance(outcome, WriteError):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+    async def _learn(self) -> None:
+        """Ask the server once how much one of its transactions takes."""
+        try:
+            answer = await self._connection.send("GET", "/")
+        except UnknownOutcome as error:
+            raise Unreachable(str(error)) from None
+        self._capabilities.note_limit(answer)
+
+
+def _together(first: _Waiting, other: _Waiting) -> bool:
+    return first.fence == other.fence and (first.mutation.operation == "DELETE") == (
+        other.mutation.operation == "DELETE"
+    )
+
+
+def fence_header(fence: str | None) -> dict[str, str]:
+    """The header that carries the fence, if there is one."""
+    return {} if fence is None else {FENCE_HEADER: fence}

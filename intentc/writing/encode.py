@@ -1,0 +1,190 @@
+"""Operations as the API server's JSON: one encoding, used alone and as an item of a ``/sync`` batch.
+
+The field's conventions are spec B.1 and B.2: kebab-case envelopes and paths, references as ``{uuid, to, attr}`` under
+``<kind>_refs``, a mask that names the fields that a PUT replaces. Kubernetes-shaped kinds travel as manifests. Sending
+is left to ``http.py`` and ``bulk.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from intentc.model import (
+    MARK_KEY,
+    AddReference,
+    Create,
+    Delete,
+    Key,
+    Kind,
+    Mark,
+    ReferenceValue,
+    RemoveReference,
+    Schema,
+    Update,
+    kebab,
+)
+from intentc.model.values import ENCODER
+
+from .service import Rejected
+
+_METADATA_FIELDS = frozenset({"labels"})
+"""Fields of Kubernetes-shaped kinds that stand in ``metadata``, all others stand in ``spec``."""
+
+
+class Mutation(NamedTuple):
+    """One create, update or delete, ready to be sent either way.
+
+    ``data``: the resource's JSON. ``mask``: the field paths that an update replaces. ``if_match``: the revision at
+    which the object must be, None if unknown. ``relates``: it carries a parent or references, so that a 400 may mean
+    that one of them is not there (yet).
+    """
+
+    key: Key
+    operation: str
+    collection: str
+    data: bytes
+    mask: tuple[str, ...] = ()
+    if_match: int | None = None
+    relates: bool = False
+
+    @property
+    def method(self) -> str:
+        return {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE"}[self.operation]
+
+    @property
+    def path(self) -> str:
+        return self.collection if self.operation == "CREATE" else resource_path(self.key)
+
+    @property
+    def body(self) -> bytes | None:
+        """The request's body if it goes alone: the resource in its envelope."""
+        if self.operation == "DELETE":
+            return None
+        mask = b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask) if self.mask else b""
+        return b'{"%b":%b%b}' % (kebab(self.key.kind).encode(), self.data, mask)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The preconditions if it goes alone."""
+        if self.operation == "CREATE":
+            return {"If-None-Match": "*"}
+        return {} if self.if_match is None else {"If-Match": str(self.if_match)}
+
+    @property
+    def item(self) -> bytes:
+        """The element of ``resources`` if it goes in a batch."""
+        if self.operation == "CREATE":
+            condition = b',"if_none_match":true'
+        else:
+            condition = b"" if self.if_match is None else b',"if_match":%d' % self.if_match
+        return b'{"kind":"%b","operation":"%b","data":%b%b}' % (
+            self.key.kind.encode(),
+            self.operation.encode(),
+            self.data,
+            condition,
+        )
+
+
+def resource_path(key: Key) -> str:
+    """``/virtual-x/<uuid>``."""
+    return f"/{kebab(key.kind)}/{quote(key.uuid, safe='')}"
+
+
+def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Mutation:
+    """The mutation of an operation on one object. Raises ``Rejected`` if a value can't be written as JSON, and
+    ``InvalidInput`` for a kind that the schema doesn't have."""
+    key, kind = operation.key, schema.kind(operation.key.kind)
+    collection = f"/{kebab(kind.plural)}"
+    match operation:
+        case Create():
+            relates = operation.parent is not None or any(operation.references.values())
+            return Mutation(key, "CREATE", collection, _json(key, _create(operation, kind)), relates=relates)
+        case Update():
+            data, mask = _update(operation, kind)
+            relates = any(operation.references.values())
+            return Mutation(key, "UPDATE", collection, _json(key, data), mask, operation.revision, relates)
+        case Delete():
+            data = _identity(key, kind)
+            return Mutation(key, "DELETE", collection, _json(key, data), if_match=operation.revision)
+
+
+def encode_reference(operation: AddReference | RemoveReference) -> bytes:
+    """The body of ``/ref-update``. Raises ``Rejected`` if the attribute can't be written as JSON."""
+    add = isinstance(operation, AddReference)
+    body: dict[str, Any] = {
+        "operation": "ADD" if add else "DELETE",
+        "type": kebab(operation.key.kind),
+        "uuid": operation.key.uuid,
+        "ref-type": kebab(operation.relation),
+    }
+    if isinstance(operation, AddReference):
+        body["ref-uuid"] = operation.target.key.uuid
+        body["ref-fq-name"] = operation.target.fq_name
+        if operation.target.attribute is not None:
+            body["attr"] = operation.target.attribute
+    else:
+        body["ref-uuid"] = operation.target.uuid
+    return _json(operation.key, body)
+
+
+def _create(operation: Create, kind: Kind) -> dict[str, Any]:
+    fields = {**operation.properties, **_references(operation.references)}
+    if kind.shape == "kubernetes":
+        return _manifest(operation.key, operation.fq_name, operation.mark, fields, kind)
+    data: dict[str, Any] = {"uuid": operation.uuid, "fq_name": operation.fq_name}
+    if operation.parent is not None:
+        data["parent_type"] = kebab(operation.parent.key.kind)
+        data["parent_uuid"] = operation.parent.key.uuid
+    data["annotations"] = {"key_value_pair": [{"key": MARK_KEY, "value": str(operation.mark)}]}
+    return data | fields
+
+
+def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
+    fields = {**operation.properties, **_references(operation.references)}
+    if kind.shape == "kubernetes":
+        data = _manifest(operation.key, operation.name.fq_name, None, fields, kind)
+        return data, tuple(f"{'metadata' if field in _METADATA_FIELDS else 'spec'}.{field}" for field in fields)
+    return {"uuid": operation.key.uuid, **fields}, tuple(fields)
+
+
+def _identity(key: Key, kind: Kind) -> dict[str, Any]:
+    return {"metadata": {"uid": key.uuid}} if kind.shape == "kubernetes" else {"uuid": key.uuid}
+
+
+def _references(references: Mapping[str, tuple[ReferenceValue, ...]]) -> dict[str, Any]:
+    return {f"{relation}_refs": [_entry(value) for value in values] for relation, values in references.items()}
+
+
+def _entry(value: ReferenceValue) -> dict[str, Any]:
+    entry: dict[str, Any] = {"uuid": value.key.uuid, "to": value.fq_name}
+    if value.attribute is not None:
+        entry["attr"] = value.attribute
+    return entry
+
+
+def _manifest(
+    key: Key, fq_name: tuple[str, ...], mark: Mark | None, fields: Mapping[str, Any], kind: Kind
+) -> dict[str, Any]:
+    """A manifest in the version of the kind whose fields have the names that they have in the schema."""
+    metadata: dict[str, Any] = {"namespace": fq_name[0], "name": fq_name[-1], "uid": key.uuid}
+    if mark is not None:
+        metadata["annotations"] = {MARK_KEY: str(mark)}
+    metadata |= {field: value for field, value in fields.items() if field in _METADATA_FIELDS}
+    manifest: dict[str, Any] = {"kind": "".join(part.capitalize() for part in kind.name.split("_"))}
+    current = [version for version, moved in kind.versions.items() if not moved] or list(kind.versions)
+    if current:
+        manifest["apiVersion"] = current[-1]
+    manifest["metadata"] = metadata
+    manifest["spec"] = {field: value for field, value in fields.items() if field not in _METADATA_FIELDS}
+    return manifest
+
+
+def _json(key: Key, data: Any) -> bytes:
+    try:
+        return ENCODER.encode(data)
+    except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
+        raise Rejected(400, f"{key} can't be written as JSON: {type(error).__name__}: {error}") from None

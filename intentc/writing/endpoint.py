@@ -1,0 +1,67 @@
+"""Where the API server is, as whom we speak to it, and how patient we are: the figures of ``http.py`` in one place.
+
+Values only. Filling them from a configuration is the caller's business; secrets are kept out of every ``repr``.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+
+BATCH_ITEMS = 100
+"""Items of one ``/sync``: at this size a request's own cost has vanished behind its items' (dependencies.md §9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A Keystone v3 user by ``user_id``, or by ``user_name`` in the domain, and the project to log in to (spec B.3).
+
+    ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``.
+    """
+
+    auth_url: str
+    password: str = field(repr=False)
+    user_id: str = ""
+    user_name: str = ""
+    project_id: str = ""
+    project_name: str = ""
+    domain_id: str = "default"
+    domain_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One API server.
+
+    ``url``: ``http://host:port`` with or without a path; no user or password in it. ``ca``, ``cert``, ``key``: PEM
+    files; ``insecure`` trusts any certificate. ``credentials``: None is ``no_auth``. ``connect_seconds`` and
+    ``answer_seconds``: after that, a call is ``Unreachable`` or its outcome unknown. ``batch_items`` and
+    ``batch_bytes`` bound one ``/sync`` (etcd takes 1.5 MB a request by default), ``batches`` how many are under way.
+    ``singles``: calls under way besides batches.
+    """
+
+    url: str
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    insecure: bool = False
+    credentials: Credentials | None = None
+    connect_seconds: float = 5.0
+    answer_seconds: float = 30.0
+    batch_items: int = BATCH_ITEMS
+    batch_bytes: int = 1_000_000
+    batches: int = 4
+    singles: int = 12
+
+    def tls(self) -> ssl.SSLContext | bool:
+        """What the HTTP client is to verify with. Raises ``OSError`` (``ssl.SSLError``) for unusable files."""
+        if not self.url.startswith("https"):
+            return True
+        context = ssl.create_default_context(cafile=self.ca or None)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if self.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if self.cert:
+            context.load_cert_chain(self.cert, self.key or None)
+        return context

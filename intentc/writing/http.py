@@ -1,0 +1,204 @@
+"""The API server over HTTP: the write and read services by Contrail's REST conventions (spec B.1, B.2).
+
+Creates, updates and deletes go through the ``Gatherer``, which shares requests; single references, numbers and reads
+are one request each. Every write carries its preconditions and the fence, and none is ever repeated here, save once
+with a new token: whoever plans decides what a failure means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
+from urllib.parse import urlencode
+
+import anyio
+import httpx2
+import msgspec
+
+from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Schema, Update, kebab
+
+from .answers import Answer, Capabilities, failure
+from .bulk import Gatherer, fence_header
+from .connection import Connection
+from .encode import encode_mutation, encode_reference, resource_path
+from .endpoint import Endpoint
+from .service import Allocation, ReadBack, Rejected, UnknownOutcome, Unreachable, Written
+from .turns import Turns
+
+T = TypeVar("T")
+
+_LAST_WRITES = 10.0
+"""Seconds that writes under way get to end when the services are closed."""
+
+
+class _Number(msgspec.Struct):
+    value: int
+
+
+class _Holder(msgspec.Struct):
+    owner: str
+    value: int
+
+
+class _Holders(msgspec.Struct):
+    allocations: tuple[_Holder, ...]
+
+
+class _Identity(msgspec.Struct):
+    uuid: str
+
+
+class HttpWriteService:
+    """``WriteService`` over a connection. ``capabilities``: what was learned about the server so far."""
+
+    def __init__(self, connection: Connection, schema: Schema) -> None:
+        self.capabilities = Capabilities()
+        self._connection = connection
+        self._schema = schema
+        self._turns = Turns()
+        self._gatherer = Gatherer(connection, self.capabilities, self._turns.end)
+
+    async def create(self, operation: Create, fence: str | None = None) -> Written:
+        return await self._mutate(operation, fence)
+
+    async def update(self, operation: Update, fence: str | None = None) -> Written:
+        written = await self._mutate(operation, fence)
+        for target in operation.relaxed:
+            await self._relax(operation.key, target, fence)
+        return written
+
+    async def delete(self, operation: Delete, fence: str | None = None) -> Written:
+        return await self._mutate(operation, fence)
+
+    async def add_ref(self, operation: AddReference, fence: str | None = None) -> Written:
+        written = await self._refer(operation, fence)
+        if operation.relaxed:
+            await self._relax(operation.key, operation.target.key, fence)
+        return written
+
+    async def remove_ref(self, operation: RemoveReference, fence: str | None = None) -> Written:
+        return await self._refer(operation, fence)
+
+    async def allocate(self, pool: str, owner: str, fence: str | None = None) -> int:
+        body = msgspec.json.encode({"pool": pool, "owner": owner})
+        answer = await self._acknowledged("POST", "/int-pool", body, fence)
+        try:
+            return msgspec.json.decode(answer.content, type=_Number).value
+        except msgspec.MsgspecError as error:
+            raise UnknownOutcome(f"POST /int-pool: the answer can't be read: {error}") from None
+
+    async def free(self, pool: str, owner: str, value: int, fence: str | None = None) -> None:
+        # With the owner, so that a repeated call can't take the number from the next one who was given it.
+        body = msgspec.json.encode({"pool": pool, "value": value, "owner": owner})
+        await self._acknowledged("DELETE", "/int-pool", body, fence)
+
+    async def aclose(self) -> None:
+        """Let writes that are under way end, and refuse others. The connection stays open."""
+        await self._gatherer.aclose()
+
+    async def _mutate(self, operation: Create | Update | Delete, fence: str | None) -> Written:
+        mutation = encode_mutation(operation, self._schema)
+        await self._turns.begin(mutation.key)
+        return await self._gatherer.submit(mutation, fence)
+
+    async def _refer(self, operation: AddReference | RemoveReference, fence: str | None) -> Written:
+        body = encode_reference(operation)
+        await self._turns.begin(operation.key)
+        try:
+            answer = await self._acknowledged("POST", "/ref-update", body, fence, relates=True)
+        finally:
+            self._turns.end(operation.key)
+        return Written(self.capabilities.note(answer))
+
+    async def _relax(self, holder: Key, target: Key, fence: str | None) -> None:
+        body = msgspec.json.encode({"uuid": holder.uuid, "ref-uuid": target.uuid})
+        await self._acknowledged("POST", "/ref-relax-for-delete", body, fence, relates=True)
+
+    async def _acknowledged(
+        self, method: str, path: str, body: bytes, fence: str | None, *, relates: bool = False
+    ) -> Answer:
+        answer = await self._connection.send(method, path, body, fence_header(fence))
+        if not answer.ok:
+            raise failure(answer, relates=relates)
+        return answer
+
+
+class HttpReadService:
+    """``ReadService`` over a connection. ``pools``: the names of the pools that ``ledger`` reads."""
+
+    def __init__(self, connection: Connection, *, pools: Sequence[str]) -> None:
+        self._connection = connection
+        self._pools = tuple(pools)
+
+    async def read(self, key: Key) -> ReadBack | None:
+        answer = await self._asked("GET", resource_path(key))
+        if answer is None:
+            return None
+        envelope = _decoded(answer, dict[str, msgspec.Raw], f"GET {resource_path(key)}")
+        value = envelope.get(kebab(key.kind))
+        if value is None:
+            raise Rejected(answer.status, f"GET {resource_path(key)}: no {kebab(key.kind)!r} in the answer")
+        return ReadBack(bytes(value), answer.revision)
+
+    async def identify(self, name: Name) -> Key | None:
+        body = msgspec.json.encode({"type": kebab(name.kind), "fq_name": name.fq_name})
+        answer = await self._asked("POST", "/fqname-to-id", body)
+        return Key(name.kind, _decoded(answer, _Identity, "POST /fqname-to-id").uuid) if answer else None
+
+    async def allocations(self, pool: str, owner_prefix: str) -> dict[str, int]:
+        path = f"/int-pool?{urlencode({'pool': pool, 'owner': owner_prefix})}"
+        answer = await self._asked("GET", path)
+        if answer is None:
+            # No empty ledger: that would be taken for leave to give out everything anew.
+            raise Rejected(404, f"the API server doesn't list the numbers of pool {pool!r}")
+        return {holder.owner: holder.value for holder in _decoded(answer, _Holders, f"GET {path}").allocations}
+
+    async def ledger(self, owner_prefix: str) -> tuple[Allocation, ...]:
+        return tuple(
+            [
+                Allocation(pool, owner, value)
+                for pool in self._pools
+                for owner, value in (await self.allocations(pool, owner_prefix)).items()
+            ]
+        )
+
+    async def _asked(self, method: str, path: str, body: bytes | None = None) -> Answer | None:
+        """The answer; None for 404. A read has no outcome to be unknown: then the server counts as unreachable."""
+        try:
+            answer = await self._connection.send(method, path, body)
+            if answer.ok:
+                return answer
+            if answer.status == httpx2.codes.NOT_FOUND:
+                return None
+            raise failure(answer)
+        except UnknownOutcome as error:
+            raise Unreachable(str(error)) from None
+
+
+@asynccontextmanager
+async def http_services(
+    endpoint: Endpoint,
+    schema: Schema,
+    *,
+    pools: Sequence[str],
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> AsyncIterator[tuple[HttpWriteService, HttpReadService]]:
+    """Both services over one connection to ``endpoint``; on leaving, writes under way may end. ``transport`` replaces
+    the network. Raises ``ValueError`` for an unusable address and ``OSError`` for unusable TLS files."""
+    connection = Connection(endpoint, transport=transport)
+    write = HttpWriteService(connection, schema)
+    try:
+        yield write, HttpReadService(connection, pools=pools)
+    finally:
+        with anyio.move_on_after(_LAST_WRITES, shield=True):
+            await write.aclose()
+        with anyio.CancelScope(shield=True):
+            await connection.aclose()
+
+
+def _decoded(answer: Answer, wanted: type[T], what: str) -> T:
+    try:
+        return msgspec.json.decode(answer.content, type=wanted)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Rejected(answer.status, f"{what}: the answer can't be read: {error}") from None

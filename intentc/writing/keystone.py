@@ -1,0 +1,70 @@
+"""Logging in: a token from Keystone v3, kept until the API server refuses it (spec B.3).
+
+Neither password nor token is ever part of a message: not even Keystone's own words are repeated, since they may quote
+what we sent. Sending requests, and trying again with the new token, is ``connection.py``'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx2
+import msgspec
+
+from .endpoint import Credentials
+from .service import Unreachable
+
+TOKEN_HEADER = "X-Auth-Token"  # noqa: S105 - the header's name
+
+
+class Tokens:
+    """The current token; many calls that are refused at once log in once."""
+
+    def __init__(self, credentials: Credentials, client: httpx2.AsyncClient) -> None:
+        self._credentials = credentials
+        self._client = client
+        self._token = ""
+        self._turn = asyncio.Lock()
+
+    async def token(self) -> str:
+        """The token to send. Raises ``Unreachable`` if there is none and none can be had."""
+        return self._token or await self.renewed("")
+
+    async def renewed(self, refused: str) -> str:
+        """A token other than ``refused``. Raises ``Unreachable`` naming what to check."""
+        async with self._turn:
+            if self._token == refused:
+                self._token = ""
+                self._token = await self._log_in()
+            return self._token
+
+    async def _log_in(self) -> str:
+        where = f"{self._credentials.auth_url.rstrip('/')}/auth/tokens"
+        try:
+            answer = await self._client.post(where, content=msgspec.json.encode(login_body(self._credentials)))
+        except httpx2.HTTPError as error:
+            raise Unreachable(f"no answer from Keystone at {where}: {type(error).__name__}") from None
+        token = answer.headers.get("X-Subject-Token", "")
+        if answer.status_code not in {200, 201} or not token:
+            raise Unreachable(
+                f"Keystone at {where} gives no token (status {answer.status_code}):"
+                " check client.id, client.password, and the client's project and domain"
+            )
+        return str(token)
+
+
+def login_body(credentials: Credentials) -> dict[str, Any]:
+    """The body of ``POST /auth/tokens``."""
+    domain = {"name": credentials.domain_name} if credentials.domain_name else {"id": credentials.domain_id}
+    user: dict[str, Any] = {"password": credentials.password}
+    if credentials.user_id:
+        user["id"] = credentials.user_id
+    else:
+        user |= {"name": credentials.user_name, "domain": domain}
+    auth: dict[str, Any] = {"identity": {"methods": ["password"], "password": {"user": user}}}
+    if credentials.project_id:
+        auth["scope"] = {"project": {"id": credentials.project_id}}
+    elif credentials.project_name:
+        auth["scope"] = {"project": {"name": credentials.project_name, "domain": domain}}
+    return {"auth": auth}

@@ -1,0 +1,66 @@
+"""Where the golden pairs are, and how they are read and written.
+
+``tests/golden/<compiler>/<topic>/<case>.in.yaml`` holds what a user applies, ``….out.yaml`` beside it what follows from
+it, reduced by ``projection.py``. A new case is a new pair of files, no code.
+
+``python -m tests.golden.cases`` writes the outputs anew from a naive compile. Commit only what you can derive from the
+specification by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from intentc.loading.resources import load_resources
+from intentc.loading.schemas import load_schema
+from intentc.loading.yaml import load_yaml
+
+_HERE = Path(__file__).parent
+
+
+class Case(NamedTuple):
+    """``name``: ``<compiler>/<topic>/<case>``."""
+
+    name: str
+    given: Path
+    expected: Path
+
+    def resources(self) -> list[tuple[str, dict[str, Any]]]:
+        compiler = self.name.partition("/")[0]
+        return [(loaded.kind, loaded.data) for loaded in load_resources(self.given, load_schema(compiler))]
+
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = load_yaml(self.expected).value
+        return found
+
+
+def cases(compiler: str) -> Iterator[Case]:
+    for given in sorted((_HERE / compiler).rglob("*.in.yaml")):
+        stem = given.name.removesuffix(".in.yaml")
+        name = str((given.parent / stem).relative_to(_HERE))
+        yield Case(name, given, given.with_name(f"{stem}.out.yaml"))
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def written(document: dict[str, Any]) -> str:
+    """A document as the output files have it."""
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True, default_flow_style=None)
+
+
+if __name__ == "__main__":
+    from tests.golden.naive_compile import NaiveCompile
+    from tests.golden.projection import projected
+
+    for case in cases("contrail"):
+        case.expected.write_text(written(projected(NaiveCompile(case.resources()).document())))

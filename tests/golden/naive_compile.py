@@ -1,0 +1,135 @@
+"""An offline compile by the simplest means: the intents run again and again over a naive world until nothing changes.
+
+It stands in for the engine where only the intents are in question. What the API server fills in is made up here as
+spec B.5 says (a network's primary routing instance, numbers of groups), numbers are given lowest first in the order of
+their owners' names, those of the seeds first (design.md §7).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intentc.compilers.contrail import compiler
+from intentc.evaluation import Outcome, Runner
+from intentc.loading.schemas import load_schema
+from intentc.model import Claim, Key, Name, ReferenceClaim, ResourceClaim
+from intentc.model.values import thaw
+from tests.oracle.naive_world import NaiveWorld, made_up_uuid
+
+INSTALLATION = "golden"
+FIRST_ROUTE_TARGET = 8000100
+FIRST_GROUP = 8000001
+
+_PROJECT = ["default-domain", "default-project"]
+SEEDS: list[tuple[str, dict[str, Any]]] = [
+    ("global_system_config", {"fq_name": ["default-global-system-config"], "autonomous_system": 64512}),
+    ("domain", {"fq_name": ["default-domain"]}),
+    ("project", {"fq_name": _PROJECT}),
+    ("security_group", {"fq_name": [*_PROJECT, "__no_rule__"]}),
+    ("virtual_network", {"fq_name": [*_PROJECT, "ip-fabric"]}),
+    ("virtual_network", {"fq_name": [*_PROJECT, "__link_local__"]}),
+    ("virtual_network", {"fq_name": [*_PROJECT, "default-virtual-network"]}),
+]
+"""The seeds of A.5 that intents look at."""
+
+
+class NaiveCompile:
+    """One compile of ``resources`` ((kind, data) as a user applies them) together with the seeds."""
+
+    def __init__(self, resources: list[tuple[str, dict[str, Any]]]) -> None:
+        self.world = NaiveWorld(load_schema("contrail"))
+        self.stored: dict[Key, dict[str, Any]] = {}
+        self.numbers: dict[str, int] = {}
+        """Owner → number."""
+        self._admit(SEEDS)
+        self._run()
+        self._admit(resources)
+        self.outcomes = self._run()
+
+    def claims(self) -> list[Claim]:
+        return [claim for outcome in self.outcomes for claim in outcome.claims]
+
+    def objects(self) -> dict[Name, dict[str, Any]]:
+        """What compilers make, and whole objects on which they write a field, as plain JSON."""
+        found: dict[Name, dict[str, Any]] = {}
+        for claim in self.claims():
+            # What a user made is used as it is.
+            if isinstance(claim, ResourceClaim) and self.world.named(*claim.name) is None:
+                made = {"kind": claim.name.kind, "fq_name": list(claim.name.fq_name)}
+                parent = {"parent_uuid": claim.parent.key.uuid} if claim.parent else {}
+                found[claim.name] = {**made, **parent, **{field: thaw(value) for field, value in claim.properties}}
+        for claim in self.claims():
+            if isinstance(claim, ReferenceClaim):
+                holder = found.setdefault(claim.holder, self._stored_object(claim.holder))
+                self._refer(holder, claim)
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """As ``intentc compile`` prints it, without what follows from the seeds alone."""
+        seeded = NaiveCompile([]).objects() if len(self.stored) > _SEEDED else {}
+        objects = {name: found for name, found in self.objects().items() if seeded.get(name) != found}
+        problems = sorted(problem for outcome in self.outcomes for problem in outcome.problems)
+        return {
+            "apiVersion": "intentc/v1",
+            "resources": [objects[name] for name in sorted(objects)],
+            "problems": [
+                {"kind": p.kind, "name": p.name, "reason": p.reason, "message": p.message, "source": p.source}
+                for p in problems
+            ],
+        }
+
+    def _admit(self, resources: list[tuple[str, dict[str, Any]]]) -> None:
+        for kind, given in sorted(resources, key=lambda item: (item[0], item[1]["fq_name"])):
+            data = {"uuid": made_up_uuid(kind, given["fq_name"]), **given}
+            parents = self.world.schema.kind(kind).parents
+            if parents and len(given["fq_name"]) > 1:
+                data.setdefault("parent_type", parents[0].kind.replace("_", "-"))
+                parent = made_up_uuid(data["parent_type"].replace("-", "_"), given["fq_name"][:-1])
+                data.setdefault("parent_uuid", parent)
+            if kind == "security_group":
+                groups = sum(key.kind == "security_group" for key in self.stored)
+                data["security_group_id"] = given.get("configured_security_group_id") or FIRST_GROUP + groups
+            self._store(kind, data)
+            if kind == "virtual_network":
+                name = [*given["fq_name"], given["fq_name"][-1]]
+                instance = {
+                    "uuid": made_up_uuid("routing_instance", name),
+                    "fq_name": name,
+                    "parent_type": "virtual-network",
+                    "parent_uuid": data["uuid"],
+                    "routing_instance_is_default": True,
+                }
+                self._store("routing_instance", instance)
+
+    def _store(self, kind: str, data: dict[str, Any]) -> None:
+        self.stored[self.world.store(kind, data)] = data
+
+    def _run(self) -> list[Outcome]:
+        runner = Runner(self.world.schema, compiler.intents, self.world, installation=INSTALLATION)
+        while True:
+            outcomes = [runner.run(key) for key in sorted(self.stored) if key.kind in compiler.intents]
+            wishes = sorted((wish for outcome in outcomes for wish in outcome.wishes), key=lambda wish: wish.name)
+            if not wishes:
+                return outcomes
+            for wish in wishes:
+                number = FIRST_ROUTE_TARGET + len(self.numbers)
+                self.numbers[wish.owner] = self.world.numbers[wish.pool, wish.owner] = number
+
+    def _stored_object(self, name: Name) -> dict[str, Any]:
+        key = self.world.named(name.kind, name.fq_name)
+        assert key is not None, f"a reference is claimed on {name}, which is not there"
+        return {"kind": name.kind, **self.stored[key]}
+
+    @staticmethod
+    def _refer(holder: dict[str, Any], claim: ReferenceClaim) -> None:
+        field, to = f"{claim.relation}_refs", list(claim.target.fq_name)
+        direction = getattr(claim.attribute, "import_export", "")
+        entries = holder[field] = [dict(entry) for entry in holder.get(field) or []]
+        same = next((entry for entry in entries if entry["to"] == to), None)
+        if same is None:
+            entries.append({"to": to, "attr": {"import_export": direction}})
+        elif same.get("attr", {}).get("import_export", "") != direction:
+            same["attr"] = {"import_export": ""}
+
+
+_SEEDED = len(NaiveCompile([]).stored)

@@ -1,0 +1,48 @@
+"""What of a compile's output the golden pairs hold: all that follows from the input, nothing that is made up.
+
+uuids, the server's stamps and where a file lies are left out, and what means nothing (null, zero, empty; spec A.1), so
+that a pair can be written and checked by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.oracle.contrail import normal
+
+_MADE_UP = frozenset(
+    {
+        "annotations",
+        "configuration_version",
+        "display_name",
+        "href",
+        "id_perms",
+        "name",
+        "parent_href",
+        "parent_type",
+        "parent_uuid",
+        "perms2",
+        "uuid",
+    }
+)
+
+
+def projected(document: dict[str, Any]) -> dict[str, Any]:
+    """``{apiVersion, resources, problems}`` as ``intentc compile`` prints it (design.md §7), so reduced."""
+    return {
+        "apiVersion": document["apiVersion"],
+        "resources": [_resource(resource) for resource in document["resources"]],
+        "problems": [
+            {key: problem[key] for key in ("kind", "name", "reason", "message")} for problem in document["problems"]
+        ],
+    }
+
+
+def _resource(resource: dict[str, Any]) -> dict[str, Any]:
+    found = {key: value for key, value in resource.items() if key not in _MADE_UP}
+    for key, value in found.items():
+        if key.endswith("_refs"):
+            entries = [{k: v for k, v in entry.items() if k not in ("uuid", "href")} for entry in value]
+            found[key] = sorted(entries, key=lambda entry: list(entry["to"]))
+    reduced: dict[str, Any] = normal(found)
+    return reduced

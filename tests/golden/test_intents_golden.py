@@ -1,0 +1,81 @@
+"""Every golden pair, driven through the intents alone, and beside it through the naive oracle.
+
+So each expected output has three witnesses: the hand that checked it, the intents, and a second program written from
+the specification.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from intentc.model import Key
+from tests.golden.cases import Case, cases
+from tests.golden.naive_compile import SEEDS, NaiveCompile
+from tests.golden.projection import projected
+from tests.oracle.contrail import Expected, World, expected, normal
+
+CASES = list(cases("contrail"))
+SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
+"""Of the two seeded networks that have a route target of their own."""
+
+
+def test_there_are_cases_for_every_topic() -> None:
+    assert {case.name.split("/")[1] for case in CASES} == {"groups", "groups_as_stored", "networks", "routers"}
+    assert len(CASES) >= 40
+
+
+def test_every_input_has_its_output_and_every_output_its_input() -> None:
+    folder = CASES[0].given.parents[1]
+    outputs = {path.name.removesuffix(".out.yaml") for path in folder.rglob("*.out.yaml")}
+    assert outputs == {case.name.rpartition("/")[2] for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_intents_give_the_expected_output(case: Case) -> None:
+    assert projected(NaiveCompile(case.resources()).document()) == case.document()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_order_of_the_input_does_not_matter(case: Case) -> None:
+    resources = case.resources()
+    assert NaiveCompile(resources[::-1]).document() == NaiveCompile(resources).document()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_oracle_gives_the_expected_output(case: Case) -> None:
+    compiled = NaiveCompile(case.resources())
+    found = expected(stored_world(compiled.stored), compiled.numbers)
+    for resource in case.document()["resources"]:
+        name = (resource["kind"], tuple(resource["fq_name"]))
+        assert compiler_fields(found.pop(name), resource["kind"]) == compiler_fields(resource, resource["kind"])
+    assert unexplained(found, compiled.stored) == []
+
+
+def stored_world(stored: dict[Key, dict[str, Any]]) -> World:
+    world: World = {}
+    for key, data in stored.items():
+        world.setdefault(key.kind, {})[key.uuid] = data
+    return world
+
+
+def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
+    """The fields that compilers write, in one form for both witnesses."""
+    references = resource.get("route_target_refs", {})
+    if isinstance(references, list):
+        references = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in references}
+    return normal(resource.get("access_control_list_entries", {})), dict(sorted(references.items()))
+
+
+def unexplained(found: Expected, stored: dict[Key, dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:
+    """What the oracle expects besides the case's output: not what follows from the seeds, nor what is there as it is."""
+    seeds = {tuple(data["fq_name"]) for _, data in SEEDS}
+    users = {(key.kind, tuple(data["fq_name"])): data for key, data in stored.items()}
+    return [
+        (kind, name)
+        for (kind, name), fields in found.items()
+        if name[:-1] not in seeds
+        and not (kind == "route_target" and (name in SEED_TARGETS or (kind, name) in users))
+        and compiler_fields(fields, kind) != compiler_fields(users.get((kind, name), {}), kind)
+    ]

@@ -1,0 +1,80 @@
+"""An API server over a memory store, with its seeds, and the few calls that nearly every test makes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from intentc.apiserver.errors import ApiError
+from intentc.apiserver.seeds import write_seeds
+from intentc.apiserver.service import ApiServer
+from intentc.loading import load_schema
+from intentc.model import Key, Schema
+from intentc.watch.memory import MemoryStore
+
+PROJECT = ["default-domain", "default-project"]
+
+
+@pytest.fixture(scope="session")
+def schema() -> Schema:
+    return load_schema("contrail")
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[MemoryStore]:
+    opened = MemoryStore(max_txn_ops=128)
+    yield opened
+    await opened.close()
+
+
+class Api:
+    """An ``ApiServer`` as the tests speak to it: kinds in snake_case, names below the default project."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.server = server
+
+    async def create(self, kind: str, name: str | None = None, **fields: Any) -> dict[str, Any]:
+        """Create a resource of the default project, or one named and placed by ``fields``."""
+        if name is not None:
+            fields["fq_name"] = [*PROJECT, name]
+        return (await self.server.create(kind, fields)).document
+
+    async def get(self, kind: str, uuid: str) -> dict[str, Any]:
+        return (await self.server.get(Key(kind, uuid))).document
+
+    async def update(self, kind: str, uuid: str, **fields: Any) -> dict[str, Any]:
+        return (await self.server.update(Key(kind, uuid), fields)).document
+
+    async def delete(self, kind: str, uuid: str) -> None:
+        await self.server.delete(Key(kind, uuid))
+
+    async def exists(self, kind: str, uuid: str) -> bool:
+        try:
+            await self.server.get(Key(kind, uuid))
+        except ApiError as error:
+            assert error.status == 404
+            return False
+        return True
+
+    async def by_name(self, kind: str, *fq_name: str) -> dict[str, Any]:
+        return await self.get(kind, await self.server.identify(kind, fq_name))
+
+
+@contextmanager
+def refused(status: int, *words: str) -> Iterator[None]:
+    """The block must end in a refusal with this status, whose message holds these words."""
+    with pytest.raises(ApiError) as caught:
+        yield
+    assert caught.value.status == status, caught.value.message
+    for word in words:
+        assert word in caught.value.message
+
+
+@pytest.fixture
+async def api(store: MemoryStore, schema: Schema) -> Api:
+    server = ApiServer(store, schema)
+    await write_seeds(server)
+    return Api(server)

@@ -1,0 +1,53 @@
+"""What the tests of commands share: a toy API server, and a command line run in this process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+from toy_api_server import ToyApiServer, serving
+
+from intentc.cli.entry import run
+
+
+class Ended(NamedTuple):
+    """What a command left: exit code, stdout, stderr."""
+
+    code: int
+    out: str
+    err: str
+
+
+Intentc = Callable[..., Ended]
+
+
+@pytest.fixture
+def server() -> Iterator[ToyApiServer]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def intentc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Intentc]:
+    """Runs ``intentc`` with these arguments; the environment's own settings don't count."""
+    monkeypatch.delenv("INTENTC_CONFIG_FILE", raising=False)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+
+    def call(*arguments: object) -> Ended:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Ended(code, *capsys.readouterr())
+
+    yield call
+    root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture
+def connected(server: ToyApiServer, monkeypatch: pytest.MonkeyPatch) -> ToyApiServer:
+    """The toy API server, which the commands find by the environment; it answers for the compiler's status, too."""
+    monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", server.url)
+    monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", server.url.removeprefix("http://"))
+    return server

@@ -1,0 +1,176 @@
+"""``apply`` and ``delete``: what goes to the server, in which order, and what is told about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Intentc
+from toy_api_server import ToyApiServer
+
+TENANT = """
+resources:
+  - kind: virtual_network
+    data: {fq_name: [d, p, blue], network_policy_refs: [{to: [d, p, rules]}]}
+  - kind: network_policy
+    data: {fq_name: [d, p, rules]}
+  - kind: project
+    data: {fq_name: [d, p]}
+"""
+
+
+@pytest.fixture
+def tenant(tmp_path: Path) -> Path:
+    path = tmp_path / "tenant.yml"
+    path.write_text(TENANT)
+    return path
+
+
+def test_parents_and_targets_go_first_in_one_transaction(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    ended = intentc("apply", tenant)
+    assert ended.code == 0
+    assert connected.batches == [
+        [
+            ("CREATE", "project", "p"),
+            ("CREATE", "network_policy", "rules"),
+            ("CREATE", "virtual_network", "blue"),
+        ]
+    ]
+    assert [line.split() for line in ended.out.splitlines()][1:] == [
+        ["project", "d:p", "created"],
+        ["network_policy", "d:p:rules", "created"],
+        ["virtual_network", "d:p:blue", "created"],
+    ]
+
+
+def test_what_is_there_already_is_updated(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.put("project", "d", "p")
+    intentc("apply", tenant)
+    assert [operation for operation, _, _ in connected.batches[0]] == ["UPDATE", "CREATE", "CREATE"]
+    assert connected.names("project") == ["d:p"]
+
+
+def test_too_many_for_one_transaction_go_in_several_in_the_same_order(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    connected.limit = 1
+    assert intentc("apply", tenant).code == 0
+    assert [batch[0][1] for batch in connected.batches] == ["project", "network_policy", "virtual_network"]
+
+
+def test_a_refusal_is_told_in_three_lines(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.refusal = (409, "fq_name is taken")
+    ended = intentc("apply", tenant)
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.splitlines() == [
+        "error: fq_name is taken",
+        f"  where: POST {connected.url}/sync (HTTP 409)",
+        "  next:  delete or mend what is in the way first",
+    ]
+
+
+def test_another_uuid_than_the_servers_is_refused_before_anything_is_sent(
+    intentc: Intentc, connected: ToyApiServer, tmp_path: Path
+) -> None:
+    there = connected.put("project", "d", "p")
+    path = tmp_path / "project.yml"
+    path.write_text("kind: project\ndata: {fq_name: [d, p], uuid: 00000000-0000-4000-8000-000000000000}\n")
+    ended = intentc("apply", path)
+    assert ended.code == 3
+    assert f"project d:p exists with uuid {there}" in ended.err
+    assert f"{path}:1" in ended.err
+    assert connected.batches == []
+
+
+def test_a_circle_of_references_is_named(intentc: Intentc, connected: ToyApiServer, tmp_path: Path) -> None:
+    path = tmp_path / "circle.yml"
+    path.write_text(
+        "resources:\n"
+        "- {kind: virtual_network, data: {fq_name: [d, p, a], virtual_network_refs: [{to: [d, p, b]}]}}\n"
+        "- {kind: virtual_network, data: {fq_name: [d, p, b], virtual_network_refs: [{to: [d, p, a]}]}}\n"
+    )
+    ended = intentc("apply", path)
+    assert ended.code == 3
+    assert "refer to each other: virtual_network d:p:" in ended.err
+
+
+def test_json_tells_the_revision(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    document = json.loads(intentc("apply", tenant, "-o", "json").out)
+    assert document["apiVersion"] == "intentc/v1"
+    assert document["revision"] == 101
+    assert document["results"][0] == {"kind": "project", "fq_name": ["d", "p"], "action": "created"}
+
+
+def test_wait_ends_when_the_revision_is_applied_and_nothing_is_left(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    connected.status = [
+        {"applied_revision": 100, "converged": True},
+        {"applied_revision": 101, "converged": False},
+        {"applied_revision": 101, "converged": True, "held": []},
+    ]
+    assert intentc("apply", tenant, "--wait").code == 0
+    assert len(connected.status) == 1
+
+
+def test_wait_tells_what_is_held(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.status = [{"applied_revision": 101, "converged": True, "held": ["virtual_network/x"]}]
+    ended = intentc("apply", tenant, "--wait")
+    assert ended.code == 5
+    assert ended.err == "held: virtual_network/x\n"
+
+
+def test_wait_gives_up_on_a_compiler_that_stays_behind(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.status = [{"applied_revision": 7, "converged": True}]
+    ended = intentc("apply", tenant, "--wait", "--timeout", "0.2")
+    assert ended.code == 4
+    assert "still waiting for revision 101, it is at 7" in ended.err
+
+
+def test_wait_names_a_compiler_that_is_not_there(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", "127.0.0.1:1")
+    ended = intentc("apply", tenant, "--wait")
+    assert ended.code == 4
+    assert "intentc.diagnostics.address" in ended.err
+
+
+def test_delete_goes_the_other_way_round(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    intentc("apply", tenant)
+    ended = intentc("delete", tenant)
+    assert ended.code == 0
+    assert [kind for _, kind, _ in connected.batches[-1]] == ["virtual_network", "network_policy", "project"]
+    assert connected.stored == {}
+
+
+def test_deleting_what_is_gone_is_no_error(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.put("project", "d", "p")
+    ended = intentc("delete", tenant)
+    assert ended.code == 0
+    assert [line.split()[-1] for line in ended.out.splitlines()[1:]] == ["absent", "absent", "deleted"]
+
+
+def test_a_token_is_fetched_with_the_configured_password(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected.token, connected.password = "token-1", "canary"
+    monkeypatch.setenv("INTENTC_KEYSTONE__AUTHURL", f"{connected.url}/keystone/v3")
+    monkeypatch.setenv("INTENTC_CLIENT__ID", "alice")
+    monkeypatch.setenv("INTENTC_CLIENT__PASSWORD", "canary")
+    assert intentc("apply", tenant).code == 0
+
+
+def test_a_wrong_password_is_not_shown(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected.token, connected.password = "token-1", "other"
+    monkeypatch.setenv("INTENTC_KEYSTONE__AUTHURL", f"{connected.url}/keystone/v3")
+    monkeypatch.setenv("INTENTC_CLIENT__PASSWORD", "canary")
+    ended = intentc("apply", tenant)
+    assert ended.code == 4
+    assert "canary" not in ended.err
+    assert "check client.id" in ended.err

@@ -1,0 +1,54 @@
+"""``check``: what can be proved before the service starts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Intentc
+
+SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "contrail.yml"
+
+
+@pytest.fixture
+def configuration(tmp_path: Path) -> Path:
+    return tmp_path / "contrail.yml"
+
+
+def test_the_sample_and_what_ships_are_free_of_errors(intentc: Intentc) -> None:
+    ended = intentc("check", "--config-file", SAMPLE, "-o", "json")
+    assert ended.code == 0
+    assert [f for f in json.loads(ended.out)["findings"] if f["severity"] == "error"] == []
+
+
+def test_an_error_in_a_map_is_shown_with_its_line(intentc: Intentc, configuration: Path, tmp_path: Path) -> None:
+    reactions = tmp_path / "map.yml"
+    reactions.write_text("intent-compiler:\n  virtual_netwrok:\n    self: []\n")
+    configuration.write_text(f"intentc: {{reactions: {{contrail: {reactions}}}}}")
+    ended = intentc("check", "--config-file", configuration)
+    assert ended.code == 3
+    assert f"{reactions}:" in ended.out
+    assert "did you mean virtual_network" in ended.out
+
+
+def test_warnings_count_when_asked(intentc: Intentc, configuration: Path, tmp_path: Path) -> None:
+    reactions = tmp_path / "map.yml"
+    reactions.write_text("intent-compiler:\n  virtual_network:\n    project: []\n")
+    configuration.write_text(f"intentc: {{reactions: {{contrail: {reactions}}}}}")
+    assert intentc("check", "--config-file", configuration).code == 0
+    assert intentc("check", "--strict", "--config-file", configuration).code == 3
+
+
+def test_a_compiler_that_is_not_installed_is_named(intentc: Intentc, configuration: Path) -> None:
+    configuration.write_text("intentc: {compilers: [contrial]}")
+    ended = intentc("check", "--config-file", configuration)
+    assert ended.code == 3
+    assert "there is no compiler 'contrial'" in ended.err
+
+
+def test_a_map_for_a_compiler_that_does_not_run_is_an_error(intentc: Intentc, configuration: Path) -> None:
+    configuration.write_text("intentc: {reactions: {other: map.yml}}")
+    ended = intentc("check", "--config-file", configuration)
+    assert ended.code == 3
+    assert "a map for 'other', which is not in use" in ended.err

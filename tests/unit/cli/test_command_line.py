@@ -1,0 +1,151 @@
+"""The command line as such: quick help, the default command, exit codes, errors without tracebacks."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from conftest import Intentc
+
+from intentc.cli import commands
+from intentc.cli.commands import with_default
+from intentc.cli.errors import CommandError, Exit, explain, show
+from intentc.model import InvalidInput
+from intentc.watch.protocol import AccessDenied, StoreUnavailable
+
+HEAVY = ("grpc", "httpx2", "networkx", "rich", "yaml", "starlette", "uvicorn", "prometheus_client", "msgspec", "anyio")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; from intentc.cli.entry import run; code = run(['--help']);"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "[]\n")
+    assert "apply" in ended.stdout
+
+
+def test_help_lists_every_command_and_exit_code(intentc: Intentc) -> None:
+    out = intentc("--help").out
+    for name in commands.COMMANDS:
+        assert f"\n  {name} " in out
+    for code in Exit:
+        assert f"\n    {code.value} " in out
+
+
+@pytest.mark.parametrize("name", ["apiserver", "check", "apply", "get", "delete"])
+def test_every_command_answers_help(intentc: Intentc, name: str) -> None:
+    ended = intentc(name, "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert "--config-file" in ended.out
+
+
+def test_without_arguments_help_is_shown(intentc: Intentc) -> None:
+    ended = intentc()
+    assert ended.code == Exit.USAGE
+    assert "Commands:" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["--config-file", "f"], ["--config-file", "f", "run"]),
+        (["--config-file=f", "--observe"], ["--config-file=f", "run", "--observe"]),
+        (["--observe"], ["run", "--observe"]),
+        (["--config-file", "f", "check"], ["--config-file", "f", "check"]),
+        (["check", "--config-file", "f"], ["check", "--config-file", "f"]),
+        (["--help"], ["--help"]),
+        (["--config-file", "f", "-h"], ["--config-file", "f", "-h"]),
+        ([], []),
+    ],
+)
+def test_run_is_the_default(given: list[str], meant: list[str]) -> None:
+    assert with_default(given) == meant
+
+
+def test_run_is_the_default_when_the_environment_names_the_file() -> None:
+    assert with_default([], configured=True) == ["run"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nonsense"], ["get"], ["apply"], ["get", "project", "--nonsense"], ["get", "project", "-o", "xml"]],
+)
+def test_a_usage_error_takes_three_lines(intentc: Intentc, arguments: list[str]) -> None:
+    ended = intentc(*arguments)
+    assert (ended.code, ended.out) == (Exit.USAGE, "")
+    what, where, following = ended.err.splitlines()
+    assert what.startswith("error: ")
+    assert where.startswith("  where: intentc")
+    assert "--help" in following
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_the_configuration_may_stand_before_or_after_the_command(intentc: Intentc, tmp_path: Path, order: str) -> None:
+    path = tmp_path / "broken.yml"
+    path.write_text("intentc:\n  nonsense: 1\n")
+    option = ["--config-file", str(path)]
+    ended = intentc(*option, "check") if order == "before" else intentc("check", *option)
+    assert ended.code == Exit.INVALID
+    assert f"where: {path}:2" in ended.err
+
+
+def test_the_environment_may_name_the_configuration(
+    intentc: Intentc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTENTC_CONFIG_FILE", str(tmp_path / "missing.yml"))
+    ended = intentc("check")
+    assert ended.code == Exit.INVALID
+    assert "missing.yml" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidInput("bad", source="f:1"), Exit.INVALID),
+        (StoreUnavailable("no etcd"), Exit.UNREACHABLE),
+        (AccessDenied("who are you"), Exit.INVALID),
+        (FileNotFoundError(2, "No such file", "f"), Exit.INVALID),
+        (click.UsageError("bad option"), Exit.USAGE),
+        (KeyboardInterrupt(), Exit.INTERRUPTED),
+        (click.Abort(), Exit.INTERRUPTED),
+        (ZeroDivisionError("oops"), Exit.INTERNAL),
+        (ExceptionGroup("tasks", [ExceptionGroup("inner", [StoreUnavailable("no etcd")])]), Exit.UNREACHABLE),
+        (BaseExceptionGroup("tasks", [KeyboardInterrupt()]), Exit.INTERRUPTED),
+    ],
+)
+def test_every_failure_has_its_exit_code(error: BaseException, code: Exit) -> None:
+    assert explain(error).code is code
+
+
+def test_an_internal_error_shows_no_traceback_but_its_place(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intentc.cli.check._findings", lambda configuration: 1 / 0)
+    ended = intentc("check")
+    assert ended.code == Exit.INTERNAL
+    what, where, following = ended.err.splitlines()[-3:]
+    assert what == "error: internal error: ZeroDivisionError: division by zero"
+    assert "test_command_line.py" in where
+    assert "INTENTC_TRACEBACK=1" in following
+    assert "Traceback" not in ended.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    error = CommandError("what", where="where", next_step="next")
+    coloured, plain, piped = Terminal(), Terminal(), io.StringIO()
+    show(error, coloured)
+    show(error, piped)
+    monkeypatch.setenv("NO_COLOR", "1")
+    show(error, plain)
+    assert "\033[" in coloured.getvalue()
+    assert "\033[" not in plain.getvalue() + piped.getvalue()

@@ -1,0 +1,80 @@
+"""``get``: every spelling of a kind, every way to name a resource, every format."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import Intentc
+from toy_api_server import ToyApiServer
+
+from intentc.loading.yaml import load_yaml
+
+
+@pytest.fixture
+def networks(connected: ToyApiServer) -> ToyApiServer:
+    connected.put("virtual-network", "d", "p", "red")
+    connected.put("virtual-network", "d", "p", "blue")
+    connected.put("virtual-network", "d", "q", "blue")
+    return connected
+
+
+@pytest.mark.parametrize("kind", ["virtual_network", "virtual-network", "virtual_networks", "virtual-networks"])
+def test_a_kind_is_known_by_every_spelling(intentc: Intentc, networks: ToyApiServer, kind: str) -> None:
+    ended = intentc("get", kind)
+    assert ended.code == 0
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["NAME", "d:p:blue", "d:p:red", "d:q:blue"]
+
+
+@pytest.mark.parametrize("name", ["d:p:red", "p:red", "red"])
+def test_a_resource_is_known_by_any_end_of_its_name_that_fits_it_alone(
+    intentc: Intentc, networks: ToyApiServer, name: str
+) -> None:
+    assert "d:p:red" in intentc("get", "virtual_network", name).out
+
+
+def test_a_resource_is_known_by_its_uuid(intentc: Intentc, networks: ToyApiServer) -> None:
+    uuid = networks.put("virtual-network", "d", "p", "green")
+    assert "d:p:green" in intentc("get", "virtual_network", uuid).out
+
+
+def test_an_end_that_fits_several_is_refused_with_their_names(intentc: Intentc, networks: ToyApiServer) -> None:
+    ended = intentc("get", "virtual_network", "blue")
+    assert ended.code == 2
+    assert "blue fits several: d:p:blue, d:q:blue" in ended.err
+
+
+def test_a_resource_that_is_not_there_is_told(intentc: Intentc, networks: ToyApiServer) -> None:
+    ended = intentc("get", "virtual_network", "black")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.startswith("error: there is no virtual_network named black\n")
+
+
+def test_an_unknown_kind_gets_a_suggestion(intentc: Intentc, networks: ToyApiServer) -> None:
+    ended = intentc("get", "virtual_netwrok")
+    assert ended.code == 3
+    assert "did you mean virtual_network" in ended.err
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_one_shape_for_programs(intentc: Intentc, networks: ToyApiServer, form: str) -> None:
+    out = intentc("get", "virtual_network", "red", "-o", form).out
+    document = json.loads(out) if form == "json" else load_yaml(out).value
+    assert document["apiVersion"] == "intentc/v1"
+    (resource,) = document["resources"]
+    assert (resource["kind"], resource["fq_name"]) == ("virtual_network", ["d", "p", "red"])
+
+
+def test_nothing_is_an_empty_table(intentc: Intentc, connected: ToyApiServer) -> None:
+    ended = intentc("get", "virtual_network")
+    assert (ended.code, ended.out) == (0, "")
+
+
+def test_a_server_that_is_not_there_is_told_in_three_lines(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1")
+    ended = intentc("get", "project")
+    assert ended.code == 4
+    lines = ended.err.splitlines()
+    assert len(lines) == 3
+    assert lines[1] == "  where: GET http://127.0.0.1:1/projects?detail=true"
+    assert "client.endpoint" in lines[2]

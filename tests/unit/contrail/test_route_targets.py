@@ -1,0 +1,57 @@
+"""How route targets are written, and the algebra of a network's lists (spec D.1; E.1 TestParseRouteTarget)."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+
+import pytest
+
+from intentc.compilers.contrail.route_targets import merged_lists, parse_route_target
+
+
+def test_with_an_address():
+    assert parse_route_target("target:10.0.0.1:100") == (IPv4Address("10.0.0.1"), 100)
+
+
+def test_with_an_autonomous_system():
+    assert parse_route_target("target:64512:8000100") == (64512, 8000100)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "goal:64512:100",
+        "target::100",
+        "target:text:100",
+        "target:9223372036854775808:100",
+        "target:64512:9223372036854775808",
+        "target::text",
+        "target",
+        "target:10.0.0.256:1",
+        "target:64512:1:2",
+        "target:64512:-1",
+        " target:64512:1",
+        "",
+    ],
+)
+def test_malformed_ones_are_refused(text):
+    with pytest.raises(ValueError, match="route target"):
+        parse_route_target(text)
+
+
+A, B, C = "target:1:1", "target:2:1", "target:3:1"
+
+
+@pytest.mark.parametrize(
+    ("both", "imported", "exported", "expected"),
+    [
+        ({A}, {C}, {B}, {A: "", B: "export", C: "import"}),
+        (set(), {A}, {A}, {A: ""}),
+        ({A}, {A}, set(), {A: ""}),
+        ({A}, set(), {A}, {A: ""}),
+        ({A}, {A, B}, {A, B}, {A: "", B: ""}),
+        (set(), set(), set(), {}),
+    ],
+)
+def test_what_is_imported_and_exported_is_both(both, imported, exported, expected):
+    assert merged_lists(both, imported, exported) == expected

@@ -1,0 +1,82 @@
+"""A routing instance's own route target (spec D.1, D.3; E.1 TestCreateRoutingInstanceCreatesRouteTarget; ★3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.evaluation import Status, Wish
+from tests.unit.contrail.tenant import INSTALLATION, PROJECT, Tenant, made, reasons, references
+
+OWNER = f"{INSTALLATION}/a8edf702-7dd6-4cbc-b599-a7f8ace1d22b/route_target"
+
+
+def instance_of(tenant: Tenant):
+    return tenant.put(
+        "routing_instance",
+        f"{PROJECT}:vn-blue:vn-blue",
+        uuid="a8edf702-7dd6-4cbc-b599-a7f8ace1d22b",
+        routing_instance_is_default=True,
+    )
+
+
+def test_it_asks_for_a_number_and_waits():
+    tenant = Tenant()
+    key = instance_of(tenant)
+    outcome = tenant.run(key)
+    assert (outcome.status, outcome.claims) == (Status.WAITING, ())
+    assert outcome.wishes == (Wish("route_target_number", OWNER, key, f"{PROJECT}:vn-blue:vn-blue"),)
+
+
+def test_with_its_number_it_has_a_route_target_of_its_own():
+    """★3"""
+    tenant = Tenant()
+    key = instance_of(tenant)
+    tenant.number(key, 8000100)
+    outcome = tenant.run(key)
+    assert list(made(outcome)) == [("route_target", "target:64512:8000100")]
+    assert made(outcome)["route_target", "target:64512:8000100"].owner == key.uuid
+    assert references(outcome) == {("vn-blue", "target:64512:8000100", "")}
+
+
+@pytest.mark.parametrize("name", ["ip-fabric:__default__", "__link_local__:__link_local__"])
+def test_those_of_the_fabric_have_none(name):
+    """★3"""
+    tenant = Tenant()
+    key = tenant.put("routing_instance", f"default-domain:default-project:{name}", routing_instance_is_default=True)
+    outcome = tenant.run(key)
+    assert (outcome.status, outcome.claims, outcome.wishes) == (Status.DONE, (), ())
+
+
+def test_one_that_is_not_primary_has_none():
+    tenant = Tenant()
+    outcome = tenant.run(tenant.put("routing_instance", f"{PROJECT}:vn-blue:service-1"))
+    assert (outcome.status, outcome.claims) == (Status.DONE, ())
+
+
+def test_the_autonomous_system_is_the_installations():
+    tenant = Tenant()
+    tenant.put("global_system_config", "default-global-system-config", autonomous_system=64999)
+    key = instance_of(tenant)
+    tenant.number(key, 8000100)
+    outcome = tenant.run(key)
+    assert list(made(outcome)) == [("route_target", "target:64999:8000100")]
+    assert ("name", "global_system_config", "default-global-system-config") in outcome.reads
+
+
+@pytest.mark.parametrize(("number", "short"), [(8000100, 8000), (8000101, 8001), (8010001, 17901)])
+def test_under_an_autonomous_system_of_four_bytes_the_number_has_two(number, short):
+    tenant = Tenant()
+    tenant.put("global_system_config", "default-global-system-config", autonomous_system=4200000000)
+    key = instance_of(tenant)
+    tenant.number(key, number)
+    assert list(made(tenant.run(key))) == [("route_target", f"target:4200000000:{short}")]
+
+
+@pytest.mark.parametrize("number", [8000099, 8000100 + 24768])
+def test_a_number_without_a_place_under_four_bytes_is_told(number):
+    tenant = Tenant()
+    tenant.put("global_system_config", "default-global-system-config", autonomous_system=65536)
+    key = instance_of(tenant)
+    tenant.number(key, number)
+    outcome = tenant.run(key)
+    assert (outcome.claims, reasons(outcome)) == ((), ["RouteTargetNumber"])

@@ -1,0 +1,77 @@
+"""A network's lists on its primary routing instance (spec D.1; E.3 ★21)."""
+
+from __future__ import annotations
+
+from intentc.evaluation import Status
+from tests.unit.contrail.tenant import PROJECT, Tenant, made, reasons, references
+
+LISTS = {
+    "route_target_list": ["target:1:1"],
+    "export_route_target_list": ["target:2:1"],
+    "import_route_target_list": ["target:3:1"],
+}
+
+
+def test_each_list_gives_its_direction():
+    """★21"""
+    tenant = Tenant()
+    network, _ = tenant.network("vn", **LISTS)
+    outcome = tenant.run(network)
+    assert references(outcome) == {
+        ("vn", "target:1:1", ""),
+        ("vn", "target:2:1", "export"),
+        ("vn", "target:3:1", "import"),
+    }
+
+
+def test_what_is_in_all_lists_is_both_and_the_others_stay():
+    """★21"""
+    tenant = Tenant()
+    network, _ = tenant.network(
+        "vn",
+        route_target_list=["target:1:1"],
+        export_route_target_list=["target:2:1", "target:1:1"],
+        import_route_target_list=["target:3:1", "target:1:1"],
+    )
+    assert references(tenant.run(network)) == {
+        ("vn", "target:1:1", ""),
+        ("vn", "target:2:1", "export"),
+        ("vn", "target:3:1", "import"),
+    }
+
+
+def test_the_targets_are_shared_by_all_that_name_them():
+    tenant = Tenant()
+    network, _ = tenant.network("vn", **LISTS)
+    claims = made(tenant.run(network))
+    assert sorted(name for _, name in claims) == ["target:1:1", "target:2:1", "target:3:1"]
+    assert {claim.owner for claim in claims.values()} == {"shared"}
+
+
+def test_nothing_is_claimed_while_the_primary_routing_instance_is_not_there():
+    tenant = Tenant()
+    key = tenant.below("virtual_network", "vn", route_target_list={"route_target": ["target:1:1"]})
+    outcome = tenant.run(key)
+    assert (outcome.status, outcome.claims) == (Status.DONE, ())
+    assert ("name", "routing_instance", f"{PROJECT}:vn:vn") in outcome.reads
+
+
+def test_a_malformed_target_is_told_and_the_others_stay():
+    tenant = Tenant()
+    network, _ = tenant.network("vn", route_target_list=["target:1:1", "1:2"], import_route_target_list=["target:x:1"])
+    outcome = tenant.run(network)
+    assert references(outcome) == {("vn", "target:1:1", "")}
+    assert reasons(outcome) == ["MalformedRouteTarget"] * 2
+    assert "route_target_list: '1:2' is no route target" in outcome.problems[0].message
+
+
+def test_a_network_without_lists_claims_nothing():
+    tenant = Tenant()
+    network, _ = tenant.network("vn")
+    assert tenant.run(network).claims == ()
+
+
+def test_a_target_named_twice_is_claimed_once():
+    tenant = Tenant()
+    network, _ = tenant.network("vn", route_target_list=["target:1:1", "target:1:1"])
+    assert len(tenant.run(network).claims) == 2

@@ -1,0 +1,74 @@
+"""What can be proved of a reaction map before anything runs."""
+
+from __future__ import annotations
+
+from toy_kinds import toy_schema
+
+from intentc.dependencies import Finding, findings, load
+
+SOUND = """\
+intent-compiler:
+  net:
+    self: [policy]
+    policy: []
+  policy:
+    self: [net]
+    net: []
+"""
+
+
+def found(text: str) -> list[Finding]:
+    return findings(load(text), toy_schema())
+
+
+def reasons(text: str) -> list[tuple[str, str]]:
+    return [(finding.reason, finding.source.rpartition(":")[2]) for finding in found(text)]
+
+
+def test_a_sound_map_has_no_findings() -> None:
+    assert found(SOUND) == []
+
+
+def test_an_unknown_kind_is_an_error_with_a_suggestion() -> None:
+    (finding, *_) = found("intent-compiler:\n  net:\n    self: [polcy]\n")
+    assert (finding.severity, finding.reason) == ("error", "UnknownKind")
+    assert finding.source.endswith(":3")
+    assert "did you mean policy?" in finding.message
+
+
+def test_an_unknown_cause_is_an_error() -> None:
+    assert ("UnknownKind", "4") in reasons("intent-compiler:\n  net:\n    self: []\n    slf: []\n")
+
+
+def test_a_walk_that_ends_without_being_told_to_is_found() -> None:
+    assert reasons("intent-compiler:\n  net:\n    self: [policy]\n  policy:\n    self: []\n") == [("SilentStop", "3")]
+
+
+def test_an_entry_that_no_change_reaches_is_found() -> None:
+    assert reasons("intent-compiler:\n  net:\n    self: []\n    port: []\n") == [("Unreachable", "4")]
+
+
+def test_kinds_without_a_relation_are_found() -> None:
+    text = "intent-compiler:\n  policy:\n    self: [group]\n  group:\n    policy: []\n"
+    assert reasons(text) == [("NoRelation", "3")]
+
+
+def test_everyone_of_a_kind_needs_no_relation() -> None:
+    assert reasons("intent-compiler:\n  policy:\n    self: [all: group]\n  group:\n    policy: []\n") == []
+
+
+def test_a_cycle_over_kind_and_cause_is_a_warning_that_shows_it() -> None:
+    text = "intent-compiler:\n  net:\n    self: [policy]\n    policy: [policy]\n  policy:\n    net: [net]\n"
+    (finding,) = found(text)
+    assert (finding.severity, finding.reason) == ("warning", "Cycle")
+    assert "net (from policy) → policy (from net) → net (from policy)" in finding.message
+
+
+def test_a_kind_that_reacts_to_itself_by_itself_is_a_cycle() -> None:
+    assert reasons("intent-compiler:\n  net:\n    self: [net]\n    net: [net]\n") == [("Cycle", "4")]
+
+
+def test_findings_come_errors_first_then_by_line() -> None:
+    text = "intent-compiler:\n  net:\n    port: []\n    self: [policy, nonsense]\n"
+    assert [finding.severity for finding in found(text)] == ["error", "warning", "warning", "warning"]
+    assert reasons(text) == [("UnknownKind", "4"), ("Unreachable", "3"), ("SilentStop", "4"), ("SilentStop", "4")]

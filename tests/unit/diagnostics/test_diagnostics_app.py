@@ -1,0 +1,110 @@
+"""What the diagnostics answer, over a real socket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from intentc.diagnostics.app import HEADERS
+from intentc.diagnostics.serving import AddressInUse, running_diagnostics
+
+pytestmark = pytest.mark.anyio
+
+
+class Compiler:
+    """An ``Observed`` that says what the test wants."""
+
+    def __init__(self) -> None:
+        self.alive = True
+        self.reasons: tuple[str, ...] = ()
+
+    def healthy(self) -> bool:
+        return self.alive
+
+    def ready(self) -> tuple[bool, tuple[str, ...]]:
+        return not self.reasons, self.reasons
+
+    def status(self) -> dict[str, Any]:
+        return {
+            "converged": True,
+            "healthy": False,
+            "applied_revision": 42,
+            "queue": {"jobs": 3},
+            "counts": {"held": 1},
+            "counters": {"evaluations": 5, "writes": 2, "missing_reactions": {"a <- b": 1}},
+        }
+
+
+async def answer(compiler: Compiler, path: str, **headers: str) -> httpx2.Response:
+    async with (
+        running_diagnostics(compiler, "127.0.0.1", 0) as url,
+        httpx2.AsyncClient(trust_env=False) as http,
+    ):
+        return await http.get(url + path, headers=headers)
+
+
+async def test_a_living_compiler_is_healthy() -> None:
+    found = await answer(Compiler(), "/healthz")
+    assert (found.status_code, found.json()) == (200, {"ok": True, "reasons": []})
+
+
+async def test_a_broken_compiler_is_not_healthy() -> None:
+    compiler = Compiler()
+    compiler.alive = False
+    assert (await answer(compiler, "/healthz")).status_code == 503
+
+
+async def test_not_ready_says_why() -> None:
+    compiler = Compiler()
+    compiler.reasons = ("first list not applied",)
+    found = await answer(compiler, "/readyz")
+    assert (found.status_code, found.json()["reasons"]) == (503, ["first list not applied"])
+
+
+async def test_status_is_json() -> None:
+    assert (await answer(Compiler(), "/status")).json()["applied_revision"] == 42
+
+
+async def test_metrics_show_the_status() -> None:
+    text = (await answer(Compiler(), "/metrics")).text
+    for line in (
+        "intentc_converged 1.0",
+        "intentc_healthy 0.0",
+        "intentc_ready 1.0",
+        "intentc_applied_revision 42.0",
+        'intentc_queue_depth{queue="jobs"} 3.0',
+        'intentc_intents{state="held"} 1.0',
+        "intentc_evaluations_total 5.0",
+        'intentc_missing_reactions_total{pair="a <- b"} 1.0',
+        "process_resident_memory_bytes ",
+    ):
+        assert f"\n{line}" in text
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/status", "/metrics", "/nowhere"])
+async def test_every_answer_carries_the_strict_headers(path: str) -> None:
+    found = await answer(Compiler(), path)
+    assert {name: found.headers[name] for name in HEADERS} == HEADERS
+    assert "server" not in found.headers
+
+
+async def test_a_foreign_host_name_is_not_answered_on_loopback() -> None:
+    assert (await answer(Compiler(), "/status", host="rebound.example")).status_code == 400
+
+
+async def test_nothing_can_be_changed() -> None:
+    async with (
+        running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
+        httpx2.AsyncClient(trust_env=False) as http,
+    ):
+        assert (await http.post(url + "/status")).status_code == 405
+
+
+async def test_an_address_in_use_is_named() -> None:
+    async with running_diagnostics(Compiler(), "127.0.0.1", 0) as url:
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(AddressInUse, match=r"is in use; set intentc\.diagnostics\.address"):
+            async with running_diagnostics(Compiler(), "127.0.0.1", port):
+                pass

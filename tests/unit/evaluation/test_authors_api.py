@@ -1,0 +1,69 @@
+"""The author's API and the description of a compiler."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import intentc
+from intentc.evaluation import Compiler, Intent
+from intentc.model import InvalidInput
+
+
+class Red(Intent):
+    kind = "red"
+
+
+class OtherRed(Intent):
+    kind = "red"
+
+
+class Blue(Intent):
+    kind = "blue"
+    trust = "reactions"
+
+
+class Nameless(Intent):
+    pass
+
+
+class Wrong(Intent):
+    kind = "wrong"
+    trust = "nobody"
+
+
+def test_every_exported_name_is_there_and_the_list_is_sorted():
+    assert intentc.__all__ == sorted(intentc.__all__)
+    assert all(getattr(intentc, name) is not None for name in intentc.__all__)
+    assert dir(intentc) == intentc.__all__
+
+
+def test_an_unknown_name_is_refused_with_what_there_is():
+    with pytest.raises(AttributeError, match="the author's API is Claim, Compiler"):
+        intentc.Intnet  # noqa: B018
+
+
+def test_importing_the_package_loads_nothing_else():
+    code = "import sys, intentc; print([m for m in sys.modules if m.startswith(('intentc.', 'msgspec'))])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_compiler_knows_its_intents_by_kind_and_whom_they_trust():
+    compiler = Compiler("toy", [Red, Blue])
+    assert compiler.intents == {"red": Red, "blue": Blue}
+    assert compiler.intent_kinds == {"red": False, "blue": True}
+
+
+@pytest.mark.parametrize(
+    ("intents", "words"),
+    [([Red, OtherRed], "both compile red"), ([Nameless], "names no kind"), ([Wrong], "trust is 'nobody'")],
+)
+def test_a_compiler_that_contradicts_itself_is_refused(intents, words):
+    with pytest.raises(InvalidInput, match=words):
+        Compiler("toy", intents)
+
+
+def test_an_intent_without_evaluate_only_takes_part_in_relations():
+    assert list(Red.evaluate(None, None)) == []

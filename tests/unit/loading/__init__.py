@@ -1,0 +1,1 @@
+"""Tests of ``intentc.loading`` and of the data that ships with it."""

@@ -1,0 +1,165 @@
+"""The shipped kinds of Contrail against the specification's table A.3, written down here a second time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+
+from intentc.model.kind import Property, Relation, Writer
+from intentc.model.schema import Schema
+
+# kind: (parents; * marks a derived relation), (references with attribute type)
+TABLE = {
+    "config_root": ("", ""),
+    "domain": ("config_root", ""),
+    "project": ("domain", "alias_ip_pool floating_ip_pool namespace(SubnetType) application_policy_set"),
+    "global_system_config": ("config_root", "bgp_router"),
+    "virtual_network": (
+        "project",
+        "network_policy(VirtualNetworkPolicyType) network_ipam(VnSubnetsType) route_table "
+        "routing_policy(RoutingPolicyType) bgpvpn logical_router virtual_network security_logging_object qos_config "
+        "multicast_policy",
+    ),
+    "network_ipam": ("project", "virtual_DNS"),
+    "network_policy": ("project", ""),
+    "security_group": ("project", ""),
+    "access_control_list": ("security_group* virtual_network*", ""),
+    "routing_instance": ("virtual_network*", "route_target(InstanceTargetType) routing_instance(ConnectionType)"),
+    "route_target": ("", ""),
+    "virtual_machine_interface": (
+        "project virtual_machine virtual_router",
+        "virtual_network virtual_machine security_group port_tuple routing_instance(PolicyBasedForwardingRuleType) "
+        "bgp_router interface_route_table service_health_check security_logging_object virtual_machine_interface "
+        "physical_interface qos_config service_endpoint bridge_domain(BridgeDomainMembershipType)",
+    ),
+    "virtual_machine": ("", "service_instance*"),
+    "instance_ip": (
+        "",
+        "virtual_network network_ipam virtual_machine_interface virtual_router physical_router logical_interface",
+    ),
+    "floating_ip_pool": ("virtual_network", ""),
+    "floating_ip": ("floating_ip_pool instance_ip", "project virtual_machine_interface"),
+    "alias_ip_pool": ("virtual_network", ""),
+    "alias_ip": ("alias_ip_pool", "project virtual_machine_interface"),
+    "logical_router": (
+        "project",
+        "virtual_machine_interface route_target virtual_network(LogicalRouterVirtualNetworkType) route_table "
+        "service_instance bgpvpn physical_router",
+    ),
+    "route_table": ("project", ""),
+    "interface_route_table": ("project", "service_instance(ServiceInterfaceTag)*"),
+    "service_template": ("domain", "service_appliance_set"),
+    "service_instance": ("project", "service_template instance_ip(ServiceInterfaceTag)"),
+    "port_tuple": ("service_instance*", "logical_router virtual_network"),
+    "service_health_check": ("project", "service_instance(ServiceInterfaceTag)*"),
+    "bgp_router": ("routing_instance", "bgp_router(BgpPeeringAttributes) sub_cluster control_node_zone"),
+    "bgp_as_a_service": ("project", "virtual_machine_interface bgp_router service_health_check control_node_zone"),
+    "bgpvpn": ("project", ""),
+    "routing_policy": (
+        "project",
+        "routing_instance(RoutingPolicyType) service_instance(RoutingPolicyServiceInstanceType)",
+    ),
+    "route_aggregate": ("project", "routing_instance service_instance(ServiceInterfaceTag)"),
+    "security_logging_object": (
+        "project global_vrouter_config",
+        "network_policy(SecurityLoggingObjectRuleListType) security_group(SecurityLoggingObjectRuleListType)",
+    ),
+    "physical_router": ("global_system_config", "bgp_router fabric virtual_network virtual_router node_profile"),
+    "fabric": ("global_system_config", "virtual_network(FabricNetworkTag) node_profile"),
+    "sub_cluster": ("", ""),
+    "virtual_router": (
+        "global_system_config",
+        "virtual_machine network_ipam(VirtualRouterNetworkIpamType) sub_cluster",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_parents_and_references_are_those_of_the_specification(contrail: Schema, name: str) -> None:
+    kind = contrail.kind(name)
+    parents = " ".join(parent.kind + "*" * parent.derived for parent in kind.parents)
+    references = " ".join(
+        relation.name + (f"({relation.attribute})" if relation.attribute else "") + "*" * relation.derived
+        for relation in kind.relations.values()
+        if relation.name != "tag"
+    )
+    assert (parents, references) == TABLE[name]
+
+
+def test_every_kind_may_carry_tags(contrail: Schema) -> None:
+    assert [kind.name for kind in contrail if "tag" not in kind.relations] == ["tag"]
+
+
+def test_every_kind_says_what_it_is(contrail: Schema) -> None:
+    assert [kind.name for kind in contrail if not kind.description] == []
+
+
+def test_plurals_follow_no_english_rule(contrail: Schema) -> None:
+    policies = contrail.by_plural("network-policys")
+    assert policies is contrail.kind("network_policy")
+    assert contrail.by_path("bgp-as-a-service") is contrail.kind("bgp_as_a_service")
+
+
+def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> None:
+    written = {
+        (kind.name, field.name): field.writer.value
+        for kind in contrail
+        for fields in (kind.relations, kind.properties)
+        for field in cast(Mapping[str, Relation | Property], fields).values()
+        if field.writer is not Writer.USER
+    }
+    assert written == {
+        ("access_control_list", "access_control_list_entries"): "compiler",
+        ("access_control_list", "access_control_list_hash"): "compiler",
+        ("routing_instance", "route_target"): "compiler",
+        ("logical_router", "route_target"): "shared",
+        ("virtual_machine_interface", "routing_instance"): "shared",
+        ("security_group", "security_group_id"): "server",
+        ("virtual_network", "virtual_network_network_id"): "server",
+    }
+
+
+def test_only_access_control_lists_are_made_by_the_system_alone(contrail: Schema) -> None:
+    system = {kind.name: kind.ours.pattern if kind.ours else None for kind in contrail if kind.system}
+
+    assert system == {"access_control_list": "^(ingress|egress)-access-control-list$"}
+
+
+def test_a_users_reference_to_a_routing_instance_is_not_ours(contrail: Schema) -> None:
+    ours = contrail.kind("virtual_machine_interface").relations["routing_instance"].ours
+
+    assert ours is not None
+    assert ours.search("service-6f1c-default-domain_default-project_firewall")
+    assert not ours.search("blue")
+
+
+def test_secrets_are_marked(contrail: Schema) -> None:
+    sensitive = {(kind.name, name) for kind in contrail for name, field in kind.properties.items() if field.sensitive}
+
+    assert ("physical_router", "physical_router_user_credentials") in sensitive
+    assert contrail.kind("bgp_router").types.fields("BgpRouterParams")["auth_data"].sensitive
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "default"),
+    [
+        ("global_system_config", "autonomous_system", 64512),
+        ("global_system_config", "ibgp_auto_mesh", True),
+        ("virtual_network", "port_security_enabled", True),
+        ("logical_router", "logical_router_type", "snat-routing"),
+        ("security_logging_object", "security_logging_object_rate", 100),
+        ("project", "vxlan_routing", False),
+    ],
+)
+def test_a_missing_field_means_the_specifications_default(
+    contrail: Schema, kind: str, field: str, default: object
+) -> None:
+    assert getattr(contrail.kind(kind).decode_values(b'{"fq_name": ["a"]}'), field) == default
+
+
+def test_collections_can_be_changed_element_by_element(contrail: Schema) -> None:
+    bindings = contrail.kind("virtual_machine_interface").properties["virtual_machine_interface_bindings"]
+
+    assert (bindings.collection, bindings.map_key) == ("map", "key")

@@ -1,0 +1,134 @@
+"""Input files: the forms that are taken, the line that each resource knows, and what bad ones are told."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from intentc.loading import load_resources, load_schema
+from intentc.model.problem import InvalidInput
+from intentc.model.schema import Schema
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def toy() -> Schema:
+    return load_schema("toy", directories=[Path("tests/toy/schemas")])
+
+
+def test_contrails_form_gives_each_resource_its_line(write: Write, contrail: Schema) -> None:
+    path = write(
+        "in.yml",
+        "resources:\n- kind: project\n  data: {fq_name: [a, b]}\n"
+        "- kind: virtual-network\n  operation: CREATE\n  data: {fq_name: [a, b, c]}\n",
+    )
+
+    assert load_resources([path], contrail) == [
+        ("project", {"fq_name": ["a", "b"]}, f"{path}:2"),
+        ("virtual_network", {"fq_name": ["a", "b", "c"]}, f"{path}:4"),
+    ]
+
+
+def test_documents_may_hold_one_resource_each(write: Write, contrail: Schema) -> None:
+    path = write(
+        "in.yml", "kind: project\ndata: {fq_name: [a, b]}\n---\nkind: security_group\ndata: {fq_name: [a, b, c]}\n"
+    )
+
+    assert [(item.kind, item.source) for item in load_resources(path, contrail)] == [
+        ("project", f"{path}:1"),
+        ("security_group", f"{path}:4"),
+    ]
+
+
+def test_json_is_taken_too(write: Write, contrail: Schema) -> None:
+    path = write("in.json", '{"resources": [\n\t{"kind": "project", "data": {"fq_name": ["a", "b"]}}\n]}')
+
+    assert [(item.kind, item.source) for item in load_resources(path, contrail)] == [("project", f"{path}:2")]
+
+
+def test_manifests_are_kept_whole(write: Write, toy: Schema) -> None:
+    path = write("in.yml", "apiVersion: toy.intentc.io/v1\nkind: ToyRoute\nmetadata: {name: r}\nspec: {hostname: h}")
+
+    (route,) = load_resources(path, toy)
+
+    assert route.kind == "toy_route"
+    assert route.data["spec"] == {"hostname": "h"}
+    assert route.data["kind"] == "ToyRoute"
+
+
+def test_a_list_of_manifests_is_opened(write: Write, toy: Schema) -> None:
+    path = write("in.yml", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ToyPod, metadata: {name: p}}")
+
+    assert [(item.kind, item.source) for item in load_resources(path, toy)] == [("toy_pod", f"{path}:4")]
+
+
+def test_a_folder_stands_for_its_files_by_name(write: Write, contrail: Schema) -> None:
+    write("all/b.yaml", "kind: domain\ndata: {fq_name: [b]}")
+    write("all/notes.txt", "not a resource")
+    path = write("all/a.yml", "kind: domain\ndata: {fq_name: [a]}")
+
+    assert [item.data["fq_name"] for item in load_resources(path.parent, contrail)] == [["a"], ["b"]]
+
+
+def test_a_dash_reads_stdin(monkeypatch: pytest.MonkeyPatch, contrail: Schema) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\nkind: domain\ndata: {fq_name: [a]}"))
+
+    assert [item.source for item in load_resources("-", contrail)] == ["<stdin>:2"]
+
+
+def test_stdin_that_is_no_utf8_is_refused(monkeypatch: pytest.MonkeyPatch, contrail: Schema) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: \xff"), encoding="utf-8"))
+
+    with pytest.raises(InvalidInput, match="<stdin>: is not UTF-8"):
+        load_resources("-", contrail)
+
+
+def test_a_text_of_several_lines_is_taken_as_such(contrail: Schema) -> None:
+    assert load_resources("kind: domain\ndata: {fq_name: [a]}", contrail)[0].source == "<text>:1"
+
+
+def test_an_empty_file_holds_nothing(write: Write, contrail: Schema) -> None:
+    assert load_resources(write("in.yml", "---\n# later\n"), contrail) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("just text", "in.yml:1: this is no resource: it needs `kind` with `data`"),
+        ("resources: 3", "in.yml:1: `resources` is a list of `{kind, data}`"),
+        ("resources: []\nresource: []", "in.yml:2: unknown key 'resource' beside `resources`"),
+        ("resources:\n- kind: projct\n  data: {}", "in.yml:2: unknown kind 'projct'; did you mean project?"),
+        ("resources:\n- kind: project\n  dat: {}", "in.yml:3: unknown key 'dat'; did you mean data?"),
+        ("resources:\n- kind: project", "in.yml:2: `data` with the resource's fields is missing"),
+        ("resources:\n- kind: project\n  data:\n    uuid: x", "in.yml:3: `fq_name` is missing"),
+        ("kind: project\ndata:\n  fq_name: [a, 7]", "in.yml:3: `fq_name` is a list of names, from the"),
+        ("kind: project\ndata:\n  name: a\n  uuid: 7", "in.yml:4: `uuid` is text; quote it"),
+        ("kind: project\noperation: DELETE\ndata: {}", "in.yml:2: operation: only CREATE stands in input files"),
+        ("apiVersion: v1\nkind: Project\nmetadata: {name: a}", "in.yml:1: project is written as `{kind:"),
+        (
+            "resources:\n- kind: domain\n  data: {fq_name: [a]}\n- kind: domain\n  data: {fq_name: [a]}",
+            "in.yml:4: domain a stands in in.yml:2 already; keep one of them",
+        ),
+        (
+            "- kind: domain\n  data: {fq_name: [a], uuid: u}\n- kind: domain\n  data: {fq_name: [b], uuid: u}",
+            "in.yml:3: uuid u stands in in.yml:1 already",
+        ),
+    ],
+)
+def test_a_bad_file_is_told_where_and_what(write: Write, contrail: Schema, text: str, message: str) -> None:
+    path = write("in.yml", text)
+    with pytest.raises(InvalidInput) as caught:
+        load_resources(path, contrail)
+
+    assert str(caught.value).replace(f"{path.parent}/", "").startswith(message)
+
+
+def test_a_manifest_without_a_name_is_refused(write: Write, toy: Schema) -> None:
+    path = write("in.yml", "apiVersion: v1\nkind: ToyPod\nmetadata:\n  labels: {}")
+
+    with pytest.raises(InvalidInput, match=r"in\.yml:3: metadata\.name is missing"):
+        load_resources(path, toy)

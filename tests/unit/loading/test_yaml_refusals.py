@@ -1,0 +1,106 @@
+"""What a hostile or broken file is told: which file, which line, what to do."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from intentc.loading import Limits, load_yaml
+from intentc.model.problem import InvalidInput
+
+
+def refused(text: str, limits: Limits | None = None) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        load_yaml(text, source="f.yml", limits=limits or Limits())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb: 2\na: 3", "f.yml:3: key 'a' stands twice, first in line 1; keep one of them"),
+        ("a: 1\nb: [1, 2", "f.yml:2: is no valid YAML: "),
+        (
+            "a: [1,\n2",
+            "f.yml:2: is no valid YAML: did not find expected ',' or ']' while parsing a flow sequence that begins",
+        ),
+        ("a: 1\n\tb: 2", "f.yml:2: is no valid YAML"),
+        ("a: 1\nb: \x01", "f.yml:2: is no valid YAML: "),
+        (
+            "a: !!python/object/apply:os.getpid []",
+            "f.yml:1: tag tag:yaml.org,2002:python/object/apply:os.getpid is not",
+        ),
+        ("a: !secret x", "f.yml:1: tag !secret is not supported; write the value plainly"),
+        ("? [a]\n: 1", "f.yml:1: a key must be a plain text"),
+        ("a: *b", "f.yml:1: alias *b names no anchor before it"),
+        ("a: &x\n  b: *x", "f.yml:2: alias *x names no anchor before it, or the one that it stands in"),
+        ("a: 1\n---\nb: 2", "f.yml:3: one document is expected here; take the `---` out, or split the file"),
+        ("a: " + "9" * 5000, "f.yml:1: number is too long"),
+        ("<<: 3", "f.yml:1: << takes a mapping or a list of mappings"),
+    ],
+)
+def test_bad_text_is_refused_with_its_line(text: str, message: str) -> None:
+    assert refused(text).startswith(message)
+
+
+def test_deep_nesting_is_refused() -> None:
+    assert refused("[" * 100 + "]" * 100) == "f.yml:1: is nested deeper than 64 levels"
+
+
+def test_very_deep_nesting_does_not_end_the_process() -> None:
+    assert "nested" in refused("[" * 100_000) or "no valid YAML" in refused("[" * 100_000)
+
+
+def test_an_alias_bomb_is_refused_at_once() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    before = time.process_time()
+
+    message = refused("\n".join(lines), Limits(nodes=100_000))
+
+    assert "has more than 100000 values, aliases written out" in message
+    assert time.process_time() - before < 5
+
+
+def test_many_aliases_are_refused() -> None:
+    text = "a: &a 1\nb: [" + ", ".join(["*a"] * 11) + "]"
+
+    assert refused(text, Limits(aliases=10)) == "f.yml:2: has more than 10 aliases"
+
+
+def test_a_text_that_is_too_large_is_refused() -> None:
+    assert refused("a: 12345678", Limits(size=10)) == "f.yml: text is larger than 10 bytes"
+
+
+def test_json_with_a_key_twice_is_refused() -> None:
+    assert "stands twice" in refused('{"a": 1, "a": 2}')
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"missing\.yml: can't be read: No such file"):
+        load_yaml(tmp_path / "missing.yml")
+
+
+def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "large.yml"
+    path.write_text("a: 12345678")
+
+    with pytest.raises(InvalidInput, match="file is larger than 10 bytes; split it"):
+        load_yaml(path, limits=Limits(size=10))
+
+
+def test_a_file_that_is_no_utf8_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "latin.yml"
+    path.write_bytes(b"a: 1\nb: \xe4\n")
+
+    with pytest.raises(InvalidInput, match=r"latin\.yml:2: is not UTF-8; save it as UTF-8"):
+        load_yaml(path)
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "bom.yml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\n")
+
+    assert load_yaml(path).value == {"a": 1}

@@ -1,0 +1,134 @@
+"""No read too few: whatever a batch does, everybody who read something that has another answer now is woken.
+
+One reader is made for each read that the small world allows; the answers before and after are compared one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_kinds import batch, broken, deleted, manifest, put, reference, toy_schema
+
+from intentc.dependencies import load
+from intentc.logic import Service
+from intentc.model import Change, HeldInput, Key, Read, Snapshot
+from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
+
+SCHEMA = toy_schema()
+UUIDS = ("a", "b", "c")
+NAMES = ("blue", "green")
+LABELS: tuple[dict[str, str], ...] = ({}, {"tier": "x"}, {"tier": "x", "zone": "y"}, {"zone": "y"})
+HOSTS = ("a.org", "b.a.org", "*.org")
+RELATIONS = {
+    "net": (("net", "net"), ("port", "net")),
+    "group": (("group", "mentioned"),),
+    "app": (("chooser", "chosen"), ("chooser", "backend")),
+    "host": (("route", "hosts"),),
+}
+"""Target kind → the (source kind, relation) pairs that refer to it."""
+
+
+def reads() -> list[Read]:
+    found: list[Read] = []
+    for target, referring in RELATIONS.items():
+        for uuid in UUIDS:
+            for kind, relation in referring:
+                found.append(sources_read(Key(target, uuid), kind, relation))
+                found.append(targets_read(Key(kind, uuid), relation))
+    for kind in ("net", "port", "group", "app", "chooser", "host", "route"):
+        found.append(index_read(kind, "all", ""))
+        for uuid in UUIDS:
+            found += [object_read(Key(kind, uuid)), index_read(kind, "uuid", uuid)]
+            found += [name_read(kind, ("default", uuid)), index_read(kind, "fq_name", f"default:{uuid}")]
+        for name in NAMES:
+            found += [name_read(kind, (name,)), index_read(kind, "fq_name", name)]
+    found += [index_read("group", "names", name) for name in NAMES]
+    found += [index_read("app", "label", label) for label in ("tier=x", "zone=y")]
+    found += [index_read("host", "hostname", value) for value in ("a.org", "*.org", "*.a.org", "*")]
+    return sorted(set(found))
+
+
+READS = reads()
+READERS = {Key("tenant", str(number)): read for number, read in enumerate(READS)}
+
+
+@st.composite
+def changes(draw: st.DrawFn, kinds: tuple[str, ...], revision: int) -> Change:
+    kind = draw(st.sampled_from(kinds))
+    uuid = draw(st.sampled_from(UUIDS))
+    fate = draw(st.sampled_from(("put", "put", "put", "put", "delete", "break")))
+    if fate == "delete":
+        return deleted(kind, uuid, revision)
+    if fate == "break":
+        return broken(kind, uuid, revision)
+    if kind == "app":
+        return manifest(kind, uuid, revision, labels=draw(st.sampled_from(LABELS)))
+    if kind == "chooser":
+        selector = draw(st.sampled_from(LABELS))
+        return manifest(kind, uuid, revision, selector=selector, backend=draw(st.sampled_from(UUIDS)))
+    if kind == "host":
+        return manifest(kind, uuid, revision, hostname=draw(st.sampled_from(HOSTS)))
+    if kind == "route":
+        return manifest(kind, uuid, revision, hosts=draw(st.lists(st.sampled_from(HOSTS), max_size=2)))
+    fields: dict[str, Any] = {"name": draw(st.sampled_from(NAMES)), "born": draw(st.integers(1, 3))}
+    if kind == "group":
+        fields["rules"] = {"rule": [{"group": name} for name in draw(st.lists(st.sampled_from(NAMES), max_size=2))]}
+    else:
+        by_uuid = draw(st.booleans())
+        target = draw(st.sampled_from(UUIDS if by_uuid else NAMES))
+        attribute = {"weight": draw(st.integers(0, 1))} if kind == "port" else {}
+        fields["net_refs"] = [reference(target, uuid=by_uuid, **attribute)]
+    return put(kind, uuid, revision, **fields)
+
+
+@st.composite
+def histories(draw: st.DrawFn, kinds: tuple[str, ...]) -> list[list[Change]]:
+    batches = []
+    for revision in range(4, 4 + draw(st.integers(3, 8))):
+        drawn = draw(st.lists(changes(kinds, revision), min_size=1, max_size=4))
+        batches.append(list({(change.kind, change.uuid): change for change in drawn}.values()))
+    return batches
+
+
+def answer(world: Service, read: Read) -> Any:
+    sort, rest = read[0], read[1:]
+    if sort == "object":
+        try:
+            found = world.resource(Key(*rest))
+        except HeldInput:
+            return "held"
+        if found is None:
+            return None
+        values = found.values()
+        return tuple(getattr(values, field) for field in found.kind.input_fields)
+    if sort == "name":
+        return world.named(rest[0], tuple(rest[1].split(":")))
+    if sort == "targets":
+        return world.targets(Key(rest[0], rest[1]), rest[2])
+    if sort == "sources":
+        return world.sources(Key(rest[0], rest[1]), rest[2], rest[3])
+    return world.select(rest[0], rest[1], rest[2])
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [("net",), ("net", "port"), ("group",), ("app", "chooser"), ("host", "route"), ("group", "net", "app", "chooser")],
+    ids="+".join,
+)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_everybody_whose_read_has_another_answer_is_woken(kinds: tuple[str, ...], data: st.DataObject) -> None:
+    world = Service(SCHEMA, load("intent-compiler: {}\n"), intent_kinds={"tenant": False}, settings={})
+    world.apply(Snapshot(1, tuple(put("tenant", reader.uuid, 1) for reader in READERS)))
+    for reader, read in READERS.items():
+        world.evaluated(reader, frozenset({read}), (), complete=True)
+    for changed in data.draw(histories(kinds)):
+        before = {reader: answer(world, read) for reader, read in READERS.items()}
+        jobs = world.apply(batch(*changed)).jobs
+        forgotten = [
+            read for reader, read in READERS.items() if answer(world, read) != before[reader] and reader not in jobs
+        ]
+        assert forgotten == []

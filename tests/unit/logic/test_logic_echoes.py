@@ -1,0 +1,99 @@
+"""What compilers wrote is nobody's input: its echo changes objects, and concerns no reader."""
+
+from __future__ import annotations
+
+from toy_kinds import batch, key, keys, put, reference, snapshot, toy_schema
+
+from intentc.dependencies import load
+from intentc.logic import Concerned, Service
+from intentc.model import Name, object_uuid
+from intentc.model.reads import object_read, targets_read
+
+OURS = object_uuid("lab", Name("target", ("made",)), "x")
+"""The uuid of the target that we make for port x."""
+
+
+def service() -> Service:
+    """A net and a port that were evaluated, beside the objects that they refer to."""
+    reactions = load("intent-compiler:\n  net: {self: [port]}\n  port: {net: []}\n")
+    kinds = {"net": False, "port": False, "group": False}
+    world = Service(toy_schema(), reactions, intent_kinds=kinds, settings={}, installation="lab")
+    world.apply(
+        snapshot(
+            put("net", "a", 1),
+            put("port", "x", 1, net_refs=[reference("a")]),
+            put("target", "t", 1),
+            put("target", OURS, 1, name="made"),
+            put("target", "auto", 1, name="auto-1"),
+            put("group", "g", 1),
+        )
+    )
+    for intent in keys("net/a", "port/x", "group/g"):
+        reads = frozenset({object_read(intent), targets_read(intent, "target"), targets_read(intent, "net")})
+        world.evaluated(intent, reads, (), complete=True)
+    return world
+
+
+def only_objects(concerned: Concerned) -> bool:
+    return not concerned.jobs and not concerned.gone and len(concerned.objects) == 1
+
+
+def test_a_field_that_compilers_write() -> None:
+    assert only_objects(service().apply(batch(put("net", "a", 2, born=1, number=7))))
+
+
+def test_a_list_that_compilers_write() -> None:
+    world = service()
+    assert only_objects(world.apply(batch(put("net", "a", 2, born=1, target_refs=[reference("t")]))))
+    assert world.sources(key("target/t"), "net", "target") == (key("net/a"),)
+
+
+def test_the_mark() -> None:
+    assert only_objects(service().apply(batch(put("net", "a", 2, born=1, mark="shared"))))
+
+
+def test_a_field_that_says_its_default() -> None:
+    assert only_objects(service().apply(batch(put("net", "a", 2, born=1, text=None))))
+
+
+def test_an_entry_of_ours_in_a_shared_list() -> None:
+    entry = {"uuid": OURS, "to": ["made"]}
+    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert only_objects(concerned)
+
+
+def test_an_entry_that_fits_the_pattern_of_ours_in_a_shared_list() -> None:
+    entry = {"uuid": "auto", "to": ["auto-1"]}
+    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert only_objects(concerned)
+
+
+def test_an_entry_of_the_user_in_a_shared_list_is_input() -> None:
+    entry = {"uuid": "t", "to": ["t"]}
+    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a")], target_refs=[entry])))
+    assert concerned.jobs[key("port/x")].by_readers
+
+
+def test_a_field_that_the_server_fills_in_is_input_where_the_schema_declares_it() -> None:
+    concerned = service().apply(batch(put("group", "g", 2, born=1, number=8000001)))
+    assert concerned.jobs[key("group/g")].by_readers
+
+
+def test_another_attribute_of_a_reference_is_input() -> None:
+    concerned = service().apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a", weight=3)])))
+    assert concerned.jobs[key("port/x")].by_readers
+
+
+def test_another_attribute_wakes_those_who_read_only_the_relation() -> None:
+    world = service()
+    world.evaluated(key("group/g"), frozenset({targets_read(key("port/x"), "net")}), (), complete=True)
+    concerned = world.apply(batch(put("port", "x", 2, born=1, net_refs=[reference("a", weight=3)])))
+    assert concerned.jobs[key("group/g")].by_readers
+
+
+def test_the_revision_is_known_after_an_echo() -> None:
+    world = service()
+    world.apply(batch(put("net", "a", 2, born=1, number=7)))
+    found = world.resource(key("net/a"))
+    assert found is not None
+    assert found.mod_revision == 2

@@ -1,0 +1,102 @@
+"""Facts, the ledger and settings: values that don't come from the store."""
+
+from __future__ import annotations
+
+import pytest
+from toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
+
+from intentc.dependencies import load
+from intentc.logic import Job, Service
+from intentc.model import Fact
+from intentc.model.reads import allocation_read, fact_read, setting_read
+
+
+@pytest.fixture
+def world() -> Service:
+    """Three nets; facts of the kind ``tag`` are intents of their own."""
+    kinds = {"net": False, "tag": False}
+    service = Service(toy_schema(), load("intent-compiler: {}\n"), intent_kinds=kinds, settings={"limit": [1, 2]})
+    service.apply(snapshot(*(put("net", name, 1) for name in ("a", "b", "c"))))
+    return service
+
+
+def yields(world: Service, intent: str, *facts: Fact) -> dict[str, bool]:
+    concerned = world.evaluated(key(intent), frozenset(), facts, complete=True)
+    return {str(found): job.by_readers for found, job in concerned.jobs.items()}
+
+
+def test_readers_of_a_fact_are_woken_when_it_changes_and_only_then(world: Service) -> None:
+    world.evaluated(key("net/b"), frozenset({fact_read("hint", "x")}), (), complete=True)
+    assert yields(world, "net/a", Fact("hint", "x", 1)) == {"net/b": True}
+    assert yields(world, "net/a", Fact("hint", "x", 1)) == {}
+    assert yields(world, "net/a", Fact("hint", "x", 2)) == {"net/b": True}
+    assert yields(world, "net/a") == {"net/b": True}
+
+
+def test_contributions_are_sorted_by_contributor(world: Service) -> None:
+    yields(world, "net/b", Fact("hint", "x", "of b"))
+    yields(world, "net/a", Fact("hint", "x", "of a"), Fact("hint", "x", "again"))
+    assert world.contributions("hint", "x") == (
+        (key("net/a"), "of a"),
+        (key("net/a"), "again"),
+        (key("net/b"), "of b"),
+    )
+
+
+def test_a_fact_that_is_claimed_is_an_intent_of_its_own(world: Service) -> None:
+    concerned = world.evaluated(key("net/a"), frozenset(), (Fact("tag", "x", 1),), complete=True)
+    assert concerned.jobs == {key("tag/x"): Job(False)}
+    assert world.exists(key("tag/x"))
+
+
+def test_it_lives_while_anybody_claims_it(world: Service) -> None:
+    yields(world, "net/a", Fact("tag", "x", 1))
+    yields(world, "net/b", Fact("tag", "x", 1))
+    assert world.evaluated(key("net/a"), frozenset(), (), complete=True).gone == frozenset()
+    assert world.evaluated(key("net/b"), frozenset(), (), complete=True).gone == keys("tag/x")
+    assert not world.exists(key("tag/x"))
+
+
+def test_what_an_intent_of_a_fact_contributes_goes_with_it(world: Service) -> None:
+    yields(world, "net/a", Fact("tag", "x", 1))
+    yields(world, "tag/x", Fact("tag", "y", 1), Fact("hint", "z", 1))
+    world.evaluated(key("net/b"), frozenset({fact_read("hint", "z")}), (), complete=True)
+    concerned = world.evaluated(key("net/a"), frozenset(), (), complete=True)
+    assert concerned.gone == keys("tag/x", "tag/y")
+    assert concerned.jobs == {key("net/b"): Job(True)}
+
+
+def test_facts_go_with_the_object_of_their_intent(world: Service) -> None:
+    world.evaluated(key("net/b"), frozenset({fact_read("hint", "x")}), (), complete=True)
+    yields(world, "net/a", Fact("hint", "x", 1), Fact("tag", "t", 1))
+    concerned = world.apply(batch(deleted("net", "a", 2)))
+    assert concerned.gone == keys("net/a", "tag/t")
+    assert concerned.jobs[key("net/b")].by_readers
+    assert world.contributions("hint", "x") == ()
+
+
+def test_facts_stay_after_a_run_that_did_not_end(world: Service) -> None:
+    yields(world, "net/a", Fact("hint", "x", 1))
+    world.evaluated(key("net/a"), frozenset(), (), complete=False)
+    assert world.contributions("hint", "x") == ((key("net/a"), 1),)
+
+
+def test_readers_of_an_allocation_are_woken_when_it_is_given_and_freed(world: Service) -> None:
+    world.evaluated(key("net/a"), frozenset({allocation_read("numbers", "lab/a/one")}), (), complete=True)
+    assert world.allocated("numbers", "lab/a/one", 8000000).jobs == {key("net/a"): Job(True)}
+    assert world.allocation("numbers", "lab/a/one") == 8000000
+    assert world.allocated("numbers", "lab/a/one", 8000000).jobs == {}
+    assert world.allocated("numbers", "lab/a/one", None).jobs == {key("net/a"): Job(True)}
+    assert world.allocation("numbers", "lab/a/one") is None
+
+
+def test_readers_of_a_setting_are_woken_when_it_changes(world: Service) -> None:
+    world.evaluated(key("net/a"), frozenset({setting_read("limit")}), (), complete=True)
+    assert world.set_setting("limit", [1, 2]).jobs == {}
+    assert world.set_setting("limit", [3]).jobs == {key("net/a"): Job(True)}
+    assert world.setting("limit") == (3,)
+
+
+def test_a_setting_that_nobody_made_is_a_key_error(world: Service) -> None:
+    with pytest.raises(KeyError, match="unknown"):
+        world.setting("unknown")

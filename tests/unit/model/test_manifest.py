@@ -1,0 +1,163 @@
+"""Kubernetes-shaped kinds: identity, versions, and references by name, URL, labels and hostnames (engine.md §2.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from intentc.model.events import Change
+from intentc.model.problem import InvalidInput
+from intentc.model.resolvers import RESOLVERS
+from intentc.model.resource import Link, Resource
+from intentc.model.schema import Schema
+
+Manifest = Callable[..., Resource]
+
+
+def links(resource: Resource) -> set[Link]:
+    return set(resource.links)
+
+
+def meets(link: Link, resolver: str, target: Resource) -> bool:
+    """Whether ``target`` is what ``link`` means: found under the probe, and accepted."""
+    offered = target.offers(link.by)
+    rule = RESOLVERS[resolver]
+    return rule.probe(link.value) in offered and rule.accepts(link.value, offered)
+
+
+def test_identity_is_namespace_and_name(manifest: Manifest) -> None:
+    assert manifest("toy_pod", "web-1", {}).fq_name == ("shop", "web-1")
+
+
+def test_a_manifest_without_namespace_is_in_the_default_one(manifest: Manifest) -> None:
+    assert manifest("toy_pod", "web-1", {}, namespace=None).fq_name == ("default", "web-1")
+
+
+def test_a_manifest_without_uid_gets_the_same_one_every_time(manifest: Manifest) -> None:
+    one, again, other = (manifest("toy_pod", name, {}).key.uuid for name in ("a", "a", "b"))
+
+    assert one == again != other
+
+
+def test_a_uid_is_kept(manifest: Manifest) -> None:
+    assert manifest("toy_pod", "a", {}, uid="abc").key.uuid == "abc"
+
+
+def test_two_versions_mean_the_same(manifest: Manifest) -> None:
+    old = manifest(
+        "toy_route", "r", {"hostname": "h", "path": "/a", "backend": "web"}, version="toy.intentc.io/v1alpha1"
+    )
+    new = manifest("toy_route", "r", {"hostname": "h", "match": {"prefix": "/a"}, "service": "web"})
+
+    assert old.values().match.prefix == "/a"
+    assert new.kind.same_input(old, new)
+    assert links(old) == links(new)
+
+
+def test_a_new_field_wins_over_its_old_name(manifest: Manifest) -> None:
+    route = manifest("toy_route", "r", {"service": "new", "backend": "old"}, version="toy.intentc.io/v1alpha1")
+
+    assert route.values().service == "new"
+
+
+def test_nulls_are_as_good_as_missing(manifest: Manifest) -> None:
+    route = manifest("toy_route", "r", {"hostname": "h", "timeout_ms": None, "match": None})
+
+    assert (route.values().timeout_ms, route.values().match.prefix) == (3000, "")
+
+
+def test_labels_and_annotations_are_read(manifest: Manifest) -> None:
+    pod = manifest(
+        "toy_pod", "a", {}, labels={"app": "web"}, annotations={"intentc": "default/toy/o"}, creationTimestamp=None
+    )
+
+    assert dict(pod.values().labels) == {"app": "web"}
+    assert pod.mark is not None
+
+
+@pytest.mark.parametrize(
+    ("service", "name"),
+    [
+        ("web", "shop:web"),
+        ("web.infra", "infra:web"),
+        ("http://web:8080", "shop:web"),
+        ("https://web.infra.svc.cluster.local:443/path", "infra:web"),
+    ],
+)
+def test_a_service_url_names_a_service(manifest: Manifest, service: str, name: str) -> None:
+    route = manifest("toy_route", "r", {"service": service})
+
+    assert links(route) == {Link("service", "toy_service", "fq_name", name)}
+
+
+def test_a_name_without_namespace_means_the_own_one(manifest: Manifest) -> None:
+    near = manifest("toy_route", "r", {"gateway": "edge"})
+    far = manifest("toy_route", "r", {"gateway": "edge.infra"})
+
+    assert (*links(near), *links(far)) == (
+        Link("gateway", "toy_gateway", "fq_name", "shop:edge"),
+        Link("gateway", "toy_gateway", "fq_name", "infra:edge"),
+    )
+
+
+def test_a_selector_means_pods_with_all_its_labels(manifest: Manifest) -> None:
+    (link,) = manifest("toy_service", "s", {"selector": {"tier": "1", "app": "web"}}).links
+
+    assert link == Link("pods", "toy_pod", "label", "app=web,tier=1")
+    assert meets(link, "selector", manifest("toy_pod", "a", {}, labels={"app": "web", "tier": "1", "x": "y"}))
+    assert not meets(link, "selector", manifest("toy_pod", "b", {}, labels={"app": "web"}))
+    assert not meets(link, "selector", manifest("toy_pod", "c", {}, labels={"tier": "1"}))
+
+
+def test_a_service_without_selector_means_no_pods(manifest: Manifest) -> None:
+    assert manifest("toy_service", "s", {}).links == ()
+
+
+@pytest.mark.parametrize(
+    ("glob", "met"), [("*.shop.io", True), ("www.shop.io", True), ("*", True), ("*.io", True), ("*.other.io", False)]
+)
+def test_a_glob_means_routes_whose_hostname_it_covers(manifest: Manifest, glob: str, met: bool) -> None:
+    (link,) = manifest("toy_gateway", "g", {"hostname": glob}).links
+
+    assert meets(link, "glob", manifest("toy_route", "r", {"hostname": "www.shop.io"})) is met
+
+
+def test_a_gateway_without_hostname_serves_every_route(manifest: Manifest) -> None:
+    assert manifest("toy_gateway", "g", {}).links == (Link("served", "toy_route", "hostname", "*"),)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "a manifest is an object"),
+        ({"apiVersion": "toy.intentc.io/v1"}, "metadata.name is missing"),
+        (
+            {"apiVersion": "toy.intentc.io/v2", "metadata": {"name": "r"}},
+            "apiVersion 'toy.intentc.io/v2' is not known; there are toy.intentc.io/v1, toy.intentc.io/v1alpha1",
+        ),
+    ],
+)
+def test_a_bad_manifest_names_its_key(toy: Schema, value: object, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        toy.kind("toy_route").decode(Change("toy_route", "u", json.dumps(value).encode(), 1, 7))
+
+    assert str(caught.value) == f"toy_route/u@7: value can't be read: {message}"
+
+
+@pytest.mark.parametrize(
+    "manifest_of_another_shape",
+    [
+        {"apiVersion": "toy.intentc.io/v1", "metadata": "r"},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "spec": [1]},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "spec": "x"},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "annotations": [1]}},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "annotations": {"a": 1}}},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "labels": 1}},
+        {"apiVersion": "toy.intentc.io/v1alpha1", "metadata": {"name": "r"}, "spec": {"path": "/a", "match": "x"}},
+    ],
+)
+def test_a_manifest_of_another_shape_is_malformed(toy: Schema, manifest_of_another_shape: object) -> None:
+    with pytest.raises(InvalidInput, match="value can't be read"):
+        toy.kind("toy_route").decode(Change("toy_route", "u", json.dumps(manifest_of_another_shape).encode(), 1, 7))

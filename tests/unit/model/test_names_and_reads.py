@@ -1,0 +1,65 @@
+"""How objects are called, which are ours, and what a read is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.model import reads
+from intentc.model.names import Key, Name, kebab, snake
+from intentc.model.ownership import Mark, object_uuid
+from intentc.model.resolvers import hostname_offers
+
+KEY = Key("thing", "u")
+
+
+def test_kinds_have_two_spellings() -> None:
+    assert kebab("bgp_as_a_service") == "bgp-as-a-service"
+    assert snake("bgp-as-a-service") == "bgp_as_a_service"
+
+
+def test_keys_and_names_read_well_in_messages() -> None:
+    assert (str(KEY), str(Name("thing", ("a", "b")))) == ("thing/u", "thing a:b")
+
+
+def test_an_objects_uuid_depends_on_all_that_makes_it_ours() -> None:
+    name = Name("thing", ("a", "b"))
+    uuids = {
+        object_uuid("one", name, "o"),
+        object_uuid("two", name, "o"),
+        object_uuid("one", name, "p"),
+        object_uuid("one", Name("thing", ("a", "c")), "o"),
+        object_uuid("one", Name("other", ("a", "b")), "o"),
+    }
+
+    assert len(uuids) == 5
+    assert object_uuid("one", name, "o") in uuids
+
+
+def test_a_mark_survives_its_text() -> None:
+    assert Mark.parse(str(Mark("default", "contrail", "o"))) == Mark("default", "contrail", "o")
+
+
+@pytest.mark.parametrize("text", ["", "a/b", "a/b/c/d", "a//c"])
+def test_other_texts_are_no_mark(text: str) -> None:
+    assert Mark.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("read", "kind"),
+    [
+        (reads.object_read(KEY), "thing"),
+        (reads.name_read("thing", ("a",)), "thing"),
+        (reads.targets_read(KEY, "other"), "thing"),
+        (reads.sources_read(KEY, "other", "thing"), "other"),
+        (reads.index_read("thing", "label", "a=b"), "thing"),
+        (reads.fact_read("group", "g"), "group"),
+        (reads.allocation_read("pool", "o"), None),
+        (reads.setting_read("x"), None),
+    ],
+)
+def test_a_read_is_about_a_kind(read: reads.Read, kind: str | None) -> None:
+    assert reads.read_kind(read) == kind
+
+
+def test_a_hostname_offers_every_glob_that_covers_it() -> None:
+    assert hostname_offers("a.b.c") == ("a.b.c", "*.b.c", "*.c", "*")

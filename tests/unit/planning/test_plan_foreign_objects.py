@@ -1,0 +1,96 @@
+"""What isn't ours is never touched; what the server makes for us is adopted; names that are taken are reported."""
+
+from __future__ import annotations
+
+import pytest
+from planning_world import INSTALLATION, World, child, origin, parent, refer, rules, shared
+
+from intentc.model import Delete, Mark, Name, ResourceClaim, Update
+
+GROUP = origin("g")
+TARGET = Name("target", ("t",))
+INSTANCE = Name("instance", ("g", "i"))
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.put("group", "g")
+    return world
+
+
+def reasons(world: World, name: Name) -> list[tuple[str, str, str]]:
+    plan = world.plan(name)
+    assert not plan.operations
+    return [(problem.kind, problem.name, problem.reason) for problem in plan.problems]
+
+
+def test_an_object_of_a_system_kind_is_adopted_and_gets_only_our_fields(world: World) -> None:
+    key = world.put("instance", "g", "i", color="red")
+    claim = ResourceClaim(INSTANCE, parent("g"), "uuid-g", (("color", "blue"), ("note", "x")))
+    world.book.replace(GROUP, [claim])
+    assert world.plan(INSTANCE).operations == (Update(key, INSTANCE, {"note": "x"}, {}, world.revision),)
+
+
+def test_an_adopted_object_that_is_right_is_not_written(world: World) -> None:
+    world.put("instance", "g", "i")
+    world.book.replace(GROUP, [ResourceClaim(INSTANCE, parent("g"), "uuid-g")])
+    assert reasons(world, INSTANCE) == []
+
+
+def test_an_adopted_object_is_emptied_and_never_deleted(world: World) -> None:
+    key = world.put("instance", "g", "service-1", note="x", color="red", parent=parent("g"))
+    name = Name("instance", ("g", "service-1"))
+    assert world.plan(name).operations == (Update(key, name, {"note": "none"}, {}, world.revision),)
+
+
+def test_a_system_object_with_a_name_of_ours_goes_when_its_parent_is_gone(world: World) -> None:
+    name = Name("instance", ("gone", "service-1"))
+    key = world.put("instance", *name.fq_name, parent=parent("gone"))
+    assert world.plan(name).operations == (Delete(key, name, world.revision),)
+
+
+def test_a_system_object_with_another_name_stays_without_its_parent(world: World) -> None:
+    world.put("instance", "gone", "primary", parent=parent("gone"))
+    assert reasons(world, Name("instance", ("gone", "primary"))) == []
+
+
+def test_a_users_object_will_do_for_a_shared_claim_that_it_satisfies(world: World) -> None:
+    world.put("target", "t", display_name="t")
+    world.book.replace(GROUP, [shared("target", "t", display_name="t")])
+    assert reasons(world, TARGET) == []
+
+
+def test_a_users_object_that_differs_has_taken_the_name(world: World) -> None:
+    world.put("target", "t", display_name="mine")
+    world.book.replace(GROUP, [shared("target", "t", display_name="t")])
+    assert reasons(world, TARGET) == [("group", "g", "NameTaken")]
+
+
+def test_a_users_object_has_taken_the_name_of_an_object_with_an_owner(world: World) -> None:
+    world.put("ruleset", "g", "rules", rules=rules(1))
+    claim = child("g", rules=rules(1))
+    world.book.replace(GROUP, [claim])
+    assert reasons(world, claim.name) == [("group", "g", "NameTaken")]
+
+
+def test_another_installations_object_is_neither_written_nor_emptied(world: World) -> None:
+    mark = Mark("other", "toy", "uuid-g")
+    world.put("ruleset", "g", "rules", mark=mark, rules=rules(1))
+    assert reasons(world, Name("ruleset", ("g", "rules"))) == []
+    world.book.replace(GROUP, [child("g", rules=rules(2))])
+    assert reasons(world, Name("ruleset", ("g", "rules"))) == [("group", "g", "NameTaken")]
+
+
+def test_another_installations_object_gets_none_of_our_references(world: World) -> None:
+    world.put("target", "t")
+    world.put("instance", "g", "i", mark=Mark("other", "toy", "shared"))
+    world.book.replace(GROUP, [refer(INSTANCE, TARGET)])
+    assert not world.plan(INSTANCE).operations
+
+
+def test_a_copy_of_an_object_of_ours_is_reported_and_left_alone(world: World) -> None:
+    world.put("target", "t", uuid="another", mark=Mark(INSTALLATION, "toy", "shared"))
+    assert reasons(world, TARGET) == [("target", "t", "Copy")]
+    world.book.replace(GROUP, [shared("target", "t", display_name="t")])
+    assert reasons(world, TARGET) == [("target", "t", "Copy"), ("group", "g", "NameTaken")]

@@ -1,0 +1,154 @@
+"""The audit finds events that never came, and takes nothing else for one (engine.md §1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from intentc.model.events import Batch, Change, Snapshot
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import RangeResult
+from tests.unit.watch.reading import Reader, delete, put, reading, write
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore(max_txn_ops=1_000)
+
+
+@pytest.fixture
+async def reader(store: MemoryStore) -> AsyncIterator[Reader]:
+    """A reader that has applied the keys 00 to 19."""
+    await write(store, *(put(f"{n:02}") for n in range(20)))
+    async with reading(store) as opened:
+        await opened.next()
+        await settle(store, opened)
+        yield opened
+
+
+async def settle(store: MemoryStore, reader: Reader) -> int:
+    """Have the reader apply what it was told, by asking for one thing more; its revision."""
+    revision = await write(store, put("settled"))
+    while (await reader.next()).revision < revision:
+        pass
+    return revision
+
+
+async def whole_pass(reader: Reader, limit: int | None = None) -> list[Batch]:
+    found = []
+    passes = reader.source.counters.audit_passes
+    while reader.source.counters.audit_passes == passes:
+        correction = await reader.source.audit_slice(reader, limit)
+        if correction is not None:
+            reader.apply(correction)
+            found.append(correction)
+    return found
+
+
+async def test_a_true_view_needs_no_correction(reader: Reader) -> None:
+    assert await whole_pass(reader, limit=7) == []
+    assert reader.source.counters.audited_keys == 20
+    assert reader.source.counters.missed_events == 0
+
+
+async def test_a_missed_put_is_found_and_delivered(store: MemoryStore, reader: Reader) -> None:
+    store.faults.lose_next()
+    missed = await write(store, put("07", b"missed"))
+    await settle(store, reader)
+    now = await settle(store, reader)
+    (correction,) = await whole_pass(reader, limit=5)
+    assert correction.changes == (Change("network", "07", b"missed", 2, missed),)
+    assert missed < correction.revision < now
+    assert reader.source.counters.missed_events == 1
+    assert await whole_pass(reader) == []
+
+
+async def test_a_missed_delete_is_found_and_delivered(
+    store: MemoryStore, reader: Reader, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.faults.lose_next()
+    await write(store, delete("19"))
+    await settle(store, reader)
+    await settle(store, reader)
+    (correction,) = await whole_pass(reader, limit=5)
+    assert [(change.uuid, change.value) for change in correction.changes] == [("19", None)]
+    assert ("network", "19") not in reader.view
+    assert "missed event: /contrail/network/19 is absent" in caplog.text
+
+
+async def test_a_missed_creation_is_found(store: MemoryStore, reader: Reader) -> None:
+    store.faults.lose_next()
+    await write(store, put("new"))
+    await settle(store, reader)
+    await settle(store, reader)
+    (correction,) = await whole_pass(reader)
+    assert [change.uuid for change in correction.changes] == ["new"]
+
+
+async def test_what_is_still_on_its_way_is_no_missed_event(store: MemoryStore, reader: Reader) -> None:
+    await write(store, put("03", b"later"), delete("04"), put("new"))
+    assert await whole_pass(reader) == []
+
+
+class DeliversMeanwhile(MemoryStore):
+    """Lets the reader take its next item while an audit's range is on its way back."""
+
+    reader: Reader | None = None
+
+    async def range(
+        self,
+        key: str,
+        range_end: str = "",
+        *,
+        revision: int = 0,
+        limit: int = 0,
+        keys_only: bool = False,
+        min_mod_revision: int = 0,
+    ) -> RangeResult:
+        page = await super().range(
+            key,
+            range_end,
+            revision=revision,
+            limit=limit,
+            keys_only=keys_only,
+            min_mod_revision=min_mod_revision,
+        )
+        if self.reader is not None:
+            reader, self.reader = self.reader, None
+            await reader.next()
+        return page
+
+
+async def test_what_is_applied_while_the_slice_is_read_is_no_missed_event() -> None:
+    store = DeliversMeanwhile(max_txn_ops=1_000)
+    await write(store, *(put(f"{n:02}") for n in range(20)))
+    async with reading(store) as reader:
+        await reader.next()
+        await settle(store, reader)
+        await write(store, put("03", b"later"), delete("04"))
+        store.reader = reader
+        assert await reader.source.audit_slice(reader) is None
+        assert ("network", "04") not in reader.view
+
+
+async def test_before_the_first_snapshot_nothing_is_audited(store: MemoryStore) -> None:
+    async with reading(store) as reader:
+        assert await reader.source.audit_slice(reader) is None
+
+
+async def test_if_the_applied_revision_is_compacted_the_world_is_listed(store: MemoryStore, reader: Reader) -> None:
+    await store.compact(await write(store, put("20"), put("21")))
+    assert await reader.source.audit_slice(reader) is None
+    assert isinstance(await reader.next(), Snapshot)
+    assert reader.source.counters.lists["audit"] == 1
+
+
+async def test_an_unreachable_store_puts_the_slice_off(store: MemoryStore, reader: Reader) -> None:
+    store.faults.unreachable = True
+    assert await reader.source.audit_slice(reader) is None
+    store.faults.unreachable = False
+    assert await whole_pass(reader) == []
+    assert reader.source.counters.audited_keys == 20

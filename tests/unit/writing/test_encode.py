@@ -1,0 +1,152 @@
+"""Operations as the API server's JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.model import AddReference, Create, Key, Name, RemoveReference, Update
+from intentc.writing import Rejected
+from intentc.writing.encode import encode_mutation, encode_reference
+from tests.unit.writing.toy_api import MARK, SCHEMA, TENANT, Direction, Rules, create, delete, to_target, update
+
+KEY, NAME = Key("access_list", "a1"), Name("access_list", ("acme", "a1"))
+
+
+def decoded(raw: bytes | None) -> Any:
+    return msgspec.json.decode(raw or b"null")
+
+
+def test_a_create_is_the_whole_object_in_its_envelope_with_the_mark() -> None:
+    operation = create()._replace(references={"target": (to_target("t1", Direction(export=True)), to_target("t2"))})
+    mutation = encode_mutation(operation, SCHEMA)
+    assert (mutation.method, mutation.path, mutation.headers) == ("POST", "/access-lists", {"If-None-Match": "*"})
+    assert decoded(mutation.body) == {
+        "access-list": {
+            "uuid": "a1",
+            "fq_name": ["acme", "a1"],
+            "parent_type": "tenant",
+            "parent_uuid": "t",
+            "annotations": {"key_value_pair": [{"key": "intentc", "value": "main/toy/o1"}]},
+            "rules": {"rule": ["any"]},
+            "target_refs": [
+                {"uuid": "t1", "to": ["t1"], "attr": {"export": True}},
+                {"uuid": "t2", "to": ["t2"]},
+            ],
+        }
+    }
+
+
+def test_a_create_without_parent_names_none() -> None:
+    body = decoded(encode_mutation(create(parent=None), SCHEMA).body)["access-list"]
+    assert "parent_type" not in body
+    assert "parent_uuid" not in body
+
+
+def test_an_update_holds_the_changed_fields_and_a_mask_that_names_them_whole() -> None:
+    operation = update(rules=Rules(rule=("a",)), digest="d")._replace(references={"target": ()})
+    mutation = encode_mutation(operation, SCHEMA)
+    assert (mutation.method, mutation.path, mutation.headers) == ("PUT", "/access-list/a1", {"If-Match": "7"})
+    assert decoded(mutation.body) == {
+        "access-list": {"uuid": "a1", "rules": {"rule": ["a"]}, "digest": "d", "target_refs": []},
+        "field_mask": {"paths": ["rules", "digest", "target_refs"]},
+    }
+
+
+def test_a_cleared_field_is_sent_with_its_default() -> None:
+    body = decoded(encode_mutation(update(rules=Rules(), digest=""), SCHEMA).body)["access-list"]
+    assert body == {"uuid": "a1", "rules": {}, "digest": ""}
+
+
+def test_a_delete_has_no_body() -> None:
+    mutation = encode_mutation(delete(), SCHEMA)
+    assert (mutation.method, mutation.path, mutation.body) == ("DELETE", "/access-list/a1", None)
+    assert mutation.headers == {"If-Match": "7"}
+
+
+def test_without_a_known_revision_there_is_no_condition() -> None:
+    assert encode_mutation(delete(revision=None), SCHEMA).headers == {}
+    assert "if_match" not in decoded(encode_mutation(update(revision=None), SCHEMA).item)
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        (create(), {"operation": "CREATE", "if_none_match": True}),
+        (update(), {"operation": "UPDATE", "if_match": 7}),
+        (delete(), {"operation": "DELETE", "if_match": 7}),
+    ],
+)
+def test_a_batch_item_carries_kind_operation_condition_and_data(operation: Any, expected: dict[str, Any]) -> None:
+    item = decoded(encode_mutation(operation, SCHEMA).item)
+    assert item.pop("data")["uuid"] == "a1"
+    assert item == {"kind": "access_list", **expected}
+
+
+def test_a_kubernetes_shaped_kind_is_written_as_a_manifest_of_the_current_version() -> None:
+    operation = Create("toy_route", "r1", ("shop", "home"), None, MARK, {"host": "h", "labels": {"a": "b"}}, {})
+    mutation = encode_mutation(operation, SCHEMA)
+    assert mutation.path == "/toy-routes"
+    assert decoded(mutation.body)["toy-route"] == {
+        "kind": "ToyRoute",
+        "apiVersion": "toy.io/v2",
+        "metadata": {
+            "namespace": "shop",
+            "name": "home",
+            "uid": "r1",
+            "annotations": {"intentc": "main/toy/o1"},
+            "labels": {"a": "b"},
+        },
+        "spec": {"host": "h"},
+    }
+
+
+def test_a_manifest_that_was_written_decodes_to_what_was_meant() -> None:
+    operation = Create("toy_route", "r1", ("shop", "home"), None, MARK, {"host": "h"}, {})
+    values = SCHEMA.kind("toy_route").decode_values(encode_mutation(operation, SCHEMA).data)
+    assert (values.uuid, values.fq_name, values.host) == ("r1", ("shop", "home"), "h")
+
+
+def test_an_update_of_a_manifest_masks_fields_where_they_stand() -> None:
+    key, name = Key("toy_route", "r1"), Name("toy_route", ("shop", "home"))
+    mutation = encode_mutation(Update(key, name, {"host": "h", "labels": {}}, {}, 3), SCHEMA)
+    assert decoded(mutation.body)["field_mask"] == {"paths": ["spec.host", "metadata.labels"]}
+
+
+def test_an_added_reference_names_its_target_twice_and_carries_the_attribute() -> None:
+    operation = AddReference(KEY, NAME, "target", to_target("t1", Direction(export=True)))
+    assert decoded(encode_reference(operation)) == {
+        "operation": "ADD",
+        "type": "access-list",
+        "uuid": "a1",
+        "ref-type": "target",
+        "ref-uuid": "t1",
+        "ref-fq-name": ["t1"],
+        "attr": {"export": True},
+    }
+
+
+def test_a_removed_reference_names_its_target_by_uuid() -> None:
+    assert decoded(encode_reference(RemoveReference(KEY, NAME, "target", Key("target", "t1")))) == {
+        "operation": "DELETE",
+        "type": "access-list",
+        "uuid": "a1",
+        "ref-type": "target",
+        "ref-uuid": "t1",
+    }
+
+
+def test_a_value_that_is_no_json_is_refused_by_name_before_anything_is_sent() -> None:
+    with pytest.raises(Rejected, match=r"access_list/a1 can't be written as JSON"):
+        encode_mutation(update(digest="\ud800"), SCHEMA)
+
+
+def test_only_writes_with_parent_or_references_count_as_related() -> None:
+    related = update()._replace(references={"target": (to_target("t1"),)})
+    assert encode_mutation(create(parent=TENANT), SCHEMA).relates
+    assert encode_mutation(related, SCHEMA).relates
+    assert not encode_mutation(create(parent=None), SCHEMA).relates
+    assert not encode_mutation(update(), SCHEMA).relates
+    assert not encode_mutation(delete(), SCHEMA).relates

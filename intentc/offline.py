@@ -7,7 +7,6 @@ command prints is left to it.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,8 +15,8 @@ from .apiserver.seeds import write_seeds
 from .apiserver.service import ApiServer
 from .apiserver.sources import DerivedSource
 from .assembly import assemble
-from .model import Batch, HeldInput, Key, Problem, Resource, Snapshot
-from .model.values import thaw
+from .model import Batch, Key, Problem
+from .pipeline.outputs import in_order, lower_level, shown
 from .plugins import Loaded
 from .watch.keys import Layout
 from .watch.listing import list_all
@@ -64,7 +63,7 @@ class Offline:
         """Put in what every API server has from its start, and compile that; it is no part of ``outputs``."""
         await write_seeds(self.server)
         await self.settle()
-        self._before = {resource.key: resource.raw for resource in self._lower_level()}
+        self._before = {resource.key: resource.raw for resource in lower_level(self.engine.parts)}
 
     async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
         """Carry out ``{"kind", "operation", "data"}`` entries in one transaction, and compile what follows. Raises
@@ -75,32 +74,27 @@ class Offline:
     async def settle(self) -> None:
         """Work until nothing is left to do."""
         engine = self.engine
-        items: list[Snapshot | Batch] = []
         if not engine.intake.listed:
             await engine.numbers.load()
-            items.append((await list_all(self.store, self._layout, _passed_over)).snapshot)
-        while await engine.step(items) or items:
+            await engine.step([(await list_all(self.store, self._layout, _passed_over)).snapshot])
+        while True:
             batches = self.store.batches(self._layout.prefix, engine.parts.logic.revision)
-            items = [Batch(batch.revision, self._layout.changes(batch.events, _passed_over)) for batch in batches]
+            worked = await engine.step(
+                [Batch(batch.revision, self._layout.changes(batch.events, _passed_over)) for batch in batches]
+            )
+            if not (worked or batches):
+                return
 
     def outputs(self) -> list[dict[str, Any]]:
         """The lower-level resources that follow from what was applied: all that compilers made, and whole objects on
         which they wrote a field; sorted by kind, then fq_name (design.md §7)."""
-        found = (r for r in self._lower_level() if self._before.get(r.key) != r.raw)
-        return [_shown(resource) for resource in sorted(found, key=lambda r: (r.key.kind, r.fq_name))]
+        found = (r for r in lower_level(self.engine.parts) if self._before.get(r.key) != r.raw)
+        return [shown(resource) for resource in in_order(found)]
 
     def problems(self) -> tuple[Problem, ...]:
         """What people must mend."""
         parts = self.engine.parts
         return parts.standing.problems(parts.logic.held.values())
-
-    def _lower_level(self) -> Iterable[Resource]:
-        parts = self.engine.parts
-        for key in parts.logic.cache:
-            with contextlib.suppress(HeldInput):
-                resource = parts.logic.resource(key)
-                if resource is not None and (resource.mark is not None or resource.name in parts.book):
-                    yield resource
 
 
 class _NumberingWriteService(LocalWriteService):
@@ -125,28 +119,3 @@ class _NumberingWriteService(LocalWriteService):
 
 def _passed_over(key: str) -> None:
     """Nothing but resources lies in a store of our own."""
-
-
-def _shown(resource: Resource) -> dict[str, Any]:
-    """A resource with its own declared fields, defaults left out; references as ``{"to", "uuid", "attr"?}``."""
-    kind, values = resource.kind, resource.values()
-    shown: dict[str, Any] = {"kind": kind.name, "uuid": resource.key.uuid, "fq_name": list(resource.fq_name)}
-    if resource.parent is not None:
-        shown["parent_type"] = values.parent_type
-        shown["parent_uuid"] = resource.parent.uuid
-    for field, spec in sorted(kind.properties.items()):
-        value = getattr(values, field)
-        if value != kind.types.field(spec.spec)[1]:
-            shown[field] = thaw(value)
-    for relation in sorted(kind.relations):
-        entries = sorted(kind.references_of(values, relation), key=lambda entry: (entry.to, entry.uuid))
-        if entries:
-            shown[f"{relation}_refs"] = [
-                {
-                    "to": list(entry.to),
-                    "uuid": entry.uuid,
-                    **({"attr": thaw(entry.attribute)} if entry.attribute else {}),
-                }
-                for entry in entries
-            ]
-    return shown

@@ -17,13 +17,17 @@ from typing import Any
 
 import anyio
 
+from .assembly import assemble
 from .cache import Cache
+from .configuration import Configuration
 from .engine import Engine
 from .model import Key
+from .planning import DeleteGuard
+from .plugins import Loaded
 from .watch.heartbeat import Heartbeat
 from .watch.protocol import Store
 from .watch.source import Source
-from .writing import WriteError
+from .writing import ReadService, WriteError, WriteService
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_PERIOD = 1.0
@@ -35,6 +39,31 @@ _RETRY = 1.0
 def process_name() -> str:
     """Tells the processes of one installation apart."""
     return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def build_service(
+    configuration: Configuration,
+    compilers: Loaded,
+    store: Store,
+    write: WriteService,
+    read: ReadService,
+    *,
+    observe: bool = False,
+) -> CompilerService:
+    """A service as ``configuration`` says, not yet running."""
+    settings = configuration.intentc
+    engine = assemble(
+        compilers,
+        write,
+        read,
+        installation=settings.installation,
+        settings=settings.settings,
+        observe=observe,
+        journal_size=settings.journal.entries,
+        workers=configuration.compilation.number_of_workers,
+        guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
+    )
+    return CompilerService(engine, store, configuration.etcd.path)
 
 
 class _CacheView:

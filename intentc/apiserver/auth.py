@@ -64,7 +64,7 @@ def static_users(section: KeystoneSection) -> tuple[StaticUser, ...]:
     )
 
 
-class _Domain(msgspec.Struct):
+class _Domain(msgspec.Struct, frozen=True):
     id: str = ""
     name: str = ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import click
@@ -11,7 +11,8 @@ from .errors import Exit
 from .options import configured, output_option
 
 if TYPE_CHECKING:
-    from intentc.configuration import Loaded
+    from intentc.configuration import Configuration, Loaded
+    from intentc.loading.resources import Loaded as Input
 
 
 @click.command(name="apply")
@@ -29,16 +30,35 @@ def command(files: tuple[str, ...], output: str, wait: bool, timeout: float, loa
     return anyio.run(_apply, files, output, timeout if wait else None, loaded)
 
 
+class Applied(NamedTuple):
+    """``resources`` as they were sent, what was done with each, and the revision that etcd had afterwards."""
+
+    resources: list[Input]
+    actions: list[str]
+    revision: int
+
+
 async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
+    from .transfer import print_results
+    from .waiting import wait_until_converged
+
+    applied = await apply_files(files, loaded.configuration)
+    print_results(output, applied.resources, applied.actions, applied.revision)
+    if timeout is None:
+        return Exit.DONE
+    return await wait_until_converged(loaded.configuration.intentc.diagnostics.address, applied.revision, timeout)
+
+
+async def apply_files(files: tuple[str, ...], configuration: Configuration) -> Applied:
+    """Create or update what stands in ``files``. Raises ``InvalidInput`` and ``CommandError``."""
     from intentc.writing.connection import Connection
 
     from .client import ApiClient, Change
     from .connecting import api_server
-    from .transfer import present, print_results, read_input, send
-    from .waiting import wait_until_converged
+    from .transfer import present, read_input, send
 
-    resources, schema = read_input(files, loaded.configuration)
-    async with ApiClient(Connection(api_server(loaded.configuration))) as client:
+    resources, schema = read_input(files, configuration)
+    async with ApiClient(Connection(api_server(configuration))) as client:
         uuids = await present(client, resources, schema)
         revision = await send(
             client,
@@ -47,7 +67,4 @@ async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loa
                 for r, uuid in zip(resources, uuids, strict=True)
             ],
         )
-    print_results(output, resources, ["updated" if uuid else "created" for uuid in uuids], revision)
-    if timeout is None:
-        return Exit.DONE
-    return await wait_until_converged(loaded.configuration.intentc.diagnostics.address, revision, timeout)
+    return Applied(resources, ["updated" if uuid else "created" for uuid in uuids], revision)

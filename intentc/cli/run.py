@@ -6,11 +6,9 @@ SIGTERM and SIGINT drain: no write is begun any more, those under way may end, t
 from __future__ import annotations
 
 import logging
-import signal
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.abc
 import click
 
 from .errors import CommandError, Exit
@@ -40,47 +38,29 @@ def command(observe: bool, loaded: Loaded) -> int:
 
 
 async def _run(observe: bool, loaded: Loaded) -> int:
-    from intentc.assembly import assemble
     from intentc.diagnostics.serving import running_diagnostics
-    from intentc.planning import DeleteGuard
     from intentc.plugins import installed
-    from intentc.service import CompilerService
+    from intentc.service import build_service
     from intentc.writing.http import http_services
 
     from .connecting import api_server, etcd_store
+    from .signals import cancel_on_signal
 
     configuration = loaded.configuration
-    settings = configuration.intentc
     compilers = installed(configuration)
-    host, port = settings.diagnostics.address.host, settings.diagnostics.address.port
+    address = configuration.intentc.diagnostics.address
     store = etcd_store(configuration)
     try:
         async with http_services(api_server(configuration), compilers.schema, pools=compilers.pools) as (write, read):
-            engine = assemble(
-                compilers,
-                write,
-                read,
-                installation=settings.installation,
-                settings=settings.settings,
-                observe=observe,
-                journal_size=settings.journal.entries,
-                workers=configuration.compilation.number_of_workers,
-                guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
-            )
-            service = CompilerService(engine, store, configuration.etcd.path)
-            async with running_diagnostics(service, host, port) as url, anyio.create_task_group() as group:
-                _LOG.info("compiling %s; diagnostics at %s", ", ".join(settings.compilers), url)
-                group.start_soon(_until_signal, group.cancel_scope)
+            service = build_service(configuration, compilers, store, write, read, observe=observe)
+            async with (
+                running_diagnostics(service, address.host, address.port) as url,
+                anyio.create_task_group() as group,
+            ):
+                _LOG.info("compiling %s; diagnostics at %s", ", ".join(configuration.intentc.compilers), url)
+                group.start_soon(cancel_on_signal, group.cancel_scope)
                 await service.run()
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
     return Exit.DONE
-
-
-async def _until_signal(scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for received in signals:
-            _LOG.info("%s: draining", received.name)
-            scope.cancel()
-            return

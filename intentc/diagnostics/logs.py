@@ -82,7 +82,7 @@ def set_up(level: str, form: str = "auto", secrets: Iterable[str] = (), stream: 
     handler.setFormatter(LineFormatter(plain_line if plain else json_line, redaction))
     logging.basicConfig(level=_LEVELS.get(level, level.upper()), handlers=[handler], force=True)
     # Clients' request lines name every uuid twice and say nothing that ours don't.
-    for chatty in ("httpx2", "httpcore2", "uvicorn.access", "asyncio"):
+    for chatty in ("httpx2", "httpcore2", "uvicorn.access", "uvicorn.error", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

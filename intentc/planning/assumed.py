@@ -178,7 +178,10 @@ class Assumed:
 
     def actual(self, name: Name) -> Actual | None:
         """The object of this name, None if there is none. Raises ``HeldInput`` if it can't be read."""
-        key = self._created.get(name) or self.reader.named(name.kind, name.fq_name)
+        created = self._created.get(name)
+        if created is not None and (actual := self.at(created)) is not None:
+            return actual
+        key = self.reader.named(name.kind, name.fq_name)
         return self.at(key) if key is not None else None
 
     def at(self, key: Key) -> Actual | None:
@@ -217,17 +220,18 @@ class Assumed:
         for holder in {*self.reader.sources(key, kind, relation), *self._referring.get(key, ())}:
             if holder.kind != kind:
                 continue
-            if holder in self._pending:
-                actual = self.at(holder)
-                if actual is None or not self._refers(actual, relation, key):
-                    continue
-            found.append(holder)
+            if holder not in self._pending or self._refers(holder, relation, key):
+                found.append(holder)
         return tuple(sorted(found))
 
-    def _refers(self, actual: Actual, relation: str, key: Key) -> bool:
-        if relation == PARENT:
-            return actual.parent == key
-        return key in self.entries(actual, relation)
+    def _refers(self, holder: Key, relation: str, key: Key) -> bool:
+        try:
+            actual = self.at(holder)
+        except HeldInput:
+            return True
+        if actual is None:
+            return False
+        return actual.parent == key if relation == PARENT else key in self.entries(actual, relation)
 
     def _already_seen(self, operation: Operation, revision: int | None) -> bool:
         """Whether the echo overtook the answer. Without a revision that can be told of creates and deletes by the

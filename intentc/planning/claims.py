@@ -19,6 +19,9 @@ Item = str | tuple[str, Name]
 
 EXISTENCE = ""
 
+LATER = ""
+"""In place of an origin's uuid: a removal waits, but for no single origin."""
+
 _NOBODY: Mapping[Key, tuple[Claim, ...]] = {}
 
 
@@ -28,10 +31,9 @@ class ClaimBook:
     def __init__(self) -> None:
         self._by_object: dict[Name, dict[Key, tuple[Claim, ...]]] = {}
         self._objects_of: dict[Key, tuple[Name, ...]] = {}
-        self._retained: set[Key] = set()
         self._unknown: set[Key] = set()
         self._withdrawn: dict[Name, set[Item]] = {}
-        self._deferred: set[Name] = set()
+        self._put_off: dict[str, set[Name]] = {}
         self.complete = False
         """Whether everything that was listed has been evaluated once; before that nothing may be removed."""
 
@@ -64,14 +66,18 @@ class ClaimBook:
 
     def retain(self, origin: Key) -> frozenset[Name]:
         """``origin`` is held: its claims stay as they are (engine.md §7). Returns the objects to plan again: none."""
-        self._retained.add(origin)
         if origin not in self._objects_of and not self.complete:
             self._unknown.add(origin)
         return frozenset()
 
-    def put_off(self, name: Name) -> None:
-        """A removal on this object waits for a held origin."""
-        self._deferred.add(name)
+    def put_off(self, name: Name, until: str) -> None:
+        """A removal on this object waits for the held origin with the uuid ``until``; ``LATER``: for the first pass to
+        be complete, or for unknown origins."""
+        self._put_off.setdefault(until, set()).add(name)
+
+    def resume(self, until: str) -> frozenset[Name]:
+        """What was put off until then: the objects to plan again."""
+        return frozenset(self._put_off.pop(until, ()))
 
     @property
     def unknown(self) -> bool:
@@ -85,10 +91,6 @@ class ClaimBook:
     def on(self, name: Name) -> Mapping[Key, tuple[Claim, ...]]:
         """The claims on one object: origin → its claims in the order in which it yielded them."""
         return self._by_object.get(name, _NOBODY)
-
-    def of(self, origin: Key) -> tuple[Name, ...]:
-        """The objects that ``origin`` has claims on, in the order in which it yielded them."""
-        return self._objects_of.get(origin, ())
 
     def names(self) -> Iterator[Name]:
         """All objects with claims."""
@@ -112,12 +114,10 @@ class ClaimBook:
                 else:
                     items.update((EXISTENCE, *(field for field, _ in claim.properties)))
 
-    def _released(self, origin: Key) -> Set[Name]:
-        if origin not in self._retained:
-            return frozenset()
-        self._retained.discard(origin)
-        self._unknown.discard(origin)
-        if not self._unknown:
-            self._withdrawn.clear()
-        deferred, self._deferred = self._deferred, set()
-        return deferred
+    def _released(self, origin: Key) -> frozenset[Name]:
+        if origin in self._unknown:
+            self._unknown.discard(origin)
+            if not self._unknown:
+                self._withdrawn.clear()
+                return self.resume(origin.uuid) | self.resume(LATER)
+        return self.resume(origin.uuid)

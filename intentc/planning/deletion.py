@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Schema, Writer
+from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Resource, Schema, Writer
 from intentc.model.reads import PARENT
 
 from .actual import Actual
@@ -48,7 +48,7 @@ def blockers(schema: Schema, installation: str, assumed: Assumed, actual: Actual
     return Blockers(frozenset(holders), tuple(sorted(users)))
 
 
-def abandoned(assumed: Assumed, actual: Actual) -> bool:
+def abandoned(assumed: Assumed, actual: Actual | Resource) -> bool:
     """Whether the parent without which the object has no meaning is gone."""
     return bool(actual.kind.parents) and (actual.parent is None or not assumed.present(actual.parent))
 

@@ -1,7 +1,7 @@
 """The least change from what an object has to what is desired of it, field by field (engine.md §5.1–§5.4).
 
 Pure functions of values. A field is compared after the schema's defaults, a list of references as a set. What must not
-be removed now is asked of a ``Leave``. Which fields may be written on which object, and in which order writes go, is
+be removed now is asked by ``Leave``. Which fields may be written on which object, and in which order writes go, is
 the planner's business.
 """
 
@@ -14,25 +14,13 @@ from intentc.model import Key, Kind, Name, ReferenceValue, Writer
 from intentc.model.kind import Property
 
 from .actual import Actual, empty_values
-from .claims import EXISTENCE, Item
+from .claims import Item
 from .merge import Desired, elements, with_elements
 
 Entries = Mapping[Key, ReferenceValue]
 
-
-class Leave:
-    """Permission to remove parts of one object. ``may``: whether a part may go now; ``put_off`` is called where it
-    may not, so that the object is planned again when that changes."""
-
-    def __init__(self, may: Callable[[Item], bool], put_off: Callable[[], None]) -> None:
-        self._may = may
-        self._put_off = put_off
-
-    def __call__(self, item: Item = EXISTENCE) -> bool:
-        may = self._may(item)
-        if not may:
-            self._put_off()
-        return may
+Leave = Callable[[Item], bool]
+"""Whether a part of one object may be removed now; if not, the object is planned again when that changes."""
 
 
 class Wanted(NamedTuple):

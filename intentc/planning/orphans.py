@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from intentc.model import HeldInput, Key, Kind, Name, Schema
+from intentc.model import HeldInput, Key, Kind, Name, Resource, Schema
 
 from .actual import Actual
 from .assumed import Assumed
@@ -21,7 +21,7 @@ from .ownership import Standing, fits_ours, is_our_entry, standing
 
 class Orphans(NamedTuple):
     """``objects``: what would be deleted, name → the origin in its mark (``""`` without a mark). ``fields``: objects
-    that we did not make and that carry values of ours. ``owned``: kind → how many objects of ours there are."""
+    that we did not make and that carry values of ours. ``owned``: kind → how many objects carry our mark."""
 
     objects: Mapping[Name, str]
     fields: frozenset[Name]
@@ -46,19 +46,18 @@ def find_orphans(
                 resource = reader.resource(key)
             except HeldInput:
                 continue
-            if resource is None or (resource.mark is None and not traces and not kind.system):
+            if resource is None:
                 continue
-            actual = Actual.seen(resource)
-            match standing(actual, installation):
-                case Standing.OURS if resource.mark is not None and resource.mark.compiler in loaded:
-                    owned[kind.name] = owned.get(kind.name, 0) + 1
-                    if resource.name not in book:
-                        objects[resource.name] = resource.mark.origin
-                case Standing.SYSTEM | Standing.USERS if resource.name not in book:
-                    if kind.system and fits_ours(kind, resource.fq_name) and abandoned(assumed, actual):
-                        objects[resource.name] = ""
-                    elif any(trace in resource.raw for trace in traces) and _carries_ours(actual, installation):
-                        fields.add(resource.name)
+            mark, unclaimed = resource.mark, resource.name not in book
+            if mark is not None and mark.installation == installation and mark.compiler in loaded:
+                owned[kind.name] = owned.get(kind.name, 0) + 1
+                if unclaimed and standing(Actual.seen(resource), installation) is Standing.OURS:
+                    objects[resource.name] = mark.origin
+            elif mark is None and unclaimed:
+                if fits_ours(kind, resource.fq_name) and kind.system and abandoned(assumed, resource):
+                    objects[resource.name] = ""
+                elif any(trace in resource.raw for trace in traces) and _carries_ours(resource, installation):
+                    fields.add(resource.name)
     return Orphans(objects, frozenset(fields), owned)
 
 
@@ -68,8 +67,8 @@ def _traces(kind: Kind) -> tuple[bytes, ...]:
     return tuple(f'"{field}"'.encode() for field in (*kind.compiler_properties, *(f"{r}_refs" for r in relations)))
 
 
-def _carries_ours(actual: Actual, installation: str) -> bool:
-    kind = actual.kind
+def _carries_ours(resource: Resource, installation: str) -> bool:
+    kind, actual = resource.kind, Actual.seen(resource)
     if any(actual.value(field) != default_of(kind, field) for field in kind.compiler_properties):
         return True
     if any(actual.references(relation) for relation in kind.compiler_relations):

@@ -34,7 +34,7 @@ from intentc.model import (
 
 from .actual import Actual
 from .assumed import Assumed
-from .claims import EXISTENCE, ClaimBook, Item
+from .claims import EXISTENCE, LATER, ClaimBook, Item
 from .deletion import abandoned, blockers, without_cycle
 from .diff import Leave, Wanted, entry_changes, in_order, list_change, property_changes
 from .draft import Draft, Plan
@@ -115,7 +115,7 @@ class Planner:
         found = find_orphans(self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed)
         doomed = {name: origin for name, origin in found.objects.items() if not self._origin_held(origin)}
         self.guard.sift(doomed, found.owned)
-        return found.fields | frozenset(found.objects)
+        return found.fields | frozenset(found.objects) | self._book.resume(LATER)
 
     def _absent(self, draft: Draft) -> None:
         desired, name = draft.desired, draft.name
@@ -145,10 +145,10 @@ class Planner:
             if self.guard.holds(draft.name):
                 draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; look at "
                               f"the plan, then run `intentc allow-deletes {draft.kind.name}`")  # fmt: skip
-            elif self._leave(draft, actual)():
+            elif self._leave(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
         elif self._replaced(desired, actual):
-            if self._leave(draft, actual)():
+            if self._leave(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
             draft.waits_for.add(draft.name)
         else:
@@ -158,7 +158,7 @@ class Planner:
         gone = not draft.claims and fits_ours(draft.kind, draft.name.fq_name) and abandoned(self._assumed, actual)
         if not gone:
             self._fields(draft, actual, made=False)
-        elif not self.guard.holds(draft.name) and self._leave(draft, actual)():
+        elif not self.guard.holds(draft.name) and self._leave(draft, actual)(EXISTENCE):
             self._delete(draft, actual)
 
     def _users(self, draft: Draft, actual: Actual) -> None:
@@ -298,8 +298,8 @@ class Planner:
         claims = self._book.on(name)
         draft = Draft(name, actual.kind, claims, merge(actual.kind, name, claims, self._title))
         if draft.desired.exists:
-            return self._replaced(draft.desired, actual) and self._leave(draft, actual)()
-        return not self.guard.holds(name) and self._leave(draft, actual)()
+            return self._replaced(draft.desired, actual) and self._leave(draft, actual)(EXISTENCE)
+        return not self.guard.holds(name) and self._leave(draft, actual)(EXISTENCE)
 
     def _is_doomed(self, actual: Actual) -> bool:
         return actual.mark is not None and self._doomed(actual.name, actual)
@@ -316,19 +316,28 @@ class Planner:
 
     def _leave(self, draft: Draft, actual: Actual) -> Leave:
         """What may be removed from an object now, and whether it may be deleted (engine.md §5.7, §7)."""
+        book, name, mark = self._book, draft.name, actual.mark
 
         def may(item: Item) -> bool:
-            mark = actual.mark
-            compiler = mark.compiler if mark is not None else self._compiler_of_kind[draft.kind.name]
-            if not self._book.complete or compiler not in self._compilers:
+            if mark is not None and mark.compiler not in self._compilers:
                 return False
-            if any(self._held(origin) for origin in draft.claims) or (mark and self._origin_held(mark.origin)):
+            if not book.complete:
+                book.put_off(name, LATER)
                 return False
-            if not self._book.unknown or (item == EXISTENCE and mark is not None and mark.origin != SHARED):
-                return True
-            return item in self._book.withdrawn(draft.name)
+            for origin in draft.claims:
+                if self._held(origin):
+                    book.put_off(name, origin.uuid)
+                    return False
+            if mark is not None and self._origin_held(mark.origin):
+                book.put_off(name, mark.origin)
+                return False
+            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED
+            if book.unknown and not owned and item not in book.withdrawn(name):
+                book.put_off(name, LATER)
+                return False
+            return True
 
-        return Leave(may, lambda: self._book.put_off(draft.name))
+        return may
 
     def _origin_held(self, origin: str) -> bool:
         """Whether the origin in a mark is held; the mark tells no kind."""

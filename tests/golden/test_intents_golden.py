@@ -69,7 +69,7 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
 
 
 def unexplained(found: Expected, stored: dict[Key, dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:
-    """What the oracle expects besides the case's output: not what follows from the seeds, nor what is there as it is."""
+    """What the oracle expects besides the case's output, without what follows from the seeds or is there already."""
     seeds = {tuple(data["fq_name"]) for _, data in SEEDS}
     users = {(key.kind, tuple(data["fq_name"])): data for key, data in stored.items()}
     return [

@@ -25,7 +25,6 @@ COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "confi
 """Fields of every kind (spec A.1)."""
 
 _COMPUTED = frozenset({"href", "parent_href", "to"})
-_ANNOTATIONS = "KeyValuePairs"
 
 
 def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[str]]:
@@ -86,7 +85,7 @@ def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
         ("display_name", str, ""),
         ("id_perms", dict[str, Any], msgspec.field(default_factory=dict)),
         ("perms2", dict[str, Any], msgspec.field(default_factory=dict)),
-        ("annotations", dict[Literal["key_value_pair"], list[_Annotation]], msgspec.field(default_factory=dict)),
+        ("annotations", _Annotations, msgspec.UNSET),
     ]
     fields += [(name, checked.field(declared.spec), msgspec.UNSET) for name, declared in kind.properties.items()]
     for relation in kind.relations.values():
@@ -103,6 +102,10 @@ def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
 class _Annotation(msgspec.Struct):
     key: str
     value: str = ""
+
+
+class _Annotations(msgspec.Struct):
+    key_value_pair: list[_Annotation] = []
 
 
 class _Checked:

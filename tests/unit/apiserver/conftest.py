@@ -36,16 +36,16 @@ class Api:
     def __init__(self, server: ApiServer) -> None:
         self.server = server
 
-    async def create(self, kind: str, name: str | None = None, **fields: Any) -> dict[str, Any]:
+    async def create(self, kind: str, below_project: str | None = None, /, **fields: Any) -> dict[str, Any]:
         """Create a resource of the default project, or one named and placed by ``fields``."""
-        if name is not None:
-            fields["fq_name"] = [*PROJECT, name]
+        if below_project is not None:
+            fields["fq_name"] = [*PROJECT, below_project]
         return (await self.server.create(kind, fields)).document
 
     async def get(self, kind: str, uuid: str) -> dict[str, Any]:
         return (await self.server.get(Key(kind, uuid))).document
 
-    async def update(self, kind: str, uuid: str, **fields: Any) -> dict[str, Any]:
+    async def update(self, kind: str, uuid: str, /, **fields: Any) -> dict[str, Any]:
         return (await self.server.update(Key(kind, uuid), fields)).document
 
     async def delete(self, kind: str, uuid: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from intentc.apiserver.listing import Query
 from intentc.model import Key
 from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Delete, Put
 
 from .conftest import PROJECT, Api, refused
 
@@ -48,9 +50,7 @@ async def test_derived_children_survive_as_orphans(api: Api) -> None:
 
 async def test_a_derived_reference_does_not_block_and_is_dropped(api: Api) -> None:
     instance = await api.create("service_instance", "s")
-    machine = await api.create(
-        "virtual_machine", fq_name=["m"], service_instance_refs=[{"to": [*PROJECT, "s"]}]
-    )
+    machine = await api.create("virtual_machine", fq_name=["m"], service_instance_refs=[{"to": [*PROJECT, "s"]}])
     await api.delete("service_instance", instance["uuid"])
     assert "service_instance_refs" not in await api.get("virtual_machine", machine["uuid"])
 
@@ -78,15 +78,13 @@ async def test_a_relaxed_reference_stays_so_while_it_stands(api: Api) -> None:
     await api.delete("network_policy", policy["uuid"])
 
 
-async def test_a_relaxed_reference_that_is_taken_away_leaves_nothing_in_the_index(
-    api: Api, store: MemoryStore
-) -> None:
+async def test_a_relaxed_reference_that_is_taken_away_leaves_nothing_in_the_index(api: Api, store: MemoryStore) -> None:
     policy = await api.create("network_policy", "p")
     network = await api.create("virtual_network", "n", network_policy_refs=[{"uuid": policy["uuid"]}])
     await api.server.relax_reference(network["uuid"], policy["uuid"])
     await api.update("virtual_network", network["uuid"], network_policy_refs=[])
     keys = [item.key for item in (await store.range("/intentc/", "/intentc0")).items]
-    assert not [key for key in keys if f"/{policy['uuid']}/" in key]
+    assert not [key for key in keys if f"/holds/{policy['uuid']}/" in key or f"/links/{policy['uuid']}/" in key]
 
 
 async def test_only_what_refers_can_be_relaxed(api: Api) -> None:
@@ -98,21 +96,17 @@ async def test_only_what_refers_can_be_relaxed(api: Api) -> None:
 
 async def test_index_entries_without_a_holder_block_nobody(api: Api, store: MemoryStore) -> None:
     """Keys may be deleted in etcd behind the server's back."""
-    from intentc.watch.protocol import Delete
-
-    policy = await api.create("network_policy", "p")
-    network = await api.create("virtual_network", "n", network_policy_refs=[{"uuid": policy["uuid"]}])
-    await store.transaction((), [Delete(f"/contrail/virtual_network/{network['uuid']}")])
-    await api.delete("network_policy", policy["uuid"])
-    await api.create("virtual_network", "n")
+    project = await api.create("project", fq_name=["default-domain", "p"])
+    policy = await api.create("network_policy", fq_name=["default-domain", "p", "x"])
+    await store.transaction((), [Delete(f"/contrail/network_policy/{policy['uuid']}")])
+    again = await api.create("network_policy", fq_name=["default-domain", "p", "x"])
+    await store.transaction((), [Delete(f"/contrail/network_policy/{again['uuid']}")])
+    await api.delete("project", project["uuid"])
 
 
 async def test_a_malformed_value_is_hidden_in_lists_named_in_errors_and_can_be_deleted(
     api: Api, store: MemoryStore
 ) -> None:
-    from intentc.apiserver.listing import Query
-    from intentc.watch.protocol import Put
-
     made = await api.create("network_policy", "p")
     key = f"/contrail/network_policy/{made['uuid']}"
     for value in (b"{", b"[]", b'{"fq_name": []}', b"\xff", b'{"fq_name": ["a"], "network_policy_entries": 7}'):
@@ -129,19 +123,16 @@ async def test_a_malformed_value_is_hidden_in_lists_named_in_errors_and_can_be_d
 
 
 async def test_a_malformed_value_that_no_server_wrote_can_be_deleted(api: Api, store: MemoryStore) -> None:
-    from intentc.watch.protocol import Put
-
     await store.transaction((), [Put("/contrail/network_policy/stray", b"{")])
     await api.server.delete(Key("network_policy", "stray"))
     assert not (await store.range("/contrail/network_policy/stray")).items
 
 
 async def test_a_copy_put_into_etcd_by_hand_does_not_take_the_name_when_it_goes(api: Api, store: MemoryStore) -> None:
-    from intentc.watch.protocol import Put
-
     made = await api.create("network_policy", "p")
     copy = "5b0f0000-0000-4000-8000-0000000000aa"
     value = (await store.range(f"/contrail/network_policy/{made['uuid']}")).items[0].value
-    await store.transaction((), [Put(f"/contrail/network_policy/{copy}", value.replace(made["uuid"].encode(), copy.encode()))])  # fmt: skip
+    copied = value.replace(made["uuid"].encode(), copy.encode())
+    await store.transaction((), [Put(f"/contrail/network_policy/{copy}", copied)])
     await api.delete("network_policy", copy)
     assert await api.server.identify("network_policy", [*PROJECT, "p"]) == made["uuid"]

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.anyio
 
 async def test_uuid_and_name_of_a_reference_complete_each_other(api: Api) -> None:
     policy = await api.create("network_policy", "p")
-    by_uuid = await api.create("virtual_network", "a", network_policy_refs=[{"uuid": policy["uuid"], "href": "http://x"}])
+    by_uuid = await api.create(
+        "virtual_network", "a", network_policy_refs=[{"uuid": policy["uuid"], "href": "http://x"}]
+    )
     by_name = await api.create("virtual_network", "b", network_policy_refs=[{"to": [*PROJECT, "p"]}])
     assert by_uuid["network_policy_refs"] == by_name["network_policy_refs"] == [
         {"uuid": policy["uuid"], "to": policy["fq_name"]}
@@ -32,9 +34,7 @@ async def test_a_name_that_nobody_has_is_refused_with_its_place(api: Api) -> Non
 
 async def test_a_uuid_that_nobody_has_is_refused_with_its_place(api: Api) -> None:
     with refused(409, "network_policy_refs[0]", "5b0f0000-0000-4000-8000-00000000dead"):
-        await api.create(
-            "virtual_network", "n", network_policy_refs=[{"uuid": "5b0f0000-0000-4000-8000-00000000dead"}]
-        )
+        await api.create("virtual_network", "n", network_policy_refs=[{"uuid": "5b0f0000-0000-4000-8000-00000000dead"}])
 
 
 async def test_an_attribute_is_kept_and_checked(api: Api) -> None:

@@ -183,7 +183,7 @@ async def test_an_update_that_changes_nothing_writes_nothing(api: Api, store: Me
 
 async def test_identity_never_changes(api: Api) -> None:
     made = await api.create("network_policy", "p")
-    await api.update("network_policy", made["uuid"], **made)
+    await api.server.update(Key("network_policy", made["uuid"]), made)
     with refused(400, "fq_name can't be changed"):
         await api.update("network_policy", made["uuid"], fq_name=[*PROJECT, "q"])
 

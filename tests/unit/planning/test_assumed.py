@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from planning_world import INSTALLATION, World, child, origin, our_uuid, owned, parent, refer, rules, shared
 
 from intentc.model import (
     AddReference,
@@ -18,6 +17,18 @@ from intentc.model import (
     ReferenceValue,
     RemoveReference,
     Update,
+)
+from tests.unit.planning.planning_world import (
+    INSTALLATION,
+    World,
+    child,
+    origin,
+    our_uuid,
+    owned,
+    parent,
+    refer,
+    rules,
+    shared,
 )
 
 NAME = Name("ruleset", ("g", "rules"))
@@ -220,3 +231,19 @@ def test_a_target_that_was_just_created_can_be_referred_to(world: World) -> None
     (change,) = world.plan(holder).operations
     assert isinstance(change, Update)
     assert [entry.key for entry in change.references["target"]] == [create.key]
+
+
+def test_an_object_that_we_deleted_does_not_hide_one_that_somebody_made_meanwhile(world: World) -> None:
+    world.assumed.wrote(CREATE, world.revision + 5)
+    world.assumed.wrote(Delete(KEY, NAME, world.revision + 5), world.revision + 6)
+    users = world.put("ruleset", "g", "rules", uuid="users")
+    actual = world.assumed.actual(NAME)
+    assert actual is not None
+    assert actual.key == users
+
+
+def test_a_holder_that_cannot_be_read_still_holds(world: World) -> None:
+    target = world.put("target", "t")
+    router = world.put("router", "r", references={"target": [(target, None)]})
+    world.assumed.read_back(router, Stored(b"{", world.revision + 1))
+    assert world.assumed.holders(target, "router", "target") == (router,)

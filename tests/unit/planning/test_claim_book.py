@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from planning_world import child, origin, owned, refer, rules
-
 from intentc.model import Name
 from intentc.planning import ClaimBook
+from intentc.planning.claims import LATER
+from tests.unit.planning.planning_world import child, origin, owned, refer, rules
 
 ONE, TWO = origin("one"), origin("two")
 RULES = child("one", rules=rules(1))
@@ -68,11 +68,20 @@ def test_an_origin_that_came_after_the_first_pass_contributed_nothing_before() -
     assert not book.unknown
 
 
-def test_what_was_put_off_is_concerned_when_a_held_origin_is_released() -> None:
+def test_what_was_put_off_for_an_origin_is_concerned_when_it_is_evaluated_again() -> None:
     book = ClaimBook()
     book.replace(ONE, [owned("target", "t", "one")])
     book.retain(ONE)
-    book.put_off(INSTANCE)
+    book.put_off(INSTANCE, ONE.uuid)
     assert book.replace(TWO, []) == frozenset()
     assert book.replace(ONE, [owned("target", "t", "one")]) == {INSTANCE}
     assert book.replace(ONE, []) == {TARGET}
+
+
+def test_what_was_put_off_for_unknown_origins_is_concerned_when_there_are_none_left() -> None:
+    book = ClaimBook()
+    book.retain(ONE)
+    book.retain(TWO)
+    book.put_off(INSTANCE, LATER)
+    assert book.replace(ONE, []) == frozenset()
+    assert book.drop(TWO) == {INSTANCE}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from planning_world import SCHEMA, child, origin, parent, refer, rules, shared, struct
 
 from intentc.model import Claim, Name, ResourceClaim
 from intentc.planning import Desired, merge
+from tests.unit.planning.planning_world import SCHEMA, child, origin, parent, refer, rules, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 TARGET = Name("target", ("t",))

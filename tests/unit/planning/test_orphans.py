@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from planning_world import COMPILER_OF_KIND, INSTALLATION, SCHEMA, World, child, origin, our_uuid, owned, parent, shared
-
 from intentc.model import Delete, Mark, Name
 from intentc.planning import DeleteGuard, Planner
+from tests.unit.planning.planning_world import (
+    COMPILER_OF_KIND,
+    INSTALLATION,
+    SCHEMA,
+    World,
+    child,
+    origin,
+    our_uuid,
+    owned,
+    parent,
+    shared,
+)
 
 
 def rulesets(world: World, count: int, *, owners: int = 0) -> list[Name]:
@@ -128,3 +138,13 @@ def test_another_kind_is_not_held_up() -> None:
     world.make(shared("target", "t"))
     world.planner.orphans()
     assert isinstance(world.plan(Name("target", ("t",))).operations[0], Delete)
+
+
+def test_what_could_not_be_removed_before_the_first_pass_was_complete_is_planned_then() -> None:
+    world = World(complete=False)
+    world.put("group", "g")
+    world.make(child("g", digest=5))
+    world.book.replace(origin("g"), [child("g")])
+    assert not world.plan(child("g").name).operations
+    assert world.planner.orphans() == {child("g").name}
+    assert len(world.plan(child("g").name).operations) == 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from planning_world import INSTALLATION, World, child, origin, parent, refer, rules, shared
 
 from intentc.model import Delete, Mark, Name, ResourceClaim, Update
+from tests.unit.planning.planning_world import INSTALLATION, World, child, origin, parent, refer, rules, shared
 
 GROUP = origin("g")
 TARGET = Name("target", ("t",))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from planning_world import World, child, origin, owned, refer, rules, shared, struct
 
 from intentc.model import Delete, Key, Name, Update
+from tests.unit.planning.planning_world import World, child, origin, owned, refer, rules, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 T1, T2 = Name("target", ("t1",)), Name("target", ("t2",))

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from planning_world import INSTALLATION, World, child, origin, our_uuid, owned, parent, refer, rules, shared, struct
 
-from intentc.model import Create, Delete, Mark, Name, ResourceClaim, Update
+from intentc.model import Create, Delete, InvalidInput, Mark, Name, ResourceClaim, Schema, Update
+from intentc.model.schema import KindSpec, ReferenceSpec, build_kind
+from intentc.planning import Planner
+from tests.unit.planning.planning_world import (
+    INSTALLATION,
+    TYPES,
+    World,
+    child,
+    origin,
+    our_uuid,
+    owned,
+    parent,
+    refer,
+    rules,
+    shared,
+    struct,
+)
 
 GROUP = origin("g")
 
@@ -171,3 +186,13 @@ def test_an_object_that_cannot_be_read_is_left_alone_and_waited_for(world: World
     plan = world.plan(claim.name)
     assert not plan.operations
     assert plan.waits_for == {claim.name}
+
+
+def test_an_object_of_a_kind_that_is_not_known_is_left_alone(world: World) -> None:
+    assert world.plan(Name("unheard", ("x",))) == (Name("unheard", ("x",)), (), frozenset(), (), frozenset())
+
+
+def test_a_schema_that_names_an_unknown_merge_function_is_refused(world: World) -> None:
+    kind = build_kind(KindSpec(kind="k", group="toy", references={"k": ReferenceSpec(merge="sum")}), TYPES, "toy")
+    with pytest.raises(InvalidInput, match="k: k: merge function 'sum' is unknown; there are import_export"):
+        Planner(Schema([kind]), INSTALLATION, {}, world.book, world.assumed, lambda key: False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from planning_world import World, origin, owned, refer, shared, struct
 
 from intentc.model import AddReference, Delete, Key, Name, Parent, ReferenceValue, RemoveReference, Update
+from tests.unit.planning.planning_world import World, origin, owned, refer, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 ROUTER = Name("router", ("r",))

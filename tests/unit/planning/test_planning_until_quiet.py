@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planning_world import World, child, origin, owned, parent, refer, rules, shared, struct
 
 from intentc.model import Claim, Key, Name, Operation, Resource, ResourceClaim
+from tests.unit.planning.planning_world import World, child, origin, owned, parent, refer, rules, shared, struct
 
 GROUPS = ("a", "b", "c")
 TARGETS = ("t1", "t2", "t3")

@@ -1,0 +1,166 @@
+"""Several servers on one store: one name, one number, one change lost never (engine.md §6, §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+import pytest
+
+from intentc.apiserver.errors import ApiError
+from intentc.apiserver.mutation import Fence
+from intentc.apiserver.references import ReferenceUpdate
+from intentc.apiserver.resources import Condition
+from intentc.apiserver.seeds import write_seeds
+from intentc.apiserver.service import ApiServer
+from intentc.model import Key, Schema
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Compare, Operation, Put, StoreUnavailable, TransactionResult
+
+from .conftest import PROJECT, Api, refused
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_servers_that_start_at_once_write_the_same_seeds(store: MemoryStore, schema: Schema) -> None:
+    servers = [ApiServer(store, schema) for _ in range(4)]
+    async with anyio.create_task_group() as tasks:
+        for server in servers:
+            tasks.start_soon(write_seeds, server)
+    networks = (await store.range("/contrail/virtual_network/", "/contrail/virtual_network0")).items
+    assert len(networks) == 3
+
+
+async def test_one_of_two_servers_gets_the_name(store: MemoryStore, schema: Schema, api: Api) -> None:
+    servers = [api.server, ApiServer(store, schema)]
+    outcomes: list[int] = []
+
+    async def create(server: ApiServer, name: str) -> None:
+        try:
+            await server.create("network_policy", {"fq_name": [*PROJECT, name]})
+            outcomes.append(200)
+        except ApiError as error:
+            outcomes.append(error.status)
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(10):
+            for server in servers:
+                tasks.start_soon(create, server, f"p{n}")
+    assert sorted(outcomes) == [200] * 10 + [409] * 10
+
+
+async def test_servers_share_a_pool(store: MemoryStore, schema: Schema, api: Api) -> None:
+    servers = [api.server, ApiServer(store, schema), ApiServer(store, schema)]
+    given: list[int] = []
+
+    async def take(server: ApiServer, owner: str) -> None:
+        given.append((await server.allocate("route_target_number", owner))[0])
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(60):
+            tasks.start_soon(take, servers[n % 3], f"o{n}")
+    assert sorted(given) == list(range(8000100, 8000160))
+
+
+async def test_references_added_at_once_are_all_there(store: MemoryStore, schema: Schema, api: Api) -> None:
+    servers = [api.server, ApiServer(store, schema)]
+    network = await api.create("virtual_network", "n")
+    policies = [await api.create("network_policy", f"p{n}") for n in range(12)]
+    async with anyio.create_task_group() as tasks:
+        for n, policy in enumerate(policies):
+            update = ReferenceUpdate(Key("virtual_network", network["uuid"]), "network_policy", True, policy["uuid"])
+            tasks.start_soon(servers[n % 2].update_reference, update)
+    assert len((await api.get("virtual_network", network["uuid"]))["network_policy_refs"]) == 12
+
+
+async def test_a_target_is_never_deleted_under_a_new_reference(store: MemoryStore, schema: Schema, api: Api) -> None:
+    other = ApiServer(store, schema)
+    for n in range(10):
+        policy = await api.create("network_policy", f"p{n}")
+        body = {"fq_name": [*PROJECT, f"n{n}"], "network_policy_refs": [{"uuid": policy["uuid"]}]}
+        outcomes: dict[str, int] = {}
+
+        async def attempt(what: str, call: object, outcomes: dict[str, int] = outcomes) -> None:
+            try:
+                await call  # type: ignore[misc]
+                outcomes[what] = 200
+            except ApiError as error:
+                outcomes[what] = error.status
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(attempt, "create", other.create("virtual_network", body))
+            tasks.start_soon(attempt, "delete", api.server.delete(Key("network_policy", policy["uuid"])))
+        assert sorted(outcomes.values()) == [200, 409]
+
+
+async def test_if_match_holds_or_nothing_is_written(api: Api) -> None:
+    made = await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]})
+    key = Key("network_policy", made.document["uuid"])
+    changed = await api.server.update(key, {"display_name": "x"}, condition=Condition(made.revision))
+    assert changed.revision > made.revision
+    with refused(412, "If-Match", str(changed.revision)):
+        await api.server.update(key, {"display_name": "y"}, condition=Condition(made.revision))
+    with refused(412):
+        await api.server.delete(key, condition=Condition(made.revision))
+    await api.server.delete(key, condition=Condition(changed.revision))
+
+
+async def test_a_write_with_an_old_fence_is_refused(store: MemoryStore, api: Api) -> None:
+    await store.transaction((), [Put("/intentc/default/leader", b"me")])
+    fence = (await store.range("/intentc/default/leader")).items[0].create_revision
+    made = await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("default", fence))
+    old = Fence("default", fence - 1)
+    key = Key("network_policy", made.document["uuid"])
+    before = (await store.range("/")).revision
+    for call in (
+        api.server.create("network_policy", {"fq_name": [*PROJECT, "q"]}, fence=old),
+        api.server.update(key, {"display_name": "x"}, fence=old),
+        api.server.update(key, {}, fence=old),
+        api.server.delete(key, fence=old),
+        api.server.allocate("route_target_number", "o", fence=old),
+        api.server.sync([{"kind": "project", "data": {"fq_name": ["default-domain", "x"]}}], fence=old),
+    ):
+        with refused(412):
+            await call
+    assert (await store.range("/")).revision == before
+
+
+async def test_the_refusal_of_a_fence_begins_with_the_word(api: Api) -> None:
+    with pytest.raises(ApiError, match="^fence nobody/7"):
+        await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("nobody", 7))
+
+
+async def test_a_fence_that_is_none_is_refused() -> None:
+    for text in ("7", "/7", "a/b", "a/"):
+        with refused(400, "X-Intentc-Fence"):
+            Fence.parse(text)
+    assert Fence.parse("a/b/7") == Fence("a/b", 7)
+
+
+class _Silent(MemoryStore):
+    """A store that carries a write out and does not answer."""
+
+    silent = False
+
+    async def transaction(
+        self, compares: Sequence[Compare], success: Sequence[Operation], failure: Sequence[Operation] = ()
+    ) -> TransactionResult:
+        result = await super().transaction(compares, success, failure)
+        if self.silent and any(isinstance(operation, Put) for operation in success):
+            raise StoreUnavailable("no answer")
+        return result
+
+
+async def test_a_write_without_answer_is_told_as_unknown_and_never_repeated(schema: Schema) -> None:
+    store = _Silent()
+    server = ApiServer(store, schema)
+    await write_seeds(server)
+    store.silent = True
+    with refused(504, "unknown"):
+        await server.create("network_policy", {"fq_name": [*PROJECT, "p"]})
+    store.silent = False
+    assert await server.identify("network_policy", [*PROJECT, "p"])
+    store.faults.unreachable = True
+    with refused(503, "reached"):
+        await server.identify("network_policy", [*PROJECT, "p"])
+    await store.close()

@@ -1,0 +1,53 @@
+"""From the configuration to the API server and to etcd."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Intentc
+
+from intentc.cli.connecting import api_server, etcd_store
+from intentc.configuration import Configuration, load
+from intentc.model import InvalidInput
+
+
+def configuration(**environ: str) -> Configuration:
+    return load(None, {f"INTENTC_{name}": value for name, value in environ.items()}).configuration
+
+
+def test_without_keystone_nobody_logs_in() -> None:
+    endpoint = api_server(configuration(CLIENT__ENDPOINT="http://api:9091", CLIENT__PASSWORD="canary"))
+    assert (endpoint.url, endpoint.credentials) == ("http://api:9091", None)
+
+
+def test_with_keystone_the_client_section_says_as_whom() -> None:
+    credentials = api_server(
+        configuration(
+            KEYSTONE__AUTHURL="http://keystone/v3",
+            CLIENT__ID="alice",
+            CLIENT__PASSWORD="canary",
+            CLIENT__PROJECT_NAME="admin",
+        )
+    ).credentials
+    assert credentials is not None
+    assert (credentials.user_id, credentials.password, credentials.project_name) == ("alice", "canary", "admin")
+    assert "canary" not in repr(credentials)
+
+
+@pytest.mark.parametrize("key", ["INSECURE", "KEYSTONE__INSECURE"])
+def test_insecure_means_any_certificate(key: str) -> None:
+    assert api_server(configuration(**{key: "true"})).insecure
+
+
+def test_a_bad_etcd_endpoint_names_the_key() -> None:
+    with pytest.raises(InvalidInput, match=r"^etcd\.endpoints: "):
+        etcd_store(configuration(ETCD__ENDPOINTS="nowhere"))
+
+
+def test_an_api_server_that_nobody_could_use_does_not_start(intentc: Intentc, tmp_path: Path) -> None:
+    path = tmp_path / "contrail.yml"
+    path.write_text("no_auth: false\n")
+    ended = intentc("apiserver", "--config-file", path)
+    assert (ended.code, ended.out) == (3, "")
+    assert "set no_auth: true, or name users there" in ended.err

@@ -1,0 +1,148 @@
+"""Whatever the tenants say, the intents' claims, merged, are what the naive oracle expects (engine.md §10).
+
+Only the intents are in question here: order of arrival, updates and restarts are for the engine's own property.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from tests.golden.naive_compile import NaiveCompile
+from tests.oracle.contrail import Expected, World, expected, normal
+
+NAMES = st.sampled_from("abcde")
+PROJECTS = st.sampled_from([["default-domain", "p1"], ["default-domain", "p2"]])
+TARGETS = st.sampled_from(
+    ["target:1:1", "target:1:2", "target:10.0.0.1:3", "target:64512:8000103", "nonsense", "target:1:4294967296"]
+)
+PROTOCOLS = st.sampled_from(["", "any", "icmp", "ICMP6", "tcp", "47", "256", "bogus", "sctp"])
+PORTS = st.lists(st.sampled_from([{"end_port": 65535}, {"start_port": 80, "end_port": 80}, {}]), max_size=2)
+
+Data = dict[str, Any]
+Resource = tuple[str, Data]
+
+
+@st.composite
+def addresses(draw: st.DrawFn) -> list[Data]:
+    one = st.one_of(
+        st.just({"security_group": "local"}),
+        st.just({"security_group": "any", "subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 8}}),
+        st.builds(lambda project, name: {"security_group": ":".join([*project, name])}, PROJECTS, NAMES),
+        st.just({"subnet": {"ip_prefix": "::", "ip_prefix_len": 0}}),
+    )
+    return draw(st.lists(one, max_size=2))
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Data:
+    ethertype = draw(st.sampled_from(["IPv4", "IPv6", ""]))
+    return {
+        "rule_uuid": draw(st.sampled_from(["r1", "r2"])),
+        "protocol": draw(PROTOCOLS),
+        "ethertype": ethertype,
+        "src_addresses": draw(addresses()),
+        "dst_addresses": draw(addresses()),
+        "src_ports": draw(PORTS),
+        "dst_ports": draw(PORTS),
+    }
+
+
+@st.composite
+def target_list(draw: st.DrawFn) -> Data:
+    return {"route_target": draw(st.lists(TARGETS, max_size=3))}
+
+
+@st.composite
+def resources(draw: st.DrawFn) -> list[Resource]:
+    def in_project(name: str) -> list[str]:
+        return [*draw(PROJECTS), name]
+
+    def some(kind: str, **fields: st.SearchStrategy[Any]) -> list[Resource]:
+        named = st.lists(NAMES, max_size=3, unique=True)
+        return [
+            (kind, {"fq_name": in_project(name), **{field: draw(value) for field, value in fields.items()}})
+            for name in draw(named)
+        ]
+
+    def references(names: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[Data]]:
+        return st.lists(st.builds(lambda to: {"to": to}, names), max_size=3, unique_by=lambda entry: str(entry["to"]))
+
+    below = st.builds(lambda project, name: [*project, name], PROJECTS, NAMES)
+    found: list[Resource] = [
+        ("project", {"fq_name": ["default-domain", name], "vxlan_routing": draw(st.booleans())})
+        for name in ("p1", "p2")
+    ]
+    if draw(st.booleans()):
+        system = draw(st.sampled_from([64999, 65535, 65536, 4200000000]))
+        found.append(
+            ("global_system_config", {"fq_name": ["default-global-system-config"], "autonomous_system": system})
+        )
+    users_targets = draw(st.lists(st.sampled_from(["target:1:1", "target:1:2", "target:9:9"]), unique=True))
+    found += [("route_target", {"fq_name": [target]}) for target in users_targets]
+    found += some(
+        "security_group",
+        configured_security_group_id=st.integers(min_value=0, max_value=2),
+        security_group_entries=st.builds(lambda found: {"policy_rule": found}, st.lists(rules(), max_size=3)),
+    )
+    found += some(
+        "virtual_network",
+        route_target_list=target_list(),
+        import_route_target_list=target_list(),
+        export_route_target_list=target_list(),
+    )
+    found += [
+        ("virtual_machine_interface", {**data, "parent_type": "project"})
+        for _, data in some("virtual_machine_interface", virtual_network_refs=references(below))
+    ]
+    users = st.sampled_from([[target] for target in users_targets]) if users_targets else st.nothing()
+    found += some(
+        "logical_router",
+        virtual_machine_interface_refs=references(below),
+        configured_route_target_list=target_list(),
+        route_target_refs=references(users),
+        logical_router_type=st.sampled_from(["", "snat-routing", "snat-routing", "vxlan-routing"]),
+    )
+    return found
+
+
+def in_oracles_form(compiled: NaiveCompile) -> Expected:
+    """What the intents want, as the oracle says it."""
+    result: Expected = {}
+    stored = {(key.kind, tuple(data["fq_name"])): data for key, data in compiled.stored.items()}
+    objects = {(name.kind, name.fq_name): data for name, data in compiled.objects().items()}
+    for (kind, name), data in {**stored, **objects}.items():
+        match kind:
+            case "access_control_list":
+                fields = {"parent_uuid": data["parent_uuid"], "access_control_list_entries": None}
+                fields["access_control_list_entries"] = data["access_control_list_entries"]
+                result[kind, name] = normal(fields)
+            case "route_target":
+                result[kind, name] = {}
+            case "routing_instance" | "logical_router":
+                entries = data.get("route_target_refs", [])
+                found = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in entries}
+                result[kind, name] = {"route_target_refs": dict(sorted(found.items()))}
+    return result
+
+
+def describe(compiled: NaiveCompile) -> None:
+    """So that the run can report how much the examples relate."""
+    wanted = in_oracles_form(compiled)
+    lists = [fields["route_target_refs"] for (kind, _), fields in wanted.items() if kind == "routing_instance"]
+    event("merged routing instance" if any(len(found) > 2 for found in lists) else "nothing merged")
+    reasons = {problem.reason for outcome in compiled.outcomes for problem in outcome.problems}
+    event("forward or broken reference" if "UnknownSecurityGroup" in reasons else "all groups there")
+
+
+@settings(deadline=None)  # the machine may be busy; time is not what is tested
+@given(resources())
+def test_the_intents_want_what_the_oracle_expects(applied: list[Resource]) -> None:
+    compiled = NaiveCompile(applied)
+    describe(compiled)
+    world: World = {}
+    for key, data in compiled.stored.items():
+        world.setdefault(key.kind, {})[key.uuid] = data
+    assert in_oracles_form(compiled) == expected(world, compiled.numbers)

@@ -10,12 +10,12 @@ model. Who builds the parts (a real etcd and HTTP, or memory) is decided in ``as
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import anyio
 
-from .model import Batch, Snapshot
+from .model import Batch, Key, Name, Snapshot
 from .pipeline.collecting import Collecting
 from .pipeline.evaluating import Evaluating
 from .pipeline.intake import Intake
@@ -61,6 +61,18 @@ class Engine:
         finally:
             with anyio.move_on_after(_DRAIN, shield=True):
                 await self.reconciling.drain()
+
+    def _gone(self, origin: Key) -> None:
+        """An intent ended: its numbers may be freed, and what it leaves behind is no surprise."""
+        self.numbers.leave(origin.uuid)
+        if self.collecting.complete:
+            self.parts.planner.guard.owner_gone(origin.uuid)
+
+    def _stored(self, names: Iterable[Name]) -> None:
+        """Objects changed in the store: whoever waits for one of them is planned again."""
+        self.collecting.seen(names)
+        for name in names:
+            self.reconciling.wake(name)
 
     def _applied(self) -> None:
         """A batch was applied: what it concerns is evaluated before anything is planned."""

@@ -24,7 +24,7 @@ TYPES = TypeTable(
 )
 
 DECLARED: tuple[dict[str, Any], ...] = (
-    {"kind": "tenant"},
+    {"kind": "tenant", "properties": {"text": "string"}},
     {"kind": "policy", "parents": ["tenant"], "properties": {"text": "string"}},
     {
         "kind": "net",

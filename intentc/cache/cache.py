@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from intentc.model import Key, Problem, Resource, Schema
+from intentc.model import Key, Kind, Problem, Resource, Schema
 from intentc.model.resolvers import FQ_NAME, UUID
 
-from .graph import Graph
+from .graph import Graph, Pending
 from .indexes import IndexTable, offers_of
 from .names import NameTable, given_name, precedence, refused_name
 from .states import Held, State, Transition, known_name, shown
@@ -34,7 +34,9 @@ class Cache:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._states: dict[str, dict[str, State]] = {kind.name: {} for kind in schema}
+        self.stored: Mapping[str, Kind] = {kind.name: kind for kind in schema if kind.stored}
+        """The kinds whose objects have keys in the store, by name; others are facts."""
+        self._states: dict[str, dict[str, State]] = {name: {} for name in self.stored}
         self.names = NameTable()
         self.indexes = IndexTable()
         self.graph = Graph(schema, self._states, self.names, self.indexes)
@@ -68,6 +70,10 @@ class Cache:
             return (state.key,) if state is not None and shown(state) is not None else ()
         return self.indexes.find(kind, index, value)
 
+    def pending(self) -> Iterator[Pending]:
+        """The references by uuid or name whose target has not arrived; looks at every resource, one by one."""
+        return self.graph.pending()
+
     def __iter__(self) -> Iterator[Key]:
         """All present keys, whatever their values are."""
         for states in self._states.values():
@@ -84,7 +90,7 @@ class Cache:
 
     def prepare(self, arrivals: Mapping[Key, State | None]) -> Preparation:
         """What these new states would change. An arriving ``Held`` is a value that can't be read; None is a deletion.
-        All keys are of kinds in the schema."""
+        All keys are of stored kinds."""
         final: dict[Key, State | None] = {}
         claimants: dict[tuple[str, str], list[Key]] = {}
         for key, arrived in arrivals.items():

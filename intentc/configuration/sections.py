@@ -235,8 +235,8 @@ class Intentc(Section, frozen=True):
 
     ``installation`` tells several compilers beside one etcd apart, and stands in every mark and fence: changing it
     makes all objects strangers. ``compilers``: which run. ``reactions``: compiler → file that replaces the shipped
-    map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first. ``settings``: values that evaluations read by
-    ``ctx.setting(name)``.
+    map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first. ``settings``: values that
+    evaluations read by ``ctx.setting(name)``.
     """
 
     closed: ClassVar[bool] = True

@@ -22,7 +22,7 @@ from .observed import Observed
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
-class AddressInUse(Exception):
+class AddressInUse(OSError):
     """The diagnostics' address can't be listened on; the message names it and the key to change."""
 
 
@@ -70,7 +70,8 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             listener.listen()
         except OSError as error:
             reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
-            raise AddressInUse(f"{host}:{port} {reason}; set intentc.diagnostics.address to another one") from None
+            message = f"{host}:{port} {reason}; set intentc.diagnostics.address to another one"
+            raise AddressInUse(error.errno, message) from None
         yield listener
 
 

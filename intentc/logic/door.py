@@ -28,7 +28,7 @@ def arrivals(cache: Cache, item: Snapshot | Batch) -> Arrivals:
     """What ``item`` says that ``cache`` doesn't know yet."""
     states: dict[Key, State | None] = {}
     passed_over: dict[str, int] = {}
-    kinds = {kind.name: kind for kind in cache.schema if kind.stored}
+    kinds = cache.stored
     snapshot = isinstance(item, Snapshot)
     seen: set[Key] = set()
     for change in item.changes:

@@ -172,6 +172,8 @@ class Service(CachedWorld):
 
     def _concerned_by_facts(self, changed: set[FactName]) -> Concerned:
         """The readers of these facts, and the facts that are intents of their own; what goes takes its own along."""
+        if not changed:
+            return nobody()
         jobs: dict[Key, Job] = {}
         gone: set[Key] = set()
         waiting = sorted(changed, reverse=True)

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import HeldInput, Reference, Resource
+from ..model import HeldInput, Resource
 from ..model.values import thaw
 from .parts import Parts
 

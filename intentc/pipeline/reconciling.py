@@ -121,6 +121,11 @@ class Reconciling:
         parts.standing.note_object(name, plan.problems, plan.waits_for)
         for other in plan.waits_for:
             self._waiters.setdefault(other, set()).add(name)
+        for other in plan.stirs:
+            parts.objects.add(other)
+        if not plan.operations and not plan.waits_for:
+            # Who waited for it to go, or to come, need wait no longer: it stays as it is.
+            self.wake(name)
         if parts.observe:
             if plan.operations:
                 parts.standing.planned[name] = plan.operations
@@ -140,7 +145,7 @@ class Reconciling:
                 self.last_revision = max(self.last_revision, revision or 0)
             self._conflicts.pop(name, None)
             parts.objects.forget(name)
-            self._wake(name)
+            self.wake(name)
         except WriteError as error:
             await self._failed(plan, error)
         except Exception:
@@ -231,8 +236,8 @@ class Reconciling:
                 return
             parts.objects.add(name)
 
-    def _wake(self, name: Name) -> None:
-        """Plan again who waited for this object."""
+    def wake(self, name: Name) -> None:
+        """This object came, went or changed: plan again who waited for it."""
         for waiter in self._waiters.pop(name, ()):
             self._parts.objects.add(waiter)
 

@@ -38,7 +38,7 @@ def resources(draw: st.DrawFn) -> list[Change]:
 
 def answers(cache: Cache) -> dict[str, Any]:
     """Everything that the graph can tell."""
-    told: dict[str, Any] = {"pending": sorted(cache.graph.pending()), "held": dict(cache.held)}
+    told: dict[str, Any] = {"pending": sorted(cache.pending()), "held": dict(cache.held)}
     for key in sorted(cache):
         for kind, relation in (("net", "net"), ("group", "mentioned")):
             told[f"{key} {relation} targets"] = cache.graph.targets(key, relation)

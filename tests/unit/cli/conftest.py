@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import pytest
-from toy_api_server import ToyApiServer, serving
 
 from intentc.cli.entry import run
-
-
-class Ended(NamedTuple):
-    """What a command left: exit code, stdout, stderr."""
-
-    code: int
-    out: str
-    err: str
-
-
-Intentc = Callable[..., Ended]
+from tests.unit.cli.ended import Ended, Intentc
+from tests.unit.cli.toy_api_server import ToyApiServer, serving
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Intentc
-from toy_api_server import ToyApiServer
+
+from tests.unit.cli.ended import Intentc
+from tests.unit.cli.toy_api_server import ToyApiServer
 
 TENANT = """
 resources:

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Intentc
+
+from tests.unit.cli.ended import Intentc
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample" / "contrail.yml"
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import Intentc
 
 from intentc.cli import commands
 from intentc.cli.commands import with_default
 from intentc.cli.errors import CommandError, Exit, explain, show
 from intentc.model import InvalidInput
 from intentc.watch.protocol import AccessDenied, StoreUnavailable
+from tests.unit.cli.ended import Intentc
 
 HEAVY = ("grpc", "httpx2", "networkx", "rich", "yaml", "starlette", "uvicorn", "prometheus_client", "msgspec", "anyio")
 

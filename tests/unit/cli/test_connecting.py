@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Intentc
 
 from intentc.cli.connecting import api_server, etcd_store
 from intentc.configuration import Configuration, load
 from intentc.model import InvalidInput
+from tests.unit.cli.ended import Intentc
 
 
 def configuration(**environ: str) -> Configuration:

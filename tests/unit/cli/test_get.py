@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import Intentc
-from toy_api_server import ToyApiServer
 
 from intentc.loading.yaml import load_yaml
+from tests.unit.cli.ended import Intentc
+from tests.unit.cli.toy_api_server import ToyApiServer
 
 
 @pytest.fixture

@@ -52,8 +52,8 @@ class ToyApiServer(ThreadingHTTPServer):
             case "GET", ["status"]:
                 return 200, self.status.pop(0) if len(self.status) > 1 else self.status[0]
             case "POST", ["fqname-to-id"]:
-                for (kind, found), data in self.stored.items():
-                    if (kind, data["fq_name"]) == (body["type"], body["fq_name"]):
+                for (kind, found), stored in self.stored.items():
+                    if (kind, stored["fq_name"]) == (body["type"], body["fq_name"]):
                         return 200, {"uuid": found}
                 return 404, {"message": "no such name"}
             case "POST", ["sync"]:
@@ -91,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(length)) if length else None
+        body: Any = json.loads(self.rfile.read(length)) if length else None
         headers = {"X-Etcd-Revision": str(self.server.revision)}
         if self.path == "/keystone/v3/auth/tokens":
             given = body["auth"]["identity"]["password"]["user"]["password"]

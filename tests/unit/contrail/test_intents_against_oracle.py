@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.golden.naive_compile import NaiveCompile
 from tests.oracle.contrail import Expected, World, expected, normal
 
-NAMES = st.sampled_from("abcde")
-PROJECTS = st.sampled_from([["default-domain", "p1"], ["default-domain", "p2"]])
+NAMES = st.sampled_from([["default-domain", *name.split(":")] for name in ("p1:a", "p1:b", "p1:c", "p2:a", "p2:b")])
+"""Five for everything, so that what refers to a name mostly meets one."""
+
 TARGETS = st.sampled_from(
     ["target:1:1", "target:1:2", "target:10.0.0.1:3", "target:64512:8000103", "nonsense", "target:1:4294967296"]
 )
@@ -30,7 +31,7 @@ def addresses(draw: st.DrawFn) -> list[Data]:
     one = st.one_of(
         st.just({"security_group": "local"}),
         st.just({"security_group": "any", "subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 8}}),
-        st.builds(lambda project, name: {"security_group": ":".join([*project, name])}, PROJECTS, NAMES),
+        NAMES.map(lambda name: {"security_group": ":".join(name)}),
         st.just({"subnet": {"ip_prefix": "::", "ip_prefix_len": 0}}),
     )
     return draw(st.lists(one, max_size=2))
@@ -57,20 +58,13 @@ def target_list(draw: st.DrawFn) -> Data:
 
 @st.composite
 def resources(draw: st.DrawFn) -> list[Resource]:
-    def in_project(name: str) -> list[str]:
-        return [*draw(PROJECTS), name]
-
     def some(kind: str, **fields: st.SearchStrategy[Any]) -> list[Resource]:
-        named = st.lists(NAMES, max_size=3, unique=True)
-        return [
-            (kind, {"fq_name": in_project(name), **{field: draw(value) for field, value in fields.items()}})
-            for name in draw(named)
-        ]
+        names = draw(st.lists(NAMES, max_size=4, unique_by=tuple))
+        return [(kind, {"fq_name": name, **{field: draw(value) for field, value in fields.items()}}) for name in names]
 
     def references(names: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[Data]]:
         return st.lists(st.builds(lambda to: {"to": to}, names), max_size=3, unique_by=lambda entry: str(entry["to"]))
 
-    below = st.builds(lambda project, name: [*project, name], PROJECTS, NAMES)
     found: list[Resource] = [
         ("project", {"fq_name": ["default-domain", name], "vxlan_routing": draw(st.booleans())})
         for name in ("p1", "p2")
@@ -95,15 +89,15 @@ def resources(draw: st.DrawFn) -> list[Resource]:
     )
     found += [
         ("virtual_machine_interface", {**data, "parent_type": "project"})
-        for _, data in some("virtual_machine_interface", virtual_network_refs=references(below))
+        for _, data in some("virtual_machine_interface", virtual_network_refs=references(NAMES))
     ]
     users = st.sampled_from([[target] for target in users_targets]) if users_targets else st.nothing()
     found += some(
         "logical_router",
-        virtual_machine_interface_refs=references(below),
+        virtual_machine_interface_refs=references(NAMES),
         configured_route_target_list=target_list(),
         route_target_refs=references(users),
-        logical_router_type=st.sampled_from(["", "snat-routing", "snat-routing", "vxlan-routing"]),
+        logical_router_type=st.sampled_from(["", "snat-routing", "vxlan-routing"]),
     )
     return found
 

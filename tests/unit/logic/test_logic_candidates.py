@@ -112,6 +112,15 @@ def test_old_and_new_neighbours_are_woken_when_a_reference_moves() -> None:
     assert set(concerned.jobs) == keys("net/a", "net/b")
 
 
+def test_a_new_name_wakes_the_readers_of_the_sets_that_are_told_in_the_order_of_names() -> None:
+    world = service()
+    world.apply(snapshot(put("tenant", "t", 1), *(put("net", net, 1, parent="tenant/t") for net in ("a", "b"))))
+    evaluated(world, "tenant/t", sources_read(key("tenant/t"), "net", "parent"))
+    concerned = world.apply(batch(put("net", "a", 2, born=1, name="z", parent="tenant/t")))
+    assert world.sources(key("tenant/t"), "net", "parent") == (key("net/b"), key("net/a"))
+    assert concerned.jobs[key("tenant/t")].by_readers
+
+
 def test_the_walk_is_made_before_and_after_the_change() -> None:
     world = service()
     world.apply(

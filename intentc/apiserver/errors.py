@@ -22,8 +22,8 @@ class ApiError(Exception):
         self.key = key
 
     def within(self, place: str) -> ApiError:
-        """The same refusal, told with the place in a larger request."""
-        return type(self)(f"{place}: {self.message}", key=self.key)
+        """The same refusal, told with the place in a larger request (once: the key is not carried on)."""
+        return type(self)(f"{place}: {self.message}")
 
 
 class BadRequest(ApiError):

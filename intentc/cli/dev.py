@@ -133,7 +133,7 @@ def _introduce(started: Running) -> None:
     click.echo("\nFrom another terminal:", err=True)
     click.echo(f"  export INTENTC_CLIENT__ENDPOINT={started.api_server}", err=True)
     click.echo(f"  export INTENTC_INTENTC__DIAGNOSTICS__ADDRESS={started.diagnostics[7:]}", err=True)
-    click.echo("  intentc get access_control_list; intentc apply --wait FILE; intentc delete FILE\n", err=True)
+    click.echo("  intentc get KIND [NAME]; intentc apply --wait FILE; intentc delete FILE\n", err=True)
 
 
 async def _load(files: tuple[str, ...], started: Running) -> int:

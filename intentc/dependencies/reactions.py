@@ -3,11 +3,11 @@
 Read from YAML in the form
 
     intent-compiler:
-      port_tuple:
-        self: [service_instance]
-        virtual_machine_interface: [service_instance]
-      global_system_config:
-        self: [all: virtual_network]
+      gateway:
+        self: [route]
+        service: [route]
+      cluster:
+        self: [all: gateway]
 
 Kinds may be spelled in snake_case or kebab-case. ``all: KIND`` goes on to every object of KIND, related or not (for
 globals, which everybody sees). Whether the kinds exist, and whether a map makes sense, is ``check.py``'s business.

@@ -15,7 +15,7 @@ from .intent import View
 def shared(kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
     """That the root object ``kind`` ``fq_name`` exists, owned by whoever claims it: it goes with its last claim.
 
-    >>> shared("route_target", ("target:64512:1",)).owner
+    >>> shared("label", ("blue",)).owner
     'shared'
     """
     return ResourceClaim(Name(kind, tuple(fq_name)), None, SHARED, tuple(sorted(properties.items())))

@@ -126,7 +126,7 @@ async def test_a_write_with_an_old_fence_is_refused(store: MemoryStore, api: Api
 
 
 async def test_the_refusal_of_a_fence_begins_with_the_word(api: Api) -> None:
-    with pytest.raises(ApiError, match="^fence nobody/7"):
+    with pytest.raises(ApiError, match=r"^fence nobody/7"):
         await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("nobody", 7))
 
 

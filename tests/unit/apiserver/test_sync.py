@@ -87,7 +87,7 @@ async def test_creating_what_exists_updates_it(api: Api) -> None:
 
 async def test_conditions_hold_for_each_item(api: Api) -> None:
     _, revision = await api.server.sync(world())
-    with refused(409, "item 0 (project", "If-None-Match"):
+    with refused(409, "item 0 (project", "exists already"):
         await api.server.sync([item("project", 1, fq_name=["default-domain", "p"]) | {"if_none_match": True}])
     change = item("project", 1, "UPDATE", display_name="x")
     with refused(412, "item 0 (project", "If-Match"):

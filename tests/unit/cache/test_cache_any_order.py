@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_kinds import broken, put, reference, toy_schema
 
 from intentc.cache import Cache, State
 from intentc.logic.door import decoded
 from intentc.model import Change, Key
+from tests.toy_kinds import broken, put, reference, toy_schema
 
 SCHEMA = toy_schema()
 UUIDS = ("a", "b", "c")

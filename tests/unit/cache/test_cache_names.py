@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from toy_kinds import broken, deleted, key, put, reference, toy_schema
-
 from intentc.cache import Cache, Held, State
 from intentc.logic.door import decoded
 from intentc.model import Change, Key
+from tests.toy_kinds import broken, deleted, key, put, reference, toy_schema
 
 
 def feed(cache: Cache, *changes: Change) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from toy_kinds import broken, deleted, key, keys, manifest, put, reference, toy_schema
 
 from intentc.cache import Cache, Pending, State
 from intentc.logic.door import decoded
 from intentc.model import Change, Key, Link
+from tests.toy_kinds import broken, deleted, key, keys, manifest, put, reference, toy_schema
 
 
 @pytest.fixture

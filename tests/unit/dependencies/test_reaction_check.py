@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from toy_kinds import toy_schema
-
 from intentc.dependencies import Finding, findings, load
+from tests.toy_kinds import toy_schema
 
 SOUND = """\
 intent-compiler:

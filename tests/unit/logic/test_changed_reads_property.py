@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_kinds import batch, broken, deleted, manifest, put, reference, toy_schema
 
 from intentc.dependencies import load
 from intentc.logic import Service
 from intentc.model import Change, HeldInput, Key, Read, Snapshot
 from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
+from tests.toy_kinds import batch, broken, deleted, manifest, put, reference, toy_schema
 
 SCHEMA = toy_schema()
 UUIDS = ("a", "b", "c")

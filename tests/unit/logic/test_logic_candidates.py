@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from toy_kinds import batch, deleted, key, keys, put, reference, snapshot, toy_schema
 
 from intentc.dependencies import load
 from intentc.logic import Concerned, Job, Service
 from intentc.model import Name, Read
 from intentc.model.reads import name_read, object_read, sources_read, targets_read
+from tests.toy_kinds import batch, deleted, key, keys, put, reference, snapshot, toy_schema
 
 REACTIONS = """\
 intent-compiler:

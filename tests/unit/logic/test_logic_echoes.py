@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from toy_kinds import batch, key, keys, put, reference, snapshot, toy_schema
-
 from intentc.dependencies import load
 from intentc.logic import Concerned, Service
 from intentc.model import Name, object_uuid
 from intentc.model.reads import object_read, targets_read
+from tests.toy_kinds import batch, key, keys, put, reference, snapshot, toy_schema
 
 OURS = object_uuid("lab", Name("target", ("made",)), "x")
 """The uuid of the target that we make for port x."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
 
 from intentc.dependencies import load
 from intentc.logic import Job, Service
 from intentc.model import Fact
 from intentc.model.reads import allocation_read, fact_read, setting_read
+from tests.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
 
 
 @pytest.fixture

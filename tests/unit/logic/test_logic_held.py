@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from toy_kinds import batch, broken, deleted, key, keys, put, reference, snapshot, toy_schema
 
 from intentc.dependencies import load
 from intentc.logic import Service
 from intentc.model import HeldInput, Name
 from intentc.model.reads import index_read, name_read, object_read
+from tests.toy_kinds import batch, broken, deleted, key, keys, put, reference, snapshot, toy_schema
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_kinds import batch, deleted, put, reference, toy_schema
 
 from intentc.dependencies import DependencyProcessor, load
 from intentc.logic import Service
 from intentc.model import Change, Key, Snapshot
+from tests.toy_kinds import batch, deleted, put, reference, toy_schema
 
 SCHEMA = toy_schema()
 REACTIONS = load(

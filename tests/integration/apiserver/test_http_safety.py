@@ -1,0 +1,151 @@
+"""Conditions, fences, limits, tokens, and several servers on one etcd, over HTTP."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+from anyio import create_task_group
+from served_api import served
+
+from intentc.apiserver.serving import AddressTaken, running_api_server
+from intentc.model import Schema
+from intentc.watch.etcd import EtcdStore
+from intentc.watch.protocol import Put
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+PROJECT = ["default-domain", "default-project"]
+
+
+def policy(name: str) -> dict[str, object]:
+    return {"network-policy": {"fq_name": [*PROJECT, name]}}
+
+
+async def test_two_servers_that_race_for_a_name_give_it_once(
+    two_clients: tuple[httpx2.AsyncClient, httpx2.AsyncClient],
+) -> None:
+    statuses: list[int] = []
+
+    async def post(client: httpx2.AsyncClient, name: str) -> None:
+        statuses.append((await client.post("/network-policys", json=policy(name))).status_code)
+
+    async with create_task_group() as tasks:
+        for n in range(20):
+            for client in two_clients:
+                tasks.start_soon(post, client, f"p{n}")
+    assert sorted(statuses) == [200] * 20 + [409] * 20
+
+
+async def test_two_servers_that_race_for_a_pool_give_each_number_once(
+    two_clients: tuple[httpx2.AsyncClient, httpx2.AsyncClient],
+) -> None:
+    given: list[int] = []
+
+    async def take(client: httpx2.AsyncClient, owner: str) -> None:
+        answer = await client.post("/int-pool", json={"pool": "route_target_number", "owner": owner})
+        assert answer.status_code == 200, answer.text
+        given.append(answer.json()["value"])
+
+    async with create_task_group() as tasks:
+        for n in range(40):
+            for client in two_clients:
+                tasks.start_soon(take, client, f"owner {n}")
+    assert sorted(given) == sorted([*range(8000100, 8000140)] * 2)
+
+
+async def test_conditions_are_kept(client: httpx2.AsyncClient) -> None:
+    created = await client.post("/network-policys", json=policy("p"), headers={"If-None-Match": "*"})
+    path = f"/network-policy/{created.json()['network-policy']['uuid']}"
+    first = created.headers["X-Etcd-Revision"]
+    body = {"network-policy": {"display_name": "x"}}
+    changed = await client.put(path, json=body, headers={"If-Match": first})
+    assert changed.status_code == 200
+    stale = await client.put(path, json={"network-policy": {"display_name": "y"}}, headers={"If-Match": first})
+    assert stale.status_code == 412
+    assert not stale.json()["message"].startswith("fence")
+    assert (await client.delete(path, headers={"If-Match": first})).status_code == 412
+    assert (await client.delete(path, headers={"If-Match": "nonsense"})).status_code == 400
+    assert (await client.delete(path, headers={"If-Match": changed.headers["X-Etcd-Revision"]})).status_code == 200
+
+
+async def test_an_old_fence_writes_nothing(client: httpx2.AsyncClient, etcd_store: EtcdStore, path: str) -> None:
+    leader = f"/intentc/{path}/leader"
+    revision = (await etcd_store.transaction((), [Put(leader, b"me")])).revision
+    good, old = ({"X-Intentc-Fence": f"{path}/{number}"} for number in (revision, revision - 1))
+    assert (await client.post("/network-policys", json=policy("p"), headers=good)).status_code == 200
+    for method, where, body in (
+        ("POST", "/network-policys", policy("q")),
+        ("POST", "/sync", {"resources": [{"kind": "network_policy", "data": {"fq_name": [*PROJECT, "q"]}}]}),
+        ("POST", "/int-pool", {"pool": "route_target_number", "owner": "q"}),
+    ):
+        answer = await client.request(method, where, json=body, headers=old)
+        assert answer.status_code == 412
+        assert answer.json()["message"].startswith("fence")
+    assert (await client.get("/network-policys?count=true")).json() == {"network-policys": {"count": 1}}
+
+
+async def test_too_many_operations_are_told_with_count_and_limit(
+    etcd_store: EtcdStore, schema: Schema, path: str
+) -> None:
+    items = [{"kind": "network_policy", "data": {"fq_name": [*PROJECT, f"p{n}"]}} for n in range(40)]
+    async with served(etcd_store, schema, path, max_txn_ops=128) as client:
+        assert (await client.get("/")).json()["max_txn_ops"] == 128
+        answer = await client.post("/sync", json={"resources": items})
+        assert answer.status_code == 413
+        assert "160" in answer.json()["message"]
+        assert "128" in answer.json()["message"]
+        assert (await client.post("/sync", json={"resources": items[:32]})).status_code == 200
+
+
+async def test_a_body_that_is_too_large_is_not_read(client: httpx2.AsyncClient) -> None:
+    async def endless() -> object:
+        for _ in range(17):
+            yield b" " * 1024 * 1024
+
+    answer = await client.post("/network-policys", content=endless())
+    assert answer.status_code == 413
+
+
+async def test_calls_need_a_token(guarded: httpx2.AsyncClient) -> None:
+    assert (await guarded.get("/network-policys")).status_code == 401
+    assert (await guarded.post("/network-policys", json=policy("p"))).status_code == 401
+    assert (await guarded.get("/network-policys", headers={"X-Auth-Token": "guess"})).status_code == 401
+
+
+async def log_in(client: httpx2.AsyncClient, user: str, project: str) -> dict[str, str]:
+    identity = {"methods": ["password"], "password": {"user": {"id": user, "password": f"{user}_password"}}}
+    body = {"auth": {"identity": identity, "scope": {"project": {"id": project}}}}
+    answer = await client.post("/keystone/v3/auth/tokens", json=body)
+    assert answer.status_code == 201, answer.text
+    return {"X-Auth-Token": answer.headers["X-Subject-Token"]}
+
+
+async def test_a_token_tells_whose_resources_are_made_and_who_may_use_pools(guarded: httpx2.AsyncClient) -> None:
+    alice, bob = await log_in(guarded, "alice", "admin"), await log_in(guarded, "bob", "demo")
+    made = await guarded.post("/network-policys", json=policy("p"), headers=bob)
+    assert made.json()["network-policy"]["perms2"]["owner"] == "demo"
+    number = {"pool": "route_target_number", "owner": "x"}
+    assert (await guarded.post("/int-pool", json=number, headers=bob)).status_code == 403
+    assert (await guarded.post("/int-pool", json=number, headers=alice)).status_code == 200
+
+
+async def test_a_wrong_password_is_refused(guarded: httpx2.AsyncClient) -> None:
+    identity = {"methods": ["password"], "password": {"user": {"id": "alice", "password": "guess"}}}
+    answer = await guarded.post("/keystone/v3/auth/tokens", json={"auth": {"identity": identity}})
+    assert answer.status_code == 401
+    assert "guess" not in answer.text
+
+
+async def test_an_address_in_use_is_told(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
+    async with running_api_server(etcd_store, schema, path=path) as running:
+        port = int(running.url.rsplit(":", 1)[1])
+        with pytest.raises(AddressTaken, match="choose another"):
+            async with running_api_server(etcd_store, schema, path=path, port=port):
+                pass
+
+
+async def test_a_server_that_stops_leaves_what_it_wrote(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
+    async with served(etcd_store, schema, path) as client:
+        await client.post("/network-policys", json=policy("p"))
+    async with served(etcd_store, schema, path) as client:
+        assert (await client.get("/network-policys?count=true")).json() == {"network-policys": {"count": 1}}

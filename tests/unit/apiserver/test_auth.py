@@ -1,0 +1,81 @@
+"""Static users and their tokens (spec B.3; yml case keystone)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from intentc.apiserver.auth import Keystone, StaticRole, StaticUser, static_users
+from intentc.configuration.sections import (
+    Keystone as Section,
+)
+from intentc.configuration.sections import (
+    KeystoneAssignment,
+    KeystoneData,
+    KeystoneProject,
+    KeystoneRole,
+    KeystoneUser,
+)
+from intentc.configuration.values import Secret
+
+from .conftest import refused
+
+ALICE = StaticUser("a", "Alice", "secret", roles=(StaticRole("admin", "p1", "Project"),))
+BOB = StaticUser("b", "Bob", "other", roles=(StaticRole("Member", "p2", "Demo"),))
+
+
+def log_in(password: str = "secret", scope: dict[str, Any] | None = None, **user: Any) -> dict[str, Any]:
+    identity = {"methods": ["password"], "password": {"user": {"password": password, **(user or {"id": "a"})}}}
+    return {"auth": {"identity": identity, **({"scope": scope} if scope else {})}}
+
+
+def test_a_user_by_id_or_name_gets_a_token_that_says_who_calls() -> None:
+    keystone = Keystone([ALICE, BOB])
+    for user in ({"id": "a"}, {"name": "Alice", "domain": {"id": "default"}}):
+        token = keystone.log_in(log_in(scope={"project": {"id": "p1"}}, **user))
+        caller = keystone.caller(token.text)
+        assert (caller.project_id, caller.roles) == ("p1", {"admin"})
+        assert token.body["token"]["project"]["id"] == "p1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        log_in("wrong"),
+        log_in("secret", id="nobody"),
+        log_in("secret", name="Alice", domain={"id": "elsewhere"}),
+        log_in(scope={"project": {"id": "p2"}}),
+    ],
+)
+def test_a_wrong_log_in_is_refused_without_telling_why_the_password_failed(body: Any) -> None:
+    with refused(401):
+        Keystone([ALICE, BOB]).log_in(body)
+
+
+@pytest.mark.parametrize("body", [{}, {"auth": {"identity": {"methods": ["token"]}}}])
+def test_what_is_no_password_log_in_is_refused(body: Any) -> None:
+    with refused(400):
+        Keystone([ALICE]).log_in(body)
+
+
+def test_tokens_end() -> None:
+    now = [0.0]
+    keystone = Keystone([ALICE], lifetime=10, clock=lambda: now[0])
+    token = keystone.log_in(log_in()).text
+    now[0] = 9.9
+    keystone.caller(token)
+    now[0] = 10.0
+    for text in (token, "", "guess"):
+        with refused(401, "log in"):
+            keystone.caller(text)
+
+
+def test_users_come_from_contrails_configuration() -> None:
+    role = KeystoneRole(id="admin", name="admin", project=KeystoneProject(id="admin", name="admin"))
+    user = KeystoneUser(id="alice", name="Alice", password=Secret("pw"), roles=(role,))
+    section = Section(local=True, assignment=KeystoneAssignment(data=KeystoneData(users={"alice": user})))
+    assert static_users(section) == (
+        StaticUser("alice", "Alice", "pw", roles=(StaticRole("admin", "admin", "admin"),)),
+    )
+    assert "pw" not in repr(static_users(section))

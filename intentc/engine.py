@@ -145,4 +145,4 @@ class Engine:
 
     def status(self) -> dict[str, Any]:
         """What ``/status`` shows."""
-        return report(self)
+        return report(self.parts, self.collecting, self.evaluating, self.reconciling, quiet=self.quiet)

@@ -141,7 +141,7 @@ class Service(CachedWorld):
         return self._processor.walk(origins)
 
     def _walk_after(self, before: dict[Key, Path], inputs: Mapping[Key, Transition]) -> dict[Key, Path]:
-        if len(inputs) == len(self.cache):
+        if len(inputs) == len(self.cache) and all(t.before is None for t in inputs.values()):
             # Everything is new, as at the start: the walk could reach nothing else.
             return before | {key: (key,) for key in inputs}
         if not any(map(_moves, inputs.values())):

@@ -78,7 +78,8 @@ class Evaluating:
         self._intake.concern(
             parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
         )
-        parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems)
+        if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems):
+            _LOG.warning("%s is held, its outputs stay as they are", key, extra={"reason": outcome.status.value})
         match outcome.status:
             case Status.DONE:
                 changed = parts.book.replace(key, outcome.claims)

@@ -6,11 +6,14 @@ plans.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 
 from ..logic import Concerned, Job
 from ..model import Batch, HeldInput, Key, Name, Snapshot
 from .parts import Parts
+
+_LOG = logging.getLogger(__name__)
 
 
 class Intake:
@@ -48,6 +51,8 @@ class Intake:
     def concern(self, concerned: Concerned, *, resync: bool = False) -> None:
         """Queue the intents and objects that a change concerns, and end the intents that are gone."""
         parts = self._parts
+        for problem in concerned.problems:
+            _LOG.warning("%s %s is held: %s", problem.kind, problem.name, problem.message)
         for key in concerned.gone:
             for name in parts.book.drop(key):
                 parts.objects.add(name)

@@ -194,9 +194,8 @@ class Reconciling:
 
     def _refuse(self, name: Name, error: Rejected) -> None:
         problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server refuses it: {error}")
-        if self._parts.standing.refused.get(name) != problem:
+        if self._parts.standing.refused.hold(name, problem):
             _LOG.warning("%s: %s", name, problem.message)
-        self._parts.standing.refused[name] = problem
 
     def _back_off(self, error: Unreachable) -> None:
         """The whole server is backed off: nobody writes until the pause is over."""

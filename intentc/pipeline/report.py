@@ -6,70 +6,67 @@ nothing refused). Bodies of resources never appear here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ..engine import Engine
+import msgspec
+
+from .collecting import Collecting
+from .evaluating import Evaluating
+from .parts import Parts
+from .reconciling import Reconciling
 
 _LISTED = 100
 """Entries shown of each list; the counts are always whole."""
 
 
-def report(engine: Engine) -> dict[str, Any]:
+def report(
+    parts: Parts, collecting: Collecting, evaluating: Evaluating, reconciling: Reconciling, *, quiet: bool
+) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
     first entries of ``held``, ``waiting``, ``refused``, ``problems``, ``pending_references``, and counters."""
-    parts = engine.parts
     standing = parts.standing
     unreadable = parts.logic.held
     problems = standing.problems(unreadable.values())
+    held = sorted({key for key, _ in standing.held.items()} | unreadable.keys())
+    refused = sorted(name for name, _ in standing.refused.items())
     pending = tuple(parts.logic.cache.graph.pending())
     return {
-        "converged": engine.quiet and not standing.refused,
-        "healthy": not (standing.held or standing.refused or unreadable),
+        "converged": quiet and not refused,
+        "healthy": not (held or refused),
         "observing": parts.observe,
-        "first_pass_complete": engine.collecting.complete,
+        "first_pass_complete": collecting.complete,
         "applied_revision": parts.logic.revision,
         "queue": {
             "jobs": parts.jobs.pending(),
             "objects": parts.objects.pending(),
-            "in_flight": engine.reconciling.in_flight,
+            "in_flight": reconciling.in_flight,
         },
         "counts": {
             "evaluated": len(standing.evaluated),
-            "held": len(standing.held.keys() | unreadable.keys()),
+            "held": len(held),
             "waiting": len(standing.waiting),
-            "refused": len(standing.refused),
+            "refused": len(refused),
             "problems": len(problems),
             "pending_references": len(pending),
             "planned": len(standing.planned),
         },
-        "held": [str(key) for key in sorted(standing.held.keys() | unreadable.keys())[:_LISTED]],
+        "held": [str(key) for key in held[:_LISTED]],
         "waiting": [
             {"intent": str(key), "for": " ".join(read)} for key, read in sorted(standing.waiting.items())[:_LISTED]
         ],
-        "refused": [str(name) for name in sorted(standing.refused)[:_LISTED]],
+        "refused": [str(name) for name in refused[:_LISTED]],
         "planned": [
             {"object": str(name), "writes": [type(operation).__name__ for operation in operations]}
             for name, operations in sorted(standing.planned.items())[:_LISTED]
         ],
-        "problems": [
-            {
-                "kind": problem.kind,
-                "name": problem.name,
-                "reason": problem.reason,
-                "message": problem.message,
-                "source": problem.source,
-            }
-            for problem in problems[:_LISTED]
-        ],
+        "problems": [msgspec.structs.asdict(problem) for problem in problems[:_LISTED]],
         "pending_references": [f"{key} -> {link.kind} {link.value}" for key, link in pending[:_LISTED]],
         "counters": {
-            "evaluations": engine.evaluating.runs,
-            "idle_walks": engine.evaluating.idle_walks,
+            "evaluations": evaluating.runs,
+            "idle_walks": evaluating.idle_walks,
             "missing_reactions": {
-                f"{reader} <- {read}": count
-                for (reader, read), count in sorted(engine.evaluating.missing_reactions.items())
+                f"{reader} <- {read}": count for (reader, read), count in sorted(evaluating.missing_reactions.items())
             },
-            "writes": engine.reconciling.written,
+            "writes": reconciling.written,
         },
     }

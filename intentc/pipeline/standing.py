@@ -6,12 +6,14 @@ with its reason (engine.md §7). It decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Hashable, Iterable, Sized
 from typing import TypeVar
 
 from ..evaluation import Status
 from ..model import Key, Name, Operation, Problem, Read
+from ..queue import Quarantine
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Sized)
 
 
@@ -21,41 +23,44 @@ class Standing:
     def __init__(self) -> None:
         self.evaluated: set[Key] = set()
         self.waiting: dict[Key, Read] = {}
-        self.held: dict[Key, Problem] = {}
-        self.refused: dict[Name, Problem] = {}
+        self.held: Quarantine[Key] = Quarantine()
+        self.refused: Quarantine[Name] = Quarantine()
         self.planned: dict[Name, tuple[Operation, ...]] = {}
         """What would be written, while observing."""
         self.object_waits: dict[Name, frozenset[Name]] = {}
         self._problems: dict[Key, tuple[Problem, ...]] = {}
         self._object_problems: dict[Name, tuple[Problem, ...]] = {}
 
-    def note(self, key: Key, status: Status, waiting_for: Read | None, problems: tuple[Problem, ...]) -> None:
-        """Remember how the last run of an intent ended."""
-        self.forget(key)
-        if status is Status.DONE:
-            self.evaluated.add(key)
-        elif status is Status.WAITING and waiting_for is not None:
-            self.waiting[key] = waiting_for
-        elif status is Status.FAILED and problems:
-            self.held[key] = problems[-1]
-        elif status is Status.HELD and waiting_for is not None:
-            message = f"it reads {waiting_for[1]}/{waiting_for[2]}, which can't be read; mend that"
-            self.held[key] = Problem(key.kind, key.uuid, "Held", message)
-        if problems:
-            self._problems[key] = problems
-
-    def forget(self, key: Key) -> None:
-        """The intent is gone, or about to be noted anew."""
+    def note(self, key: Key, status: Status, waiting_for: Read | None, problems: tuple[Problem, ...]) -> bool:
+        """Remember how the last run of an intent ended. True if it is held now for a reason that is news."""
+        _set(self._problems, key, problems)
         self.evaluated.discard(key)
         self.waiting.pop(key, None)
-        self.held.pop(key, None)
+        match status:
+            case Status.FAILED if problems:
+                return self.held.hold(key, problems[-1])
+            case Status.HELD if waiting_for is not None:
+                message = f"it reads {waiting_for[1]}/{waiting_for[2]}, which can't be read; mend that"
+                return self.held.hold(key, Problem(key.kind, key.uuid, "Held", message))
+            case Status.WAITING if waiting_for is not None:
+                self.waiting[key] = waiting_for
+            case Status.DONE:
+                self.evaluated.add(key)
+        self.held.release(key)
+        return False
+
+    def forget(self, key: Key) -> None:
+        """The intent is gone."""
+        self.evaluated.discard(key)
+        self.waiting.pop(key, None)
+        self.held.release(key)
         self._problems.pop(key, None)
 
     def note_object(self, name: Name, problems: tuple[Problem, ...], waits_for: frozenset[Name]) -> None:
         """Remember what planning an object brought to light."""
         _set(self._object_problems, name, problems)
         _set(self.object_waits, name, waits_for)
-        self.refused.pop(name, None)
+        self.refused.release(name)
 
     def is_held(self, key: Key) -> bool:
         """Whether what this intent contributed must stay as it is: its last run gave no complete answer."""
@@ -65,12 +70,13 @@ class Standing:
         """Every problem there is now, sorted, each once."""
         found = {problem for problems in self._problems.values() for problem in problems}
         found |= {problem for problems in self._object_problems.values() for problem in problems}
-        return tuple(sorted(found | set(self.refused.values()) | set(unreadable)))
+        found |= {quarantined.problem for _, quarantined in (*self.held.items(), *self.refused.items())}
+        return tuple(sorted(found | set(unreadable)))
 
 
-def _set(table: dict[Name, T], name: Name, value: T) -> None:
+def _set(table: dict[K, T], key: K, value: T) -> None:
     """Keep what is not empty."""
     if value:
-        table[name] = value
+        table[key] = value
     else:
-        table.pop(name, None)
+        table.pop(key, None)

@@ -31,7 +31,7 @@ async def test_the_root_tells_the_operation_limit_and_the_collections(client: ht
 
 
 async def test_create_get_update_delete(client: httpx2.AsyncClient, etcd_store: EtcdStore, path: str) -> None:
-    body = {"network-policy": {"fq_name": [*PROJECT, "p"], "to": [*PROJECT, "p"]}, "field_mask": {}}
+    body: dict[str, Any] = {"network-policy": {"fq_name": [*PROJECT, "p"], "to": [*PROJECT, "p"]}, "field_mask": {}}
     created = await client.post("/network-policys", json=body)
     uuid = created.json()["network-policy"]["uuid"]
     key = f"/{path}/network_policy/{uuid}"
@@ -44,8 +44,8 @@ async def test_create_get_update_delete(client: httpx2.AsyncClient, etcd_store: 
     assert shown.json()["network-policy"]["href"].endswith(f"/network-policy/{uuid}")
     assert shown.headers["X-Etcd-Revision"] == str(stored.mod_revision)
 
-    body = {"network-policy": {"display_name": "x"}}
-    updated = await client.put(f"/network-policy/{uuid}", json=body)
+    change = {"network-policy": {"display_name": "x"}}
+    updated = await client.put(f"/network-policy/{uuid}", json=change)
     assert updated.json() == {"network-policy": {"uuid": uuid, "display_name": "x"}}
     assert int(updated.headers["X-Etcd-Revision"]) > stored.mod_revision
 

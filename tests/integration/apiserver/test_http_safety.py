@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import httpx2
 import pytest
 from anyio import create_task_group
@@ -98,7 +100,7 @@ async def test_too_many_operations_are_told_with_count_and_limit(
 
 
 async def test_a_body_that_is_too_large_is_not_read(client: httpx2.AsyncClient) -> None:
-    async def endless() -> object:
+    async def endless() -> AsyncIterator[bytes]:
         for _ in range(17):
             yield b" " * 1024 * 1024
 

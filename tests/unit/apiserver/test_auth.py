@@ -35,7 +35,7 @@ def test_a_user_by_id_or_name_gets_a_token_that_says_who_calls() -> None:
     for user in ({"id": "a"}, {"name": "Alice", "domain": {"id": "default"}}):
         token = keystone.log_in(log_in(scope={"project": {"id": "p1"}}, **user))
         caller = keystone.caller(token.text)
-        assert (caller.project_id, caller.roles) == ("p1", {"admin"})
+        assert (caller.project_id, caller.roles) == ("p1", frozenset({"admin"}))
         assert token.body["token"]["project"]["id"] == "p1"
 
 

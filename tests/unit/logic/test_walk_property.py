@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +30,7 @@ def changes(draw: st.DrawFn, revision: int) -> Change:
     kind, uuid = draw(st.sampled_from(tuple(KINDS))), draw(st.sampled_from(UUIDS))
     if draw(st.integers(0, 3)) == 0:
         return deleted(kind, uuid, revision)
-    fields = {}
+    fields: dict[str, Any] = {}
     if kind in ("net", "port"):
         fields["net_refs"] = [reference(target) for target in draw(st.lists(st.sampled_from(UUIDS), max_size=2))]
     if kind == "net":

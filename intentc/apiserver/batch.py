@@ -50,6 +50,15 @@ class Applied(NamedTuple):
     data: Document
 
 
+def is_readable(body: Any) -> bool:
+    """Whether a body is near enough to a resource to look at what it names; if not, its checks say what is wrong."""
+    return (
+        isinstance(body, dict)
+        and isinstance(body.get("uuid") or "", str)
+        and isinstance(body.get("fq_name") or [], list)
+    )
+
+
 def parse(schema: Schema, elements: Any) -> list[Item]:
     """The items of a request. Raises ``BadRequest`` naming the first bad one by its index."""
     if not isinstance(elements, list):
@@ -71,7 +80,7 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     if operation not in (CREATE, UPDATE, DELETE):
         raise BadRequest(f"{where} ({kind.name}): operation {operation!r} is none of CREATE, UPDATE, DELETE")
     data = element.get("data") or {}
-    if not isinstance(data.get("uuid") or "", str) or not isinstance(data.get("fq_name") or [], list):
+    if not is_readable(data):
         raise BadRequest(f"{where} ({kind.name}): uuid must be a text and fq_name a list of texts")
     if operation != CREATE and not data.get("uuid"):
         raise BadRequest(f"{where} ({kind.name}): {operation} needs data.uuid")
@@ -83,7 +92,7 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
 
 async def apply(draft: Draft, resources: Resources, items: Sequence[Item], caller: Caller) -> list[Applied]:
     """Stage all items; what was done, in the order in which it was done. Errors name index, kind and fq_name."""
-    await _gather_reads(draft, items)
+    await gather_reads(draft, items)
     deletes = [item for item in items if item.operation == DELETE]
     creates: list[Item] = []
     updates: list[Item] = []
@@ -186,7 +195,7 @@ async def _sorted_deletes(draft: Draft, items: Sequence[Item]) -> list[Item]:
         return list(items)
 
 
-async def _gather_reads(draft: Draft, items: Sequence[Item]) -> None:
+async def gather_reads(draft: Draft, items: Sequence[Item]) -> None:
     """Read in few transactions what the items are going to ask for one by one."""
     layout = draft.layout
     keys: set[str] = set()

@@ -88,6 +88,7 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
     """
     _check_name(pool)
     owner_key = draft.layout.pool_owners(pool) + owner
+    await draft.reading.load([draft.layout.pool(pool), owner_key])
     if owner:
         held = await draft.read(owner_key)
         if held is not None:

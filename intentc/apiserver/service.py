@@ -85,8 +85,10 @@ class ApiServer:
     ) -> Answer:
         """Create a resource from ``body`` (its fields); the whole of it as stored."""
         found = self.kind(kind)
+        items = batch.parse(self.schema, [{"kind": found.name, "data": body}]) if batch.is_readable(body) else []
 
         async def work(draft: Draft) -> Document:
+            await batch.gather_reads(draft, items)
             return await self._resources.create(draft, found, body, caller, condition)
 
         return Answer(*await self._mutate(work, fence, found.name))

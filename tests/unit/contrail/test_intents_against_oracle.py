@@ -59,11 +59,12 @@ def target_list(draw: st.DrawFn) -> Data:
 @st.composite
 def resources(draw: st.DrawFn) -> list[Resource]:
     def some(kind: str, **fields: st.SearchStrategy[Any]) -> list[Resource]:
-        names = draw(st.lists(NAMES, max_size=4, unique_by=tuple))
+        names = draw(st.lists(NAMES, min_size=2, max_size=5, unique_by=tuple))
         return [(kind, {"fq_name": name, **{field: draw(value) for field, value in fields.items()}}) for name in names]
 
-    def references(names: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[Data]]:
-        return st.lists(st.builds(lambda to: {"to": to}, names), max_size=3, unique_by=lambda entry: str(entry["to"]))
+    def references(names: st.SearchStrategy[list[str]], most: int) -> st.SearchStrategy[list[Data]]:
+        named = st.lists(names, max_size=most, unique_by=tuple)
+        return named.map(lambda found: [{"to": name} for name in found])
 
     found: list[Resource] = [
         ("project", {"fq_name": ["default-domain", name], "vxlan_routing": draw(st.booleans())})
@@ -74,7 +75,7 @@ def resources(draw: st.DrawFn) -> list[Resource]:
         found.append(
             ("global_system_config", {"fq_name": ["default-global-system-config"], "autonomous_system": system})
         )
-    users_targets = draw(st.lists(st.sampled_from(["target:1:1", "target:1:2", "target:9:9"]), unique=True))
+    users_targets = draw(st.lists(st.sampled_from(["target:1:1", "target:1:2", "target:9:9"]), min_size=1, unique=True))
     found += [("route_target", {"fq_name": [target]}) for target in users_targets]
     found += some(
         "security_group",
@@ -89,14 +90,14 @@ def resources(draw: st.DrawFn) -> list[Resource]:
     )
     found += [
         ("virtual_machine_interface", {**data, "parent_type": "project"})
-        for _, data in some("virtual_machine_interface", virtual_network_refs=references(NAMES))
+        for _, data in some("virtual_machine_interface", virtual_network_refs=references(NAMES, most=3))
     ]
-    users = st.sampled_from([[target] for target in users_targets]) if users_targets else st.nothing()
+    users = st.sampled_from([[target] for target in users_targets])
     found += some(
         "logical_router",
-        virtual_machine_interface_refs=references(NAMES),
+        virtual_machine_interface_refs=references(NAMES, most=3),
         configured_route_target_list=target_list(),
-        route_target_refs=references(users),
+        route_target_refs=references(users, most=1),
         logical_router_type=st.sampled_from(["", "snat-routing", "vxlan-routing"]),
     )
     return found

@@ -48,7 +48,7 @@ class LogicalRouterIntent(Intent):
         several the first by name counts."""
         networks: dict[str, View] = {}
         for interface in self.references("virtual_machine_interface"):
-            for network in interface.references("virtual_network")[:1]:
+            for network in interface.references("virtual_network"):
                 networks[network.uuid] = network
         found = (primary_routing_instance(network, ctx) for network in networks.values())
         return [instance for instance in found if instance is not None]

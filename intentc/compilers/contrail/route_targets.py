@@ -109,7 +109,7 @@ def merged_lists(both: set[str], imported: set[str], exported: set[str]) -> dict
     """The list algebra of D.1: target → import_export, sorted by target. What is imported and exported is both; what is
     both is no longer one of them."""
     directions = dict.fromkeys(imported, IMPORT) | dict.fromkeys(exported, EXPORT)
-    directions |= dict.fromkeys(both, BOTH)
+    directions |= dict.fromkeys(both | imported & exported, BOTH)
     return dict(sorted(directions.items()))
 
 

@@ -22,6 +22,7 @@ from .cache import Cache
 from .configuration import Configuration
 from .engine import Engine
 from .model import Key
+from .pipeline.report import pending
 from .planning import DeleteGuard
 from .plugins import Loaded
 from .watch.heartbeat import Heartbeat
@@ -32,6 +33,9 @@ from .writing import ReadService, WriteError, WriteService
 _LOG = logging.getLogger(__name__)
 _AUDIT_PERIOD = 1.0
 """Seconds between two slices of the background relist: the whole world in an hour (engine.md §1.5)."""
+_LAG_PERIOD = 0.1
+_LAG_FADING = 0.995
+"""By which a peak of the loop's lag fades each period: half of it is left after 14 seconds."""
 _RETRY = 1.0
 """Seconds between tries to read the ledger at the start."""
 
@@ -87,6 +91,7 @@ class CompilerService:
         self.engine = engine
         self._source = Source(store, f"/{path}/", heartbeat=Heartbeat(engine.parts.installation, process_name()))
         self._running = False
+        self._lag = 0.0
 
     async def run(self) -> None:
         """Serve until cancelled, then drain. Raises what ended it: a part that must not end, or a lost leadership."""
@@ -96,6 +101,7 @@ class CompilerService:
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
                 group.start_soon(self._source.run_heartbeat)
                 group.start_soon(self._audit)
+                group.start_soon(self._measure_lag)
                 await self.engine.run(events)
                 group.cancel_scope.cancel()
         finally:
@@ -112,6 +118,16 @@ class CompilerService:
                 await asyncio.sleep(_RETRY)
             else:
                 return
+
+    async def _measure_lag(self) -> None:
+        """How late the loop comes to its timers: what a stage that holds it too long does to all others."""
+        turn = asyncio.get_running_loop().time
+        while True:
+            due = turn() + _LAG_PERIOD
+            await asyncio.sleep(_LAG_PERIOD)
+            late = max(0.0, turn() - due)
+            # A peak stays visible for a while: whoever scrapes every fifteen seconds must see it.
+            self._lag = max(late, self._lag * _LAG_FADING)
 
     async def _audit(self) -> None:
         """Relist a slice all the time; what was missed is applied as a correction, and counted by the source."""
@@ -142,6 +158,7 @@ class CompilerService:
         state, counters = self._source.state, self._source.counters
         return {
             **self.engine.status(),
+            "loop_lag_seconds": round(self._lag, 4),
             "watch": {
                 "phase": state.phase.value,
                 "since": state.since,
@@ -151,3 +168,6 @@ class CompilerService:
                 "duplicates": counters.duplicates,
             },
         }
+
+    def pending(self) -> list[dict[str, str]]:
+        return pending(self.engine.parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from intentc.model import Key, Kind, Name, Schema, snake
+from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
 from .documents import Document, relationships
 from .draft import Draft
@@ -35,11 +35,11 @@ class Item(NamedTuple):
         return str(self.data.get("uuid") or "")
 
     @property
-    def fq_name(self) -> str:
-        return ":".join(map(str, self.data.get("fq_name") or ()))
+    def name(self) -> Name:
+        return Name(self.kind.name, tuple(map(str, self.data.get("fq_name") or ())))
 
     def __str__(self) -> str:
-        return f"item {self.place} ({self.kind.name} {self.fq_name or self.uuid})"
+        return f"item {self.place} ({self.kind.name} {':'.join(self.name.fq_name) or self.uuid})"
 
 
 class Applied(NamedTuple):
@@ -133,19 +133,21 @@ async def _one(step: Any, item: Item) -> Any:
 
 def _wanted(item: Item) -> Iterator[Key | Name]:
     """What an item's data name as parent and as targets."""
-    data, fq_name = item.data, item.data.get("fq_name") or []
-    parents = [snake(data["parent_type"])] if data.get("parent_type") else [p.kind for p in item.kind.parents]
+    data, fq_name = item.data, item.name.fq_name
+    told, parent_uuid = data.get("parent_type"), data.get("parent_uuid")
+    parents = [parent.kind for parent in item.kind.parents if not told or kebab(parent.kind) == kebab(str(told))]
     for parent in parents:
-        if data.get("parent_uuid"):
-            yield Key(parent, data["parent_uuid"])
+        if parent_uuid:
+            yield Key(parent, str(parent_uuid))
         elif len(fq_name) > 1:
-            yield Name(parent, tuple(fq_name[:-1]))
+            yield Name(parent, fq_name[:-1])
     for relation in item.kind.relations:
-        for entry in data.get(f"{relation}_refs") or ():
-            if isinstance(entry, dict) and isinstance(entry.get("uuid"), str):
-                yield Key(relation, entry["uuid"])
+        entries = data.get(f"{relation}_refs")
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and entry.get("uuid"):
+                yield Key(relation, str(entry["uuid"]))
             elif isinstance(entry, dict) and isinstance(entry.get("to"), list):
-                yield Name(relation, tuple(entry["to"]))
+                yield Name(relation, tuple(map(str, entry["to"])))
 
 
 def _sorted(items: Sequence[Item], wanted: Sequence[Sequence[Key | Name]]) -> list[Item]:
@@ -153,7 +155,7 @@ def _sorted(items: Sequence[Item], wanted: Sequence[Sequence[Key | Name]]) -> li
     places: dict[Key | Name, int] = {}
     for place, item in enumerate(items):
         places.setdefault(Key(item.kind.name, item.uuid), place)
-        places.setdefault(Name(item.kind.name, tuple(item.data.get("fq_name") or ())), place)
+        places.setdefault(item.name, place)
     result: list[Item] = []
     state = [0] * len(items)
     for start in range(len(items)):
@@ -206,14 +208,14 @@ async def gather_reads(draft: Draft, items: Sequence[Item]) -> None:
         if item.operation == CREATE:
             if item.uuid:
                 keys.add(layout.identity(item.uuid))
-            if item.fq_name:
-                names.add(Name(item.kind.name, tuple(map(str, item.data["fq_name"]))))
+            if item.name.fq_name:
+                names.add(item.name)
         if item.operation != DELETE:
             for wanted in _wanted(item):
                 if isinstance(wanted, Key):
                     keys.add(layout.value(wanted))
                 else:
-                    names.add(Name(wanted.kind, tuple(map(str, wanted.fq_name))))
+                    names.add(wanted)
     await draft.reading.load(sorted(keys) + [layout.name(name) for name in sorted(names)])
     found = [(name, await draft.reading.item(layout.name(name))) for name in sorted(names)]
     await draft.reading.load(

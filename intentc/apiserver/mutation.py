@@ -16,7 +16,6 @@ from intentc.model import Key, Name, Schema
 from intentc.watch.protocol import (
     Compare,
     Delete,
-    Get,
     Operation,
     Put,
     Relation,
@@ -27,7 +26,7 @@ from intentc.watch.protocol import (
 
 from .documents import Relationship, encode, relationships
 from .draft import Draft, Staged, fq_name_value
-from .errors import BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store
+from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store
 from .layout import CHILD, REFERENCE, Holder, Layout, leader_key
 
 Result = TypeVar("Result")
@@ -72,8 +71,14 @@ class Mutator:
         """
         for attempt in range(_ATTEMPTS):
             draft = self.draft()
-            result = await work(draft)
-            revision = await self._commit(draft, fence)
+            try:
+                result = await work(draft)
+                revision = await self._commit(draft, fence)
+            except ApiError:
+                # Whoever leads no more shall learn that, whatever else is wrong with what it wants.
+                if fence is not None:
+                    await self._check_fence(draft, fence)
+                raise
             if revision is not None:
                 return result, revision
             # Somebody else wrote what we had read. Under a crowd of writers a random pause lets one of them through.
@@ -86,11 +91,9 @@ class Mutator:
         compares = list(draft.compares.values())
         if not operations and fence is None:
             return newest
-        witness: list[Operation] = []
         if fence is not None:
             key = leader_key(fence.installation)
             compares.append(Compare(key, Target.CREATE_REVISION, Relation.EQUAL, fence.revision))
-            witness.append(Get(key, keys_only=True))
         count = max(len(compares), len(operations))
         if count > self.limit:
             raise TooLarge(
@@ -98,18 +101,22 @@ class Mutator:
                 f"or start etcd with a larger --max-txn-ops and tell this server"
             )
         try:
-            answer = await self._store.transaction(compares, operations, witness)
+            answer = await self._store.transaction(compares, operations)
         except StoreError as error:
             raise from_store(error, writing=True) from error
         if answer.succeeded:
             return answer.revision if operations else newest
         if fence is not None:
-            found = answer.results[0][0].create_revision if answer.results[0] else 0
-            if found != fence.revision:
-                raise PreconditionFailed(
-                    f"fence {fence.installation}/{fence.revision} is over: the leader's key has create revision {found}"
-                )
+            await self._check_fence(draft, fence)
         return None
+
+    async def _check_fence(self, draft: Draft, fence: Fence) -> None:
+        leader = await draft.reading.item(leader_key(fence.installation))
+        found = leader.create_revision if leader else 0
+        if found != fence.revision:
+            raise PreconditionFailed(
+                f"fence {fence.installation}/{fence.revision} is over: the leader's key has create revision {found}"
+            )
 
 
 async def _settle(draft: Draft) -> None:
@@ -171,7 +178,8 @@ async def _holds(draft: Draft, holder: Holder, target: str) -> bool | None:
 
 
 async def _operations(draft: Draft) -> tuple[list[Operation], int]:
-    """Puts and deletes of a draft, and the newest revision of the resources that it leaves as they are."""
+    """Puts and deletes of a draft, and the revision at which all holds if there are none: that of the resources that it
+    leaves as they are, else that of what was read."""
     newest = 0
     values: list[Operation] = []
     await draft.reading.load(_index_keys(draft))
@@ -193,7 +201,7 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
         _index_relationships(draft, key, staged)
     for name, value in draft.writes.items():
         values.append(Put(name, value) if value is not None else Delete(name))
-    return values, newest
+    return values, newest or draft.reading.revision
 
 
 def _index_keys(draft: Draft) -> Iterator[str]:

@@ -32,6 +32,8 @@ class Reading:
         self._limit = limit
         self._items: dict[str, KeyValue | None] = {}
         self._ranges: dict[str, tuple[tuple[KeyValue, ...], int]] = {}
+        self.revision = 0
+        """Of the latest read."""
 
     async def load(self, keys: Iterable[str]) -> None:
         """Read many keys with as few transactions as the operation limit allows."""
@@ -42,6 +44,7 @@ class Reading:
                 answer = await self._store.transaction((), [Get(key) for key in part])
             except StoreError as error:
                 raise from_store(error, writing=False) from error
+            self.revision = answer.revision
             for key, found in zip(part, answer.results, strict=True):
                 self._items[key] = found[0] if found else None
 
@@ -60,6 +63,7 @@ class Reading:
                 answer = await self._store.transaction((), [Get(prefix, prefix_end(prefix)) for prefix in part])
             except StoreError as error:
                 raise from_store(error, writing=False) from error
+            self.revision = answer.revision
             for prefix, found in zip(part, answer.results, strict=True):
                 self._ranges[prefix] = (found, answer.revision)
 

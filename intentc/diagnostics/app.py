@@ -1,4 +1,4 @@
-"""The diagnostics over HTTP: ``/healthz``, ``/readyz``, ``/status``, ``/metrics``; everything read-only.
+"""The diagnostics over HTTP: ``/healthz``, ``/readyz``, ``/status``, ``/pending``, ``/metrics``; everything read-only.
 
 Why so strict with headers: the page shows names out of a control plane, so no browser may frame, sniff, cache or embed
 it, and a name that resolves to our address (DNS rebinding) gets nothing. Who listens where is ``serving``'s business.
@@ -53,7 +53,8 @@ class StrictHeaders:
 def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -> Starlette:
     """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400.
 
-    ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons": [text]}``. ``/status``: ``Observed.status``.
+    ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons": [text]}``. ``/status``:
+    ``Observed.status``; ``/pending``: ``{"pending_references": Observed.pending}``.
     """
     registry = registry_of(observed)
 
@@ -67,6 +68,9 @@ def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -
     async def status(request: Request) -> Response:
         return _json(observed.status())
 
+    async def pending(request: Request) -> Response:
+        return _json({"pending_references": observed.pending()})
+
     async def metrics(request: Request) -> Response:
         return _metrics(registry)
 
@@ -75,6 +79,7 @@ def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/status", status),
+            Route("/pending", pending),
             Route("/metrics", metrics),
         ],
         middleware=[

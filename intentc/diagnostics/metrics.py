@@ -25,6 +25,8 @@ EVALUATIONS = "intentc_evaluations"
 IDLE_WALKS = "intentc_idle_walks"
 WRITES = "intentc_writes"
 MISSING_REACTIONS = "intentc_missing_reactions"
+MISSED_EVENTS = "intentc_missed_events"
+LOOP_LAG = "intentc_loop_lag_seconds"
 
 _COUNTERS = {
     "evaluations": (EVALUATIONS, "Evaluations of intents."),
@@ -48,6 +50,10 @@ class StatusCollector(Collector):
         yield _gauge(APPLIED_REVISION, "The last revision of etcd that was applied.", status.get("applied_revision", 0))
         yield _by(GaugeMetricFamily(QUEUE_DEPTH, "Jobs that wait, by queue.", labels=["queue"]), status.get("queue"))
         yield _by(GaugeMetricFamily(INTENTS, "Intents by their state.", labels=["state"]), status.get("counts"))
+        lag = status.get("loop_lag_seconds", 0.0)
+        yield _gauge(LOOP_LAG, "How late timers come lately: what a stage that holds the loop does to all others.", lag)
+        missed = status.get("watch", {}).get("missed_events", 0)
+        yield CounterMetricFamily(MISSED_EVENTS, "Events that only the background relist found.", value=missed)
         counters: Mapping[str, Any] = status.get("counters", {})
         for name, (metric, text) in _COUNTERS.items():
             if name in counters:

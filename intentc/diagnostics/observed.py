@@ -1,4 +1,4 @@
-"""What the diagnostics need to know of whatever they show: three questions.
+"""What the diagnostics need to know of whatever they show: four questions.
 
 Why it exists: the page must not know the engine, and its tests must not need one.
 """
@@ -22,6 +22,11 @@ class Observed(Protocol):
     def status(self) -> dict[str, Any]:
         """JSON values, as ``/status`` gives them. ``metrics`` and ``apply --wait`` read of it: ``converged``,
         ``healthy``, ``applied_revision``, ``queue`` {name: depth}, ``counts`` {name: number}, ``counters``
-        {``evaluations``, ``idle_walks``, ``writes``, ``missing_reactions`` {pair: number}}, ``held`` [text]. What is
+        {``evaluations``, ``idle_walks``, ``writes``, ``missing_reactions`` {pair: number}}, ``held`` [text],
+        ``loop_lag_seconds``, ``watch`` {``missed_events``: number}. What is
         missing is left out."""
+        ...
+
+    def pending(self) -> list[dict[str, str]]:
+        """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each."""
         ...

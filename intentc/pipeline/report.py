@@ -23,13 +23,12 @@ def report(
     parts: Parts, collecting: Collecting, evaluating: Evaluating, reconciling: Reconciling, *, quiet: bool
 ) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
-    first entries of ``held``, ``waiting``, ``refused``, ``problems``, ``pending_references``, and counters."""
+    first entries of ``held``, ``waiting``, ``refused``, ``problems``, and counters."""
     standing = parts.standing
     unreadable = parts.logic.held
     problems = standing.problems(unreadable.values())
     held = sorted({key for key, _ in standing.held.items()} | unreadable.keys())
     refused = sorted(name for name, _ in standing.refused.items())
-    pending = tuple(parts.logic.cache.graph.pending())
     return {
         "converged": quiet and not refused,
         "healthy": not (held or refused),
@@ -47,7 +46,6 @@ def report(
             "waiting": len(standing.waiting),
             "refused": len(refused),
             "problems": len(problems),
-            "pending_references": len(pending),
             "planned": len(standing.planned),
         },
         "held": [str(key) for key in held[:_LISTED]],
@@ -60,7 +58,6 @@ def report(
             for name, operations in sorted(standing.planned.items())[:_LISTED]
         ],
         "problems": [msgspec.structs.asdict(problem) for problem in problems[:_LISTED]],
-        "pending_references": [f"{key} -> {link.kind} {link.value}" for key, link in pending[:_LISTED]],
         "counters": {
             "evaluations": evaluating.runs,
             "idle_walks": evaluating.idle_walks,
@@ -70,3 +67,12 @@ def report(
             "writes": reconciling.written,
         },
     }
+
+
+def pending(parts: Parts) -> list[dict[str, str]]:
+    """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each. Looks at every resource,
+    so it is no part of ``report``, which is asked for all the time."""
+    return [
+        {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}
+        for key, link in parts.logic.cache.graph.pending()
+    ]

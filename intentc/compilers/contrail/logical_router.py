@@ -41,14 +41,14 @@ class LogicalRouterIntent(Intent):
     def _vxlan(self) -> bool:
         """By the project's setting, or by the router's own type; a project that isn't there sets nothing."""
         project = self.parent()
-        return self.logical_router_type == "vxlan-routing" or bool(project and project.vxlan_routing)
+        return bool(project and project.vxlan_routing)
 
     def _instances(self, ctx: Context) -> list[View]:
         """The primary routing instances of the networks of its interfaces. An interface stands in one network; of
         several the first by name counts."""
         networks: dict[str, View] = {}
         for interface in self.references("virtual_machine_interface"):
-            for network in interface.references("virtual_network"):
+            for network in interface.references("virtual_network")[:1]:
                 networks[network.uuid] = network
         found = (primary_routing_instance(network, ctx) for network in networks.values())
         return [instance for instance in found if instance is not None]

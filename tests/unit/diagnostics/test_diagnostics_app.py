@@ -36,6 +36,9 @@ class Compiler:
             "counters": {"evaluations": 5, "writes": 2, "missing_reactions": {"a <- b": 1}},
         }
 
+    def pending(self) -> list[dict[str, str]]:
+        return [{"holder": "route/1", "relation": "gateway", "target": "gateway g"}]
+
 
 async def answer(compiler: Compiler, path: str, **headers: str) -> httpx2.Response:
     async with (
@@ -108,3 +111,8 @@ async def test_an_address_in_use_is_named() -> None:
         with pytest.raises(AddressInUse, match=r"is in use; set intentc\.diagnostics\.address"):
             async with running_diagnostics(Compiler(), "127.0.0.1", port):
                 pass
+
+
+async def test_references_that_wait_for_their_target_are_told() -> None:
+    told = await answer(Compiler(), "/pending")
+    assert told.json() == {"pending_references": [{"holder": "route/1", "relation": "gateway", "target": "gateway g"}]}

@@ -42,7 +42,7 @@ class Engine:
         self._moved = asyncio.Event()
         self._burst = 0
         self.collecting = Collecting(parts)
-        self.intake = Intake(parts, on_gone=lambda key: self.numbers.leave(key.uuid), on_stored=self.collecting.seen)
+        self.intake = Intake(parts, on_gone=self._gone, on_stored=self._stored)
         self.numbers = Numbers(parts, self.intake, self.collecting.carriers)
         self.evaluating = Evaluating(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
         self.reconciling = Reconciling(parts, self._calm, in_flight=in_flight, on_change=self.progress)
@@ -71,8 +71,7 @@ class Engine:
     def _stored(self, names: Iterable[Name]) -> None:
         """Objects changed in the store: whoever waits for one of them is planned again."""
         self.collecting.seen(names)
-        for name in names:
-            self.reconciling.wake(name)
+        self.reconciling.wake(names)
 
     def _applied(self) -> None:
         """A batch was applied: what it concerns is evaluated before anything is planned."""

@@ -32,7 +32,7 @@ GivenNumbers = Mapping[str, Mapping[str, int]]
 
 class Offline:
     """One engine, one API server, one store. ``write``/``read``: services in place of the server's own (mocks);
-    ``given``: numbers that owners have already."""
+    ``given``: numbers that owners have already; ``store``: what an earlier one left behind, as after a restart."""
 
     def __init__(
         self,
@@ -43,15 +43,17 @@ class Offline:
         write: WriteService | None = None,
         read: ReadService | None = None,
         given: GivenNumbers | None = None,
+        store: MemoryStore | None = None,
         healing: bool = True,
     ) -> None:
-        self.store = MemoryStore(max_txn_ops=_UNLIMITED)
+        self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
         self.server = ApiServer(self.store, loaded.schema, path=_PATH, max_txn_ops=_UNLIMITED, source=DerivedSource())
-        local = _NumberingWriteService(self, loaded.pools, given or {})
+        self.local = _NumberingWriteService(self, loaded.pools, given or {})
+        """Writes to, and reads from, this server."""
         self.engine = assemble(
             loaded,
-            write or local,
-            read or local,
+            write or self.local,
+            read or self.local,
             installation=installation,
             settings=settings,
             healing=healing,

@@ -56,7 +56,7 @@ async def running_api_server(
     """Serve on ``host``:``port`` (0: a free one) until the block is left; calls under way may end.
 
     ``certificate``, ``certificate_key``: PEM files for TLS. ``keystone``: None is ``no_auth``. Raises
-    ``AddressTaken``, and ``ApiError`` kinds if the seeds can't be written.
+    ``AddressTaken``, ``OSError`` for unusable certificates, and ``ApiError`` kinds if the seeds can't be written.
     """
     server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source)
     listener = _listen(host, port)
@@ -74,17 +74,24 @@ async def running_api_server(
             ssl_keyfile=certificate_key or None,
             timeout_graceful_shutdown=_END_WITHIN_SECONDS,
         )
+        # Unusable certificates are told here, not from within a task.
+        config.load()
         http = _Server(config)
         scheme = "https" if certificate else "http"
         bound_host, bound_port = listener.getsockname()[:2]
         shown = f"[{bound_host}]" if ":" in bound_host else bound_host
+        failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(http.serve, [listener])
             await http.has_started.wait()
             try:
                 yield Running(f"{scheme}://{shown}:{bound_port}", server)
+            except Exception as error:  # the caller's own, which shall not reach it wrapped in a group
+                failure = error
             finally:
                 http.should_exit = True
+        if failure is not None:
+            raise failure
     finally:
         listener.close()
 

@@ -131,11 +131,12 @@ class Context:
             return (key.uuid,)
         return self._present(key).fq_name
 
-    def values(self, key: Key) -> Any:
-        return self._present(key).values()
+    def values(self, key: Key) -> tuple[Any, frozenset[str]]:
+        """The fields as a struct, and the names of those that may be read."""
+        return self._present(key).values(), self._visibility.fields(key.kind)
 
-    def check_visible(self, kind: str, field: str) -> None:
-        self._visibility.check_field(kind, field)
+    def refusal(self, kind: str, field: str) -> str:
+        return self._visibility.refusal(kind, field)
 
     def references(self, key: Key, relation: str) -> tuple[tuple[View, Any], ...]:
         declared = self._visibility.relation(key.kind, relation)

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 class View:
     """A resource as an evaluation may see it. Besides the members below, every property of the kind's schema is an
-    attribute: ``view.security_group_id``; values are frozen, and those that aren't set have the schema's default.
+    attribute, ``view.description``; values are frozen, and those that aren't set have the schema's default.
 
     ``key`` and ``uuid`` read nothing. Unknown and hidden properties raise ``AttributeError``. A method raises
     ``HeldInput`` where the object is there but can't be read now; let it pass.
     """
 
-    __slots__ = ("_context", "_values", "key")
+    __slots__ = ("_context", "_fq_name", "_values", "_visible", "key")
 
     def __init__(self, context: Context, key: Key) -> None:
         self._context = context
+        self._fq_name: tuple[str, ...] = ()
         self._values: Any = None
+        self._visible: frozenset[str] = frozenset()
         self.key = key
 
     @property
@@ -40,12 +42,14 @@ class View:
 
     @property
     def fq_name(self) -> tuple[str, ...]:
-        return self._context.fq_name(self.key)
+        if not self._fq_name:
+            self._fq_name = self._context.fq_name(self.key)
+        return self._fq_name
 
     @property
     def name(self) -> str:
         """The last element of ``fq_name``."""
-        return self._context.fq_name(self.key)[-1]
+        return self.fq_name[-1]
 
     def __getattr__(self, field: str) -> Any:
         if field.startswith("_"):
@@ -55,8 +59,9 @@ class View:
     def field(self, field: str) -> Any:
         """A property by its name: for those that are called like a method of this class."""
         if self._values is None:
-            self._values = self._context.values(self.key)
-        self._context.check_visible(self.key.kind, field)
+            self._values, self._visible = self._context.values(self.key)
+        if field not in self._visible:
+            raise AttributeError(self._context.refusal(self.key.kind, field))
         return getattr(self._values, field)
 
     def references(self, relation: str) -> tuple[View, ...]:

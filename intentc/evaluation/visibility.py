@@ -41,12 +41,13 @@ class Visibility:
         """Raises ``InvalidInput`` with the nearest known kinds."""
         return self._kinds.get(name) or self._schema.kind(name)
 
-    def check_field(self, kind: str, field: str) -> None:
-        """Raises ``AttributeError`` if the field is unknown or hidden."""
-        if field not in self._readable[kind]:
-            raise AttributeError(self._refusal(self.kind(kind), field))
+    def fields(self, kind: str) -> frozenset[str]:
+        """The properties that may be read."""
+        return self._readable[kind]
 
-    def _refusal(self, kind: Kind, field: str) -> str:
+    def refusal(self, name: str, field: str) -> str:
+        """Why a field that is not among them can't be read."""
+        kind = self.kind(name)
         if field in kind.compiler_properties:
             return f"{kind.name}.{field} is written by compilers (`writer: compiler`), so no evaluation may read it"
         relation = field.removesuffix("_refs")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..evaluation import Outcome, Status
 from ..journal import Entry
 from ..logic import Job
-from ..model import Key
+from ..model import Claim, Key, Name, claimed
 from .intake import Intake
 from .parts import Parts
 
@@ -86,12 +86,14 @@ class Evaluating:
                 parts.jobs.forget(key)
             case Status.GONE:
                 changed = parts.book.drop(key)
+                parts.jobs.forget(key)
             case Status.FAILED:
                 changed = parts.book.retain(key)
                 parts.jobs.retry(key)
             case Status.WAITING | Status.HELD:
                 changed = parts.book.retain(key)
-        for name in changed:
+        objects = _in_order(changed, outcome.claims)
+        for name in objects:
             parts.objects.add(name)
         parts.journal.add(
             Entry(
@@ -100,7 +102,7 @@ class Evaluating:
                 path=job.path,
                 status=outcome.status.value,
                 claims=len(outcome.claims),
-                objects=tuple(changed),
+                objects=objects,
             )
         )
         self._on_outcome(outcome)
@@ -109,3 +111,9 @@ class Evaluating:
         if pair not in self.missing_reactions:
             _LOG.warning("missing reaction: %s reads %s, but no path of the reaction map leads there", *pair)
         self.missing_reactions[pair] = self.missing_reactions.get(pair, 0) + 1
+
+
+def _in_order(objects: Iterable[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:
+    """As they were yielded, so that authors can tell the order of writes; then, by name, what is claimed no more."""
+    yielded = {name: position for position, name in enumerate(dict.fromkeys(map(claimed, claims)))}
+    return tuple(sorted(objects, key=lambda name: (yielded.get(name, len(yielded)), name)))

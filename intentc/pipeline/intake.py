@@ -53,8 +53,8 @@ class Intake:
         parts = self._parts
         for problem in concerned.problems:
             _LOG.warning("%s %s is held: %s", problem.kind, problem.name, problem.message)
-        for key in concerned.gone:
-            for name in parts.book.drop(key):
+        for key in sorted(concerned.gone):
+            for name in sorted(parts.book.drop(key)):
                 parts.objects.add(name)
             parts.standing.forget(key)
             self._on_gone(key)
@@ -65,9 +65,8 @@ class Intake:
             parts.jobs.add(key, resync=resync)
         self._on_stored(concerned.objects)
         if self.listed:
-            for name in concerned.objects:
-                if self._concerns_us(name):
-                    parts.objects.add(name, resync=resync)
+            for name in sorted(filter(self._concerns_us, concerned.objects)):
+                parts.objects.add(name, resync=resync)
 
     def _concerns_us(self, name: Name) -> bool:
         """Whether an object that changed in the store has to be planned: somebody claims it, waits for it, or it may

@@ -14,13 +14,15 @@ from collections.abc import Callable
 from ..evaluation import Outcome, Status, Wish
 from ..model import Name
 from ..model.reads import allocation_read
-from ..writing import Fenced, WriteError
+from ..writing import Conflict, Fenced, Rejected, WriteError
 from .intake import Intake
 from .parts import Parts
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 1.0
-"""Seconds until a refused grant or release is tried again."""
+"""Seconds until a server that can't be written to is tried again."""
+_REFUSED_PAUSE = 10.0
+"""Seconds until a number that was refused is asked for again."""
 
 
 class Numbers:
@@ -53,8 +55,7 @@ class Numbers:
     def outcome(self, outcome: Outcome) -> None:
         """Note the wishes of an evaluation, and the numbers that it asks for no longer."""
         for wish in outcome.wishes:
-            self._wishes[wish.pool, wish.owner] = wish
-            self._stirred.set()
+            self._wish(wish)
         if outcome.status in {Status.DONE, Status.GONE}:
             for pool, owner in self._held.get(outcome.key.uuid, ()):
                 if allocation_read(pool, owner) not in outcome.reads:
@@ -97,13 +98,28 @@ class Numbers:
         await self._release()
 
     async def _grant_wishes(self) -> None:
+        logic, write, fence = self._parts.logic, self._parts.write, self._parts.fence
         for place, wish in sorted(self._wishes.items(), key=lambda item: (item[1].name, item[0])):
-            if self._parts.logic.exists(wish.origin):
-                value = await self._parts.write.allocate(wish.pool, wish.owner, self._parts.fence())
-                self._grant(wish.pool, wish.owner, value)
-                if not self._parts.logic.exists(wish.origin):
-                    self.leave(wish.origin.uuid)
             self._wishes.pop(place, None)
+            if not logic.exists(wish.origin):
+                continue
+            try:
+                value = await write.allocate(wish.pool, wish.owner, fence())
+            except (Rejected, Conflict) as error:
+                # One owner without a number holds up nobody else; it stays listed as waiting.
+                _LOG.warning("no number of %s for %s: %s; trying again", wish.pool, wish.name, error)
+                asyncio.get_running_loop().call_later(_REFUSED_PAUSE, self._wish, wish)
+                continue
+            except WriteError:
+                self._wishes.setdefault(place, wish)
+                raise
+            self._grant(wish.pool, wish.owner, value)
+            if not logic.exists(wish.origin):
+                self.leave(wish.origin.uuid)
+
+    def _wish(self, wish: Wish) -> None:
+        self._wishes[wish.pool, wish.owner] = wish
+        self._stirred.set()
 
     def _grant(self, pool: str, owner: str, value: int) -> None:
         self._held.setdefault(_origin(owner), {})[pool, owner] = value
@@ -119,15 +135,22 @@ class Numbers:
                     found.append((pool, owner, value))
         return found
 
+    def _unread(self, origin: str) -> bool:
+        """Whether an origin holds a number for which no evaluation asks now."""
+        reads = self._parts.logic.reads
+        return any(not reads.readers(allocation_read(pool, owner)) for pool, owner in self._held.get(origin, ()))
+
     async def _release(self) -> None:
         for pool, owner, value in self._releasable():
+            # Taken from the ledger first: an evaluation that runs meanwhile must wish anew, not get what is going.
+            # Until the answer it stays among the held ones, so that a release that failed is tried again.
+            self._intake.concern(self._parts.logic.allocated(pool, owner, None))
             await self._parts.write.free(pool, owner, value, self._parts.fence())
             origin = _origin(owner)
             self._held[origin].pop((pool, owner), None)
-            self._intake.concern(self._parts.logic.allocated(pool, owner, None))
             if not self._held[origin]:
                 del self._held[origin]
-                self._leaving.discard(origin)
+        self._leaving = {origin for origin in self._leaving if self._unread(origin)}
 
 
 def _origin(owner: str) -> str:

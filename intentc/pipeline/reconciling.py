@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..journal import Write
 from ..model import (
@@ -80,13 +80,15 @@ class Reconciling:
             if self._fenced is not None:
                 self._parts.objects.done(name)
                 raise self._fenced
+            # The place comes before the plan: a plan must not grow old while it waits for one.
+            await self._limit.acquire()
             plan = self._plan(name)
             if plan.operations and not self._parts.observe:
-                await self._limit.acquire()
                 task = asyncio.create_task(self._write(plan), name=f"write {name}")
                 self._tasks.add(task)
                 task.add_done_callback(self._written)
             else:
+                self._limit.release()
                 self._parts.objects.done(name)
                 self._on_change()
 
@@ -121,11 +123,13 @@ class Reconciling:
         parts.standing.note_object(name, plan.problems, plan.waits_for)
         for other in plan.waits_for:
             self._waiters.setdefault(other, set()).add(name)
-        for other in plan.stirs:
+        for other in sorted(plan.stirs):
             parts.objects.add(other)
+        if not plan.operations:
+            parts.standing.refused.release(name)
         if not plan.operations and not plan.waits_for:
             # Who waited for it to go, or to come, need wait no longer: it stays as it is.
-            self.wake(name)
+            self.wake((name,))
         if parts.observe:
             if plan.operations:
                 parts.standing.planned[name] = plan.operations
@@ -144,8 +148,9 @@ class Reconciling:
                 self.written += 1
                 self.last_revision = max(self.last_revision, revision or 0)
             self._conflicts.pop(name, None)
+            self._outage = 0
             parts.objects.forget(name)
-            self.wake(name)
+            self.wake((name,))
         except WriteError as error:
             await self._failed(plan, error)
         except Exception:
@@ -235,9 +240,9 @@ class Reconciling:
                 return
             parts.objects.add(name)
 
-    def wake(self, name: Name) -> None:
-        """This object came, went or changed: plan again who waited for it."""
-        for waiter in self._waiters.pop(name, ()):
+    def wake(self, names: Iterable[Name]) -> None:
+        """These objects came, went or changed: plan again who waited for them."""
+        for waiter in sorted({waiter for name in names for waiter in self._waiters.pop(name, ())}):
             self._parts.objects.add(waiter)
 
 

@@ -60,7 +60,6 @@ class Standing:
         """Remember what planning an object brought to light."""
         _set(self._object_problems, name, problems)
         _set(self.object_waits, name, waits_for)
-        self.refused.release(name)
 
     def is_held(self, key: Key) -> bool:
         """Whether what this intent contributed must stay as it is: its last run gave no complete answer."""

@@ -29,6 +29,10 @@ class Case(NamedTuple):
     given: Path
     expected: Path
 
+    @property
+    def topic(self) -> str:
+        return self.name.split("/")[1]
+
     def resources(self) -> list[tuple[str, dict[str, Any]]]:
         compiler = self.name.partition("/")[0]
         return [(loaded.kind, loaded.data) for loaded in load_resources(self.given, load_schema(compiler))]

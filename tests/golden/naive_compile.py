@@ -53,8 +53,7 @@ class NaiveCompile:
         """What compilers make, and whole objects on which they write a field, as plain JSON."""
         found: dict[Name, dict[str, Any]] = {}
         for claim in self.claims():
-            # What a user made is used as it is.
-            if isinstance(claim, ResourceClaim) and self.world.named(*claim.name) is None:
+            if isinstance(claim, ResourceClaim):
                 made = {"kind": claim.name.kind, "fq_name": list(claim.name.fq_name)}
                 parent = {"parent_uuid": claim.parent.key.uuid} if claim.parent else {}
                 found[claim.name] = {**made, **parent, **{field: thaw(value) for field, value in claim.properties}}
@@ -87,7 +86,8 @@ class NaiveCompile:
                 parent = made_up_uuid(data["parent_type"].replace("-", "_"), given["fq_name"][:-1])
                 data.setdefault("parent_uuid", parent)
             if kind == "security_group":
-                groups = sum(key.kind == "security_group" for key in self.stored)
+                # The seeds' group brings its number along.
+                groups = sum(key.kind == "security_group" for key in self.stored) - 1
                 data["security_group_id"] = given.get("configured_security_group_id") or FIRST_GROUP + groups
             self._store(kind, data)
             if kind == "virtual_network":

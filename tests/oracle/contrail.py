@@ -132,12 +132,12 @@ def route_target_references(
         if instance.get("routing_instance_is_default") and tuple(instance["fq_name"]) not in SPECIAL:
             add(instance, own_target(world, numbers, instance), "import", "export")
     for network in resources(world, "virtual_network"):
-        instance = primary_instance(world, network)
+        primary = primary_instance(world, network)
         for target in configured(network, "route_target_list"):
-            add(instance, target, "import", "export")
+            add(primary, target, "import", "export")
         for direction in ("import", "export"):
             for target in configured(network, f"{direction}_route_target_list"):
-                add(instance, target, direction)
+                add(primary, target, direction)
     for router in resources(world, "logical_router"):
         held = targets(world, router, "route_target")
         given = [t["fq_name"][0] for t in held if (mark(t) or ["", "", ""])[2] != router["uuid"]]
@@ -148,7 +148,8 @@ def route_target_references(
             continue
         for interface in targets(world, router, "virtual_machine_interface"):
             for network in targets(world, interface, "virtual_network")[:1]:
-                for target in [own, *configured(router, "configured_route_target_list")]:
+                add(primary_instance(world, network), own, "import", "export")
+                for target in configured(router, "configured_route_target_list"):
                     add(primary_instance(world, network), target, "import", "export")
     return pairs, routers
 

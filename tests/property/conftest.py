@@ -13,3 +13,4 @@ COMMON = {
 }
 settings.register_profile("ci", derandomize=True, max_examples=100, **COMMON)
 settings.register_profile("long", max_examples=2000, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

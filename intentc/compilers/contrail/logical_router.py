@@ -41,7 +41,7 @@ class LogicalRouterIntent(Intent):
     def _vxlan(self) -> bool:
         """By the project's setting, or by the router's own type; a project that isn't there sets nothing."""
         project = self.parent()
-        return bool(project and project.vxlan_routing)
+        return self.logical_router_type == "vxlan-routing" or bool(project and project.vxlan_routing)
 
     def _instances(self, ctx: Context) -> list[View]:
         """The primary routing instances of the networks of its interfaces. An interface stands in one network; of

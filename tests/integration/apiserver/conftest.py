@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from served_api import served
 
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
+from tests.integration.apiserver.served_api import served
 
 _PATHS = itertools.count(1)
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 from anyio import create_task_group
-from served_api import served
 
 from intentc.apiserver.serving import AddressTaken, running_api_server
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
+from tests.integration.apiserver.served_api import served
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -108,6 +108,14 @@ async def test_a_body_that_is_too_large_is_not_read(client: httpx2.AsyncClient) 
     assert answer.status_code == 413
 
 
+async def test_a_resource_that_etcd_does_not_take_is_told_as_too_large(client: httpx2.AsyncClient) -> None:
+    pairs = {"key_value_pair": [{"key": "large", "value": "x" * 2_000_000}]}
+    body = {"network-policy": {"fq_name": [*PROJECT, "p"], "annotations": pairs}}
+    answer = await client.post("/network-policys", json=body)
+    assert answer.status_code == 413
+    assert "too large" in answer.json()["message"]
+
+
 async def test_calls_need_a_token(guarded: httpx2.AsyncClient) -> None:
     assert (await guarded.get("/network-policys")).status_code == 401
     assert (await guarded.post("/network-policys", json=policy("p"))).status_code == 401
@@ -144,6 +152,20 @@ async def test_an_address_in_use_is_told(etcd_store: EtcdStore, schema: Schema, 
         with pytest.raises(AddressTaken, match="choose another"):
             async with running_api_server(etcd_store, schema, path=path, port=port):
                 pass
+
+
+async def test_what_goes_wrong_beside_a_server_is_told_as_it_is(
+    etcd_store: EtcdStore, schema: Schema, path: str
+) -> None:
+    with pytest.raises(LookupError, match="mine"):
+        async with running_api_server(etcd_store, schema, path=path):
+            raise LookupError("mine")
+
+
+async def test_a_certificate_that_is_not_there_is_told(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
+    with pytest.raises(OSError):
+        async with running_api_server(etcd_store, schema, path=path, certificate="/nowhere.pem"):
+            pass
 
 
 async def test_a_server_that_stops_leaves_what_it_wrote(etcd_store: EtcdStore, schema: Schema, path: str) -> None:

@@ -23,13 +23,19 @@ from intentc.model import (
     object_uuid,
 )
 from intentc.watch.memory import MemoryStore
-from intentc.writing.service import Conflict, Fenced, Rejected
+from intentc.writing.service import Conflict, Fenced, ReadService, Rejected, WriteService
 
 from .conftest import PROJECT, Api
 
 pytestmark = pytest.mark.anyio
 
 MARK = Mark("default", "contrail", "shared")
+
+
+def services(api: Api) -> tuple[WriteService, ReadService]:
+    """Both protocols are kept, as the type checker sees."""
+    service = LocalWriteService(api.server, pools=["route_target_number"])
+    return service, service
 
 
 def _create(name: str) -> Create:
@@ -95,13 +101,13 @@ async def test_an_old_fence_ends_writing(api: Api) -> None:
 
 
 async def test_numbers_are_given_listed_and_freed(api: Api) -> None:
-    service = LocalWriteService(api.server, pools=["route_target_number"])
-    value = await service.allocate("route_target_number", "default/u/rt")
-    assert value == await service.allocate("route_target_number", "default/u/rt") == 8000100
-    assert await service.allocations("route_target_number", "default/") == {"default/u/rt": value}
-    assert [entry.value for entry in await service.ledger("default/")] == [value]
-    await service.free("route_target_number", "default/u/rt", value)
-    assert await service.allocations("route_target_number", "") == {}
+    write, read = services(api)
+    value = await write.allocate("route_target_number", "default/u/rt")
+    assert value == await write.allocate("route_target_number", "default/u/rt") == 8000100
+    assert await read.allocations("route_target_number", "default/") == {"default/u/rt": value}
+    assert [entry.value for entry in await read.ledger("default/")] == [value]
+    await write.free("route_target_number", "default/u/rt", value)
+    assert await read.allocations("route_target_number", "") == {}
 
 
 async def test_a_derived_source_makes_the_same_bytes_every_time(schema: Schema) -> None:

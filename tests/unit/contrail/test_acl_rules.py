@@ -47,7 +47,9 @@ def converted(*rules: dict[str, Any]) -> tuple[Outcome, list[Any], list[Any]]:
     ],
     ids=["group to local", "local to all IPv4", "local to all IPv6", "both local", "neither local"],
 )
-def test_the_side_that_is_local_decides_on_the_list(src, dst, ethertype, ingress, egress):
+def test_the_side_that_is_local_decides_on_the_list(
+    src: Any, dst: Any, ethertype: Any, ingress: Any, egress: Any
+) -> None:
     """TestIsIngress, TestIsLocal"""
     outcome, found_ingress, found_egress = converted(rule([src], [dst], ethertype=ethertype))
     assert (sides(found_ingress), sides(found_egress)) == (ingress, egress)
@@ -58,12 +60,12 @@ def test_the_side_that_is_local_decides_on_the_list(src, dst, ethertype, ingress
     ("name", "number"),
     [("local", ""), ("", ""), ("any", "-1"), (f"{PROJECT}:known", "8000002"), (f"{PROJECT}:own", "8000001")],
 )
-def test_a_groups_name_becomes_its_number(name, number):
+def test_a_groups_name_becomes_its_number(name: Any, number: Any) -> None:
     """TestSecurityGroupNameToID"""
     assert _number(name) == number
 
 
-def test_an_unknown_groups_name_has_no_number():
+def test_an_unknown_groups_name_has_no_number() -> None:
     """TestSecurityGroupNameToID"""
     error = _number(f"{PROJECT}:unknown")
     assert isinstance(error, LookupError)
@@ -90,20 +92,20 @@ def _number(name: str) -> Any:
     return found[0]
 
 
-def test_a_local_address_does_not_stick_to_later_pairs():
+def test_a_local_address_does_not_stick_to_later_pairs() -> None:
     """★5"""
     _, ingress, egress = converted(rule([LOCAL], [ALL_V4, LOCAL, ALL_V4]))
     assert (sides(ingress), sides(egress)) == ([({}, {})], [({}, V4), ({}, V4)])
 
 
-def test_a_pair_without_local_is_dropped_alone():
+def test_a_pair_without_local_is_dropped_alone() -> None:
     """★5"""
     outcome, ingress, egress = converted(rule([LOCAL, ALL_V4], [ALL_V4], rule_uuid="r"))
     assert (sides(ingress), sides(egress)) == ([], [({}, V4)])
     assert "rule 1 (r): neither 0.0.0.0/0 nor 0.0.0.0/0 is local" in outcome.problems[0].message
 
 
-def test_a_rule_with_an_unknown_protocol_is_dropped_alone():
+def test_a_rule_with_an_unknown_protocol_is_dropped_alone() -> None:
     """★6"""
     outcome, ingress, egress = converted(
         rule([LOCAL], [ALL_V4], protocol="unknown protocol 1", rule_uuid="r1"),
@@ -114,43 +116,43 @@ def test_a_rule_with_an_unknown_protocol_is_dropped_alone():
     assert "rule 1 (r1): protocol 'unknown protocol 1' is unknown" in outcome.problems[0].message
 
 
-def test_an_unknown_group_is_dropped_alone():
+def test_an_unknown_group_is_dropped_alone() -> None:
     """★6"""
     outcome, ingress, egress = converted(rule([LOCAL], [ALL_V6, named("unknown")], ethertype="IPv6"))
     assert (sides(ingress), sides(egress)) == ([], [({}, V6)])
     assert reasons(outcome) == ["UnknownSecurityGroup"]
 
 
-def test_a_known_group_stands_with_its_number():
+def test_a_known_group_stands_with_its_number() -> None:
     """★6"""
     assert sides(converted(rule([LOCAL], [named("known")]))[2]) == [({}, {"security_group": "8000002"})]
 
 
-def test_any_group_is_minus_one():
+def test_any_group_is_minus_one() -> None:
     assert sides(converted(rule([{"security_group": "any"}], [LOCAL]))[1]) == [({"security_group": "-1"}, {})]
 
 
-def test_what_else_an_address_has_is_kept():
+def test_what_else_an_address_has_is_kept() -> None:
     subnets = {"subnet_list": [{"ip_prefix": "10.0.0.0", "ip_prefix_len": 8}, {"ip_prefix": "11.0.0.0"}]}
     _, ingress, egress = converted(rule([{**LOCAL, **ALL_V4}], [subnets]), rule([{**named("known"), **V4}], [LOCAL]))
     assert sides(egress) == [(V4, subnets)]
     assert sides(ingress) == [({**V4, "security_group": "8000002"}, {})]
 
 
-def test_an_empty_list_of_ports_means_all_ports():
+def test_an_empty_list_of_ports_means_all_ports() -> None:
     _, _, egress = converted(rule([LOCAL], [ALL_V4], src_ports=[], dst_ports=[]))
     assert [(r["match_condition"]["src_port"], r["match_condition"]["dst_port"]) for r in egress] == [
         ({"end_port": 65535}, {"end_port": 65535})
     ]
 
 
-def test_ports_are_copied():
+def test_ports_are_copied() -> None:
     ports = [{"start_port": 80, "end_port": 90}, {"start_port": -1, "end_port": -1}]
     _, _, egress = converted(rule([LOCAL], [ALL_V4], dst_ports=ports))
     assert [r["match_condition"]["dst_port"] for r in egress] == ports
 
 
-def test_rules_come_by_source_then_source_port_then_destination_then_destination_port():
+def test_rules_come_by_source_then_source_port_then_destination_then_destination_port() -> None:
     one, two = {"start_port": 1, "end_port": 1}, {"start_port": 2, "end_port": 2}
     _, _, egress = converted(
         rule([LOCAL], [ALL_V4, named("known")], src_ports=[one, two], dst_ports=[two, one]),
@@ -169,12 +171,12 @@ def test_rules_come_by_source_then_source_port_then_destination_then_destination
     ] + [(0, True, 0)]
 
 
-def test_duplicates_stay():
+def test_duplicates_stay() -> None:
     assert len(converted(rule([LOCAL], [ALL_V4, ALL_V4]), rule([LOCAL], [ALL_V4]))[2]) == 3
 
 
 @pytest.mark.parametrize(("src", "dst", "side"), [([], [LOCAL], "source"), ([LOCAL], [], "destination")])
-def test_a_rule_without_an_address_on_one_side_is_dropped_and_told(src, dst, side):
+def test_a_rule_without_an_address_on_one_side_is_dropped_and_told(src: Any, dst: Any, side: Any) -> None:
     outcome, ingress, egress = converted(rule(src, dst))
     assert ingress + egress == []
     assert outcome.problems[0].message == f"rule 1 has no {side} address; the rule is left out"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from intentc.compilers.contrail import compiler
@@ -9,7 +11,7 @@ from intentc.evaluation import Status
 from tests.unit.contrail.tenant import Tenant, reasons
 
 
-def test_every_intent_stands_in_the_file_named_after_its_kind():
+def test_every_intent_stands_in_the_file_named_after_its_kind() -> None:
     for kind, intent in compiler.intents.items():
         assert intent.__module__ == f"intentc.compilers.contrail.{kind}"
 
@@ -18,7 +20,7 @@ def test_every_intent_stands_in_the_file_named_after_its_kind():
     "kind",
     ["alias_ip", "floating_ip", "instance_ip", "network_policy", "project", "virtual_machine_interface"],
 )
-def test_nothing_follows_from_them(kind):
+def test_nothing_follows_from_them(kind: Any) -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.put(kind, "default-domain:blue:x"))
     assert (outcome.status, outcome.claims, outcome.problems) == (Status.DONE, (), ())
@@ -29,7 +31,7 @@ def test_nothing_follows_from_them(kind):
     ("address", "expected"),
     [("10.10.10.10", []), ("::1", []), ("10.10.10.10.10", ["MalformedAddress"])],
 )
-def test_an_address_that_is_none_is_told(kind, address, expected):
+def test_an_address_that_is_none_is_told(kind: Any, address: Any, expected: Any) -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.put(kind, "x", **{f"{kind}_address": address}))
     assert (outcome.status, reasons(outcome)) == (Status.DONE, expected)

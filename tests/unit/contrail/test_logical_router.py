@@ -10,7 +10,7 @@ from tests.unit.contrail.tenant import INSTALLATION, Tenant, made, reasons, refe
 OWN = "target:64512:8000100"
 
 
-def test_it_has_a_route_target_of_its_own():
+def test_it_has_a_route_target_of_its_own() -> None:
     """★4"""
     tenant = Tenant()
     router = tenant.router("lr")
@@ -21,7 +21,7 @@ def test_it_has_a_route_target_of_its_own():
     assert references(outcome) == {("lr", OWN, "")}
 
 
-def test_its_target_goes_onto_the_routing_instance_of_its_network():
+def test_its_target_goes_onto_the_routing_instance_of_its_network() -> None:
     """★4"""
     tenant = Tenant()
     network, _ = tenant.network("vn")
@@ -30,7 +30,7 @@ def test_its_target_goes_onto_the_routing_instance_of_its_network():
     assert references(tenant.run(router)) == {("lr", OWN, ""), ("vn", OWN, "")}
 
 
-def test_two_networks_get_the_same_target():
+def test_two_networks_get_the_same_target() -> None:
     """★9"""
     tenant = Tenant()
     interfaces = [tenant.interface(f"i{n}", tenant.network(f"vn{n}")[0]) for n in (1, 2)]
@@ -39,7 +39,7 @@ def test_two_networks_get_the_same_target():
     assert references(tenant.run(router)) == {("lr", OWN, ""), ("vn1", OWN, ""), ("vn2", OWN, "")}
 
 
-def test_two_interfaces_in_one_network_count_once():
+def test_two_interfaces_in_one_network_count_once() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i1", network), tenant.interface("i2", network))
@@ -47,7 +47,7 @@ def test_two_interfaces_in_one_network_count_once():
     assert len(tenant.run(router).claims) == 3
 
 
-def test_a_users_route_target_is_used_in_place_of_an_own_one():
+def test_a_users_route_target_is_used_in_place_of_an_own_one() -> None:
     """★4: no number is asked for."""
     tenant = Tenant()
     given = tenant.put("route_target", ("target:64512:8000003",))
@@ -58,7 +58,7 @@ def test_a_users_route_target_is_used_in_place_of_an_own_one():
     assert references(outcome) == {("vn", "target:64512:8000003", "")}
 
 
-def test_of_several_given_ones_the_first_by_name_counts():
+def test_of_several_given_ones_the_first_by_name_counts() -> None:
     tenant = Tenant()
     given = [tenant.put("route_target", (f"target:1:{n}",)) for n in (3, 2)]
     network, _ = tenant.network("vn")
@@ -67,7 +67,7 @@ def test_of_several_given_ones_the_first_by_name_counts():
     assert references(tenant.run(router)) == {("vn", "target:1:2", "")}
 
 
-def test_the_target_that_we_gave_it_is_not_a_users():
+def test_the_target_that_we_gave_it_is_not_a_users() -> None:
     tenant = Tenant()
     router = tenant.router("lr")
     ours = tenant.put("route_target", (OWN,), uuid=object_uuid(INSTALLATION, Name("route_target", (OWN,)), router.uuid))
@@ -76,7 +76,7 @@ def test_the_target_that_we_gave_it_is_not_a_users():
     assert references(tenant.run(router)) == {("lr", OWN, "")}
 
 
-def test_its_configured_list_goes_along():
+def test_its_configured_list_goes_along() -> None:
     """★23"""
     tenant = Tenant()
     network, _ = tenant.network("vn")
@@ -97,7 +97,7 @@ def test_its_configured_list_goes_along():
     }
 
 
-def test_a_malformed_configured_target_is_told_and_the_others_stay():
+def test_a_malformed_configured_target_is_told_and_the_others_stay() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn")
     configured = {"route_target": ["nonsense", "target:1:2"]}
@@ -108,14 +108,14 @@ def test_a_malformed_configured_target_is_told_and_the_others_stay():
     assert reasons(outcome) == ["MalformedRouteTarget"]
 
 
-def test_configured_targets_without_a_network_are_not_made():
+def test_configured_targets_without_a_network_are_not_made() -> None:
     tenant = Tenant()
     router = tenant.router("lr", configured_route_target_list={"route_target": ["target:1:1"]})
     tenant.number(router, 8000100)
     assert references(tenant.run(router)) == {("lr", OWN, "")}
 
 
-def test_a_project_in_vxlan_mode_leaves_the_routing_instances_alone():
+def test_a_project_in_vxlan_mode_leaves_the_routing_instances_alone() -> None:
     """★4"""
     tenant = Tenant(vxlan_routing=True)
     network, _ = tenant.network("vn")
@@ -127,7 +127,7 @@ def test_a_project_in_vxlan_mode_leaves_the_routing_instances_alone():
     assert list(made(outcome)) == [("route_target", OWN)]
 
 
-def test_so_does_a_router_of_vxlan_type():
+def test_so_does_a_router_of_vxlan_type() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i", network), logical_router_type="vxlan-routing")
@@ -135,7 +135,7 @@ def test_so_does_a_router_of_vxlan_type():
     assert references(tenant.run(router)) == {("lr", OWN, "")}
 
 
-def test_a_network_whose_routing_instance_is_not_there_yet_is_waited_for_by_reading():
+def test_a_network_whose_routing_instance_is_not_there_yet_is_waited_for_by_reading() -> None:
     tenant = Tenant()
     network = tenant.below("virtual_network", "vn")
     router = tenant.router("lr", tenant.interface("i", network))
@@ -145,7 +145,7 @@ def test_a_network_whose_routing_instance_is_not_there_yet_is_waited_for_by_read
     assert ("name", "routing_instance", "default-domain:blue:vn:vn") in outcome.reads
 
 
-def test_without_its_interface_a_router_claims_nothing_on_the_network():
+def test_without_its_interface_a_router_claims_nothing_on_the_network() -> None:
     """★23: removal follows from what is no longer claimed."""
     tenant = Tenant()
     tenant.network("vn")

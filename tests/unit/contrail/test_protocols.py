@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from intentc.compilers.contrail.protocols import acl_protocol
@@ -31,12 +33,12 @@ from intentc.compilers.contrail.protocols import acl_protocol
         ("255", "IPv4", "255"),
     ],
 )
-def test_a_known_protocol_is_a_number(protocol, ethertype, expected):
+def test_a_known_protocol_is_a_number(protocol: Any, ethertype: Any, expected: Any) -> None:
     assert acl_protocol(protocol, ethertype) == expected
 
 
 @pytest.mark.parametrize("ethertype", ["IPv6", "IPv4", ""])
 @pytest.mark.parametrize("protocol", ["unknown protocol", "256", "-1", "٣", " tcp"])
-def test_any_other_is_refused(protocol, ethertype):
+def test_any_other_is_refused(protocol: Any, ethertype: Any) -> None:
     with pytest.raises(ValueError, match="is unknown; write any, a number up to 255, or a name such as tcp"):
         acl_protocol(protocol, ethertype)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address
+from typing import Any
 
 import pytest
 
 from intentc.compilers.contrail.route_targets import merged_lists, parse_route_target
 
 
-def test_with_an_address():
+def test_with_an_address() -> None:
     assert parse_route_target("target:10.0.0.1:100") == (IPv4Address("10.0.0.1"), 100)
 
 
-def test_with_an_autonomous_system():
+def test_with_an_autonomous_system() -> None:
     assert parse_route_target("target:64512:8000100") == (64512, 8000100)
 
 
@@ -34,7 +35,7 @@ def test_with_an_autonomous_system():
         "",
     ],
 )
-def test_malformed_ones_are_refused(text):
+def test_malformed_ones_are_refused(text: Any) -> None:
     with pytest.raises(ValueError, match="route target"):
         parse_route_target(text)
 
@@ -53,5 +54,5 @@ A, B, C = "target:1:1", "target:2:1", "target:3:1"
         (set(), set(), set(), {}),
     ],
 )
-def test_what_is_imported_and_exported_is_both(both, imported, exported, expected):
+def test_what_is_imported_and_exported_is_both(both: Any, imported: Any, exported: Any, expected: Any) -> None:
     assert merged_lists(both, imported, exported) == expected

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from intentc.evaluation import Status, Wish
+from intentc.model import Key
 from tests.unit.contrail.tenant import INSTALLATION, PROJECT, Tenant, made, reasons, references
 
 OWNER = f"{INSTALLATION}/a8edf702-7dd6-4cbc-b599-a7f8ace1d22b/route_target"
 
 
-def instance_of(tenant: Tenant):
+def instance_of(tenant: Tenant) -> Key:
     return tenant.put(
         "routing_instance",
         f"{PROJECT}:vn-blue:vn-blue",
@@ -19,7 +22,7 @@ def instance_of(tenant: Tenant):
     )
 
 
-def test_it_asks_for_a_number_and_waits():
+def test_it_asks_for_a_number_and_waits() -> None:
     tenant = Tenant()
     key = instance_of(tenant)
     outcome = tenant.run(key)
@@ -27,7 +30,7 @@ def test_it_asks_for_a_number_and_waits():
     assert outcome.wishes == (Wish("route_target_number", OWNER, key, f"{PROJECT}:vn-blue:vn-blue"),)
 
 
-def test_with_its_number_it_has_a_route_target_of_its_own():
+def test_with_its_number_it_has_a_route_target_of_its_own() -> None:
     """★3"""
     tenant = Tenant()
     key = instance_of(tenant)
@@ -39,7 +42,7 @@ def test_with_its_number_it_has_a_route_target_of_its_own():
 
 
 @pytest.mark.parametrize("name", ["ip-fabric:__default__", "__link_local__:__link_local__"])
-def test_those_of_the_fabric_have_none(name):
+def test_those_of_the_fabric_have_none(name: Any) -> None:
     """★3"""
     tenant = Tenant()
     key = tenant.put("routing_instance", f"default-domain:default-project:{name}", routing_instance_is_default=True)
@@ -47,13 +50,13 @@ def test_those_of_the_fabric_have_none(name):
     assert (outcome.status, outcome.claims, outcome.wishes) == (Status.DONE, (), ())
 
 
-def test_one_that_is_not_primary_has_none():
+def test_one_that_is_not_primary_has_none() -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.put("routing_instance", f"{PROJECT}:vn-blue:service-1"))
     assert (outcome.status, outcome.claims) == (Status.DONE, ())
 
 
-def test_the_autonomous_system_is_the_installations():
+def test_the_autonomous_system_is_the_installations() -> None:
     tenant = Tenant()
     tenant.put("global_system_config", "default-global-system-config", autonomous_system=64999)
     key = instance_of(tenant)
@@ -64,7 +67,7 @@ def test_the_autonomous_system_is_the_installations():
 
 
 @pytest.mark.parametrize(("number", "short"), [(8000100, 8000), (8000101, 8001), (8010001, 17901)])
-def test_under_an_autonomous_system_of_four_bytes_the_number_has_two(number, short):
+def test_under_an_autonomous_system_of_four_bytes_the_number_has_two(number: Any, short: Any) -> None:
     tenant = Tenant()
     tenant.put("global_system_config", "default-global-system-config", autonomous_system=4200000000)
     key = instance_of(tenant)
@@ -73,7 +76,7 @@ def test_under_an_autonomous_system_of_four_bytes_the_number_has_two(number, sho
 
 
 @pytest.mark.parametrize("number", [8000099, 8000100 + 24768])
-def test_a_number_without_a_place_under_four_bytes_is_told(number):
+def test_a_number_without_a_place_under_four_bytes_is_told(number: Any) -> None:
     tenant = Tenant()
     tenant.put("global_system_config", "default-global-system-config", autonomous_system=65536)
     key = instance_of(tenant)

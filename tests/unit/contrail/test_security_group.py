@@ -20,14 +20,14 @@ from tests.unit.contrail.tenant import (
 )
 
 
-def test_a_group_without_rules_has_both_lists_empty():
+def test_a_group_without_rules_has_both_lists_empty() -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.group("empty"))
     assert outcome.status is Status.DONE
     assert entries(outcome) == {"ingress": [], "egress": []}
 
 
-def test_the_lists_are_the_groups_own_children():
+def test_the_lists_are_the_groups_own_children() -> None:
     tenant = Tenant()
     key = tenant.group("web")
     claims = made(tenant.run(key)).values()
@@ -38,7 +38,7 @@ def test_the_lists_are_the_groups_own_children():
     assert {(claim.parent.key, claim.owner) for claim in claims} == {(key, key.uuid)}
 
 
-def test_the_default_group_of_a_project():
+def test_the_default_group_of_a_project() -> None:
     """★2"""
     tenant = Tenant()
     key = tenant.group(
@@ -74,19 +74,19 @@ def test_the_default_group_of_a_project():
     assert (outcome.problems, references(outcome)) == ((), set())
 
 
-def test_an_action_of_deny_becomes_pass():
+def test_an_action_of_deny_becomes_pass() -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.group("g", rule([LOCAL], [ALL_V4], action_list={"simple_action": "deny"})))
     assert entries(outcome)["egress"][0]["action_list"] == {"simple_action": "pass"}
 
 
-def test_the_direction_is_not_copied():
+def test_the_direction_is_not_copied() -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.group("g", rule([LOCAL], [ALL_V4])))
     assert "direction" not in entries(outcome)["egress"][0]
 
 
-def test_a_change_of_the_groups_own_number_reaches_its_rules():
+def test_a_change_of_the_groups_own_number_reaches_its_rules() -> None:
     """★19"""
     tenant = Tenant()
     rules = (rule([LOCAL], [named("g")]),)
@@ -98,7 +98,7 @@ def test_a_change_of_the_groups_own_number_reaches_its_rules():
     ]
 
 
-def test_a_group_that_comes_later_appears_in_the_rules():
+def test_a_group_that_comes_later_appears_in_the_rules() -> None:
     """★18: the absent name is read, so its arrival wakes the group."""
     tenant = Tenant()
     key = tenant.group("sg1", rule([LOCAL], [named("sg2"), named("sg3")], rule_uuid="r1"))
@@ -113,14 +113,14 @@ def test_a_group_that_comes_later_appears_in_the_rules():
     assert reasons(after) == ["UnknownSecurityGroup"]
 
 
-def test_the_number_of_another_group_is_read():
+def test_the_number_of_another_group_is_read() -> None:
     tenant = Tenant()
     other = tenant.group("other")
     outcome = tenant.run(tenant.group("g", rule([named("other")], [LOCAL])))
     assert ("object", "security_group", other.uuid) in outcome.reads
 
 
-def test_a_group_without_a_number_yet_is_left_out_and_told():
+def test_a_group_without_a_number_yet_is_left_out_and_told() -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.group("g", rule([named("g")], [LOCAL]), number=0))
     assert entries(outcome) == {"ingress": [], "egress": []}

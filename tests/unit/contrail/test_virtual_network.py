@@ -12,7 +12,7 @@ LISTS = {
 }
 
 
-def test_each_list_gives_its_direction():
+def test_each_list_gives_its_direction() -> None:
     """★21"""
     tenant = Tenant()
     network, _ = tenant.network("vn", **LISTS)
@@ -24,7 +24,7 @@ def test_each_list_gives_its_direction():
     }
 
 
-def test_what_is_in_all_lists_is_both_and_the_others_stay():
+def test_what_is_in_all_lists_is_both_and_the_others_stay() -> None:
     """★21"""
     tenant = Tenant()
     network, _ = tenant.network(
@@ -40,7 +40,7 @@ def test_what_is_in_all_lists_is_both_and_the_others_stay():
     }
 
 
-def test_the_targets_are_shared_by_all_that_name_them():
+def test_the_targets_are_shared_by_all_that_name_them() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", **LISTS)
     claims = made(tenant.run(network))
@@ -48,7 +48,7 @@ def test_the_targets_are_shared_by_all_that_name_them():
     assert {claim.owner for claim in claims.values()} == {"shared"}
 
 
-def test_nothing_is_claimed_while_the_primary_routing_instance_is_not_there():
+def test_nothing_is_claimed_while_the_primary_routing_instance_is_not_there() -> None:
     tenant = Tenant()
     key = tenant.below("virtual_network", "vn", route_target_list={"route_target": ["target:1:1"]})
     outcome = tenant.run(key)
@@ -56,7 +56,7 @@ def test_nothing_is_claimed_while_the_primary_routing_instance_is_not_there():
     assert ("name", "routing_instance", f"{PROJECT}:vn:vn") in outcome.reads
 
 
-def test_a_malformed_target_is_told_and_the_others_stay():
+def test_a_malformed_target_is_told_and_the_others_stay() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", route_target_list=["target:1:1", "1:2"], import_route_target_list=["target:x:1"])
     outcome = tenant.run(network)
@@ -65,13 +65,13 @@ def test_a_malformed_target_is_told_and_the_others_stay():
     assert "route_target_list: '1:2' is no route target" in outcome.problems[0].message
 
 
-def test_a_network_without_lists_claims_nothing():
+def test_a_network_without_lists_claims_nothing() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn")
     assert tenant.run(network).claims == ()
 
 
-def test_a_target_named_twice_is_claimed_once():
+def test_a_target_named_twice_is_claimed_once() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", route_target_list=["target:1:1", "target:1:1"])
     assert len(tenant.run(network).claims) == 2

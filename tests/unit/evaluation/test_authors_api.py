@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -34,23 +35,23 @@ class Wrong(Intent):
     trust = "nobody"
 
 
-def test_every_exported_name_is_there_and_the_list_is_sorted():
+def test_every_exported_name_is_there_and_the_list_is_sorted() -> None:
     assert intentc.__all__ == sorted(intentc.__all__)
     assert all(getattr(intentc, name) is not None for name in intentc.__all__)
     assert dir(intentc) == intentc.__all__
 
 
-def test_an_unknown_name_is_refused_with_what_there_is():
+def test_an_unknown_name_is_refused_with_what_there_is() -> None:
     with pytest.raises(AttributeError, match="the author's API is Claim, Compiler"):
         intentc.Intnet  # noqa: B018
 
 
-def test_importing_the_package_loads_nothing_else():
+def test_importing_the_package_loads_nothing_else() -> None:
     code = "import sys, intentc; print([m for m in sys.modules if m.startswith(('intentc.', 'msgspec'))])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_a_compiler_knows_its_intents_by_kind_and_whom_they_trust():
+def test_a_compiler_knows_its_intents_by_kind_and_whom_they_trust() -> None:
     compiler = Compiler("toy", [Red, Blue])
     assert compiler.intents == {"red": Red, "blue": Blue}
     assert compiler.intent_kinds == {"red": False, "blue": True}
@@ -60,10 +61,11 @@ def test_a_compiler_knows_its_intents_by_kind_and_whom_they_trust():
     ("intents", "words"),
     [([Red, OtherRed], "both compile red"), ([Nameless], "names no kind"), ([Wrong], "trust is 'nobody'")],
 )
-def test_a_compiler_that_contradicts_itself_is_refused(intents, words):
+def test_a_compiler_that_contradicts_itself_is_refused(intents: Any, words: Any) -> None:
     with pytest.raises(InvalidInput, match=words):
         Compiler("toy", intents)
 
 
-def test_an_intent_without_evaluate_only_takes_part_in_relations():
-    assert list(Red.evaluate(None, None)) == []
+def test_an_intent_without_evaluate_only_takes_part_in_relations() -> None:
+    nothing: Any = None
+    assert list(Red.evaluate(nothing, nothing)) == []

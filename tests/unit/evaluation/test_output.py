@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from intentc.evaluation import Status, refer, shared
-from intentc.model import Fact, Name, Parent
+from intentc.model import Fact, Key, Name, Parent
 from tests.unit.evaluation.toy import evaluate, toy_world
 
 
-def claims_of(body):
+def claims_of(body: Any) -> tuple[Any, Any]:
     world = toy_world()
     outcome = evaluate(world, world.put("box", "a:b", uuid="U"), body)
     assert outcome.status is Status.DONE, outcome.problems
     return world.schema, outcome.claims
 
 
-def refusal_of(body):
+def refusal_of(body: Any) -> str:
     world = toy_world()
     outcome = evaluate(world, world.put("box", "a:b", uuid="U"), body)
     assert (outcome.status, outcome.claims, outcome.facts) == (Status.FAILED, (), ())
@@ -24,23 +26,23 @@ def refusal_of(body):
     return outcome.problems[-1].message
 
 
-def test_a_child_stands_below_its_intent_and_belongs_to_it():
+def test_a_child_stands_below_its_intent_and_belongs_to_it() -> None:
     _, (claim,) = claims_of(lambda box, ctx: [box.child("part", "p")])
     assert (claim.name, claim.owner) == (Name("part", ("a", "b", "p")), "U")
-    assert claim.parent == Parent(("box", "U"), ("a", "b"))
+    assert claim.parent == Parent(Key("box", "U"), ("a", "b"))
 
 
-def test_an_owned_object_is_a_root_and_belongs_to_its_intent():
+def test_an_owned_object_is_a_root_and_belongs_to_its_intent() -> None:
     _, (claim,) = claims_of(lambda box, ctx: [box.owned("sticker", ("s",))])
     assert (claim.name, claim.owner, claim.parent) == (Name("sticker", ("s",)), "U", None)
 
 
-def test_a_shared_object_belongs_to_nobody_alone():
+def test_a_shared_object_belongs_to_nobody_alone() -> None:
     _, (claim,) = claims_of(lambda box, ctx: [shared("sticker", ("s",))])
     assert (claim.owner, claim.parent) == ("shared", None)
 
 
-def test_plain_values_become_the_schemas_structs():
+def test_plain_values_become_the_schemas_structs() -> None:
     schema, (claim,) = claims_of(
         lambda box, ctx: [box.child("part", "p", weights=[{"grams": 1, "tags": ["x"]}, box.weight], name_of="n")]
     )
@@ -48,12 +50,12 @@ def test_plain_values_become_the_schemas_structs():
     assert claim.properties == (("name_of", "n"), ("weights", (weight(grams=1, tags=("x",)), weight())))
 
 
-def test_sets_come_out_sorted():
+def test_sets_come_out_sorted() -> None:
     _, (claim,) = claims_of(lambda box, ctx: [box.child("part", "p", weight={"tags": {"c", "a", "b"}})])
     assert claim.properties[0][1].tags == ("a", "b", "c")
 
 
-def test_a_reference_carries_the_struct_of_its_attribute():
+def test_a_reference_carries_the_struct_of_its_attribute() -> None:
     schema, claims = claims_of(
         lambda box, ctx: [
             refer(box, shared("sticker", ("s",)), tight=True),
@@ -69,8 +71,8 @@ def test_a_reference_carries_the_struct_of_its_attribute():
     ]
 
 
-def test_an_object_that_we_make_may_hold_references_of_any_relation():
-    def body(box, ctx):
+def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
+    def body(box: Any, ctx: Any) -> Any:
         part = box.child("part", "p")
         yield part
         yield refer(part, shared("sticker", ("s",)))
@@ -102,12 +104,12 @@ def test_an_object_that_we_make_may_hold_references_of_any_relation():
         (lambda box, ctx: box.child("part", "p"), "evaluate yields Name"),
     ],
 )
-def test_nonsense_is_refused_with_its_place(body, words):
+def test_nonsense_is_refused_with_its_place(body: Any, words: Any) -> None:
     message = refusal_of(body)
     assert words in message
 
 
-def test_an_unknown_kind_is_refused_with_the_nearest_known():
+def test_an_unknown_kind_is_refused_with_the_nearest_known() -> None:
     world = toy_world()
     outcome = evaluate(world, world.put("box", "a"), lambda box, ctx: [shared("stickr", ("s",))])
     assert "did you mean sticker" in outcome.problems[0].message

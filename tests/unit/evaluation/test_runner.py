@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from intentc.evaluation import Limits, Status, Wish, shared
-from intentc.model import Fact, Key, Name
+from intentc.model import Fact, Key, Name, claimed
 from tests.unit.evaluation.toy import INSTALLATION, evaluate, seen, toy_world
 
 
-def test_an_intent_that_is_not_there_is_gone():
+def test_an_intent_that_is_not_there_is_gone() -> None:
     outcome = evaluate(toy_world(), Key("box", "x"), lambda box, ctx: [])
-    assert (outcome.status, outcome.reads) == (Status.GONE, {("object", "box", "x")})
+    assert outcome.status is Status.GONE
+    assert outcome.reads == {("object", "box", "x")}
 
 
-def test_an_evaluation_that_yields_nothing_is_done():
+def test_an_evaluation_that_yields_nothing_is_done() -> None:
     world = toy_world()
     outcome = evaluate(world, world.put("box", "a"), lambda box, ctx: ())
     assert (outcome.status, outcome.claims, outcome.facts, outcome.problems) == (Status.DONE, (), (), ())
 
 
-def test_claims_and_facts_come_in_the_order_of_yielding():
+def test_claims_and_facts_come_in_the_order_of_yielding() -> None:
     world = toy_world()
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         yield box.child("part", "z")
         yield Fact("sum", "s", [1, {"a": 2}])
         yield box.child("part", "a")
 
     outcome = evaluate(world, world.put("box", "a"), body)
-    assert [claim.name for claim in outcome.claims] == [Name("part", ("a", "z")), Name("part", ("a", "a"))]
+    assert [claimed(claim) for claim in outcome.claims] == [Name("part", ("a", "z")), Name("part", ("a", "a"))]
     assert hash(outcome.facts[0].value)
 
 
-def test_a_number_that_is_not_given_yet_is_wished_for_and_waited_for():
+def test_a_number_that_is_not_given_yet_is_wished_for_and_waited_for() -> None:
     world = toy_world()
     key = world.put("box", "a:b")
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         yield box.child("part", "before")
         yield box.child("part", str(ctx.allocate("numbers", "size")))
 
@@ -49,14 +52,14 @@ def test_a_number_that_is_not_given_yet_is_wished_for_and_waited_for():
     assert outcome.waiting_for == ("allocation", "numbers", owner)
     assert outcome.waiting_for in outcome.reads
     world.numbers["numbers", owner] = 5
-    assert evaluate(world, key, body).claims[1].name.fq_name == ("a", "b", "5")
+    assert claimed(evaluate(world, key, body).claims[1]).fq_name == ("a", "b", "5")
 
 
-def test_waiting_for_a_name_ends_when_it_arrives():
+def test_waiting_for_a_name_ends_when_it_arrives() -> None:
     world = toy_world()
     key = world.put("box", "a")
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         yield box.child("part", ctx.wait_for("box", ("late",)).name)
 
     assert evaluate(world, key, body).waiting_for == ("name", "box", "late")
@@ -64,10 +67,10 @@ def test_waiting_for_a_name_ends_when_it_arrives():
     assert evaluate(world, key, body).status is Status.DONE
 
 
-def test_waiting_cannot_be_swallowed():
+def test_waiting_cannot_be_swallowed() -> None:
     world = toy_world()
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         try:
             ctx.allocate("numbers", "size")
         except Exception:
@@ -76,7 +79,7 @@ def test_waiting_cannot_be_swallowed():
     assert evaluate(world, world.put("box", "a"), body).status is Status.WAITING
 
 
-def test_a_held_input_holds_its_reader():
+def test_a_held_input_holds_its_reader() -> None:
     world = toy_world()
     unreadable = world.put("box", "b")
     key = world.put("box", "a")
@@ -87,17 +90,17 @@ def test_a_held_input_holds_its_reader():
     assert outcome.waiting_for in outcome.reads
 
 
-def test_an_intent_that_cannot_be_read_itself_is_held():
+def test_an_intent_that_cannot_be_read_itself_is_held() -> None:
     world = toy_world()
     key = world.put("box", "a")
     world.held.add(key)
     assert evaluate(world, key, lambda box, ctx: ()).status is Status.HELD
 
 
-def test_an_exception_fails_the_intent_with_its_name_and_place():
+def test_an_exception_fails_the_intent_with_its_name_and_place() -> None:
     world = toy_world()
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         ctx.problem("Odd", "told before")
         yield box.child("part", "half")
         raise KeyError("colour")
@@ -112,16 +115,16 @@ def test_an_exception_fails_the_intent_with_its_name_and_place():
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), RecursionError("deep"), MemoryError(), StopIteration()])
-def test_nothing_that_is_raised_gets_past_the_runner(error):
+def test_nothing_that_is_raised_gets_past_the_runner(error: Any) -> None:
     world = toy_world()
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         raise error
 
     assert evaluate(world, world.put("box", "a"), body).status is Status.FAILED
 
 
-def test_no_more_objects_than_the_limit():
+def test_no_more_objects_than_the_limit() -> None:
     world = toy_world()
     key = world.put("box", "a")
     outcome = evaluate(world, key, lambda box, ctx: (box.child("part", str(i)) for i in range(4)), Limits(objects=3))
@@ -129,17 +132,17 @@ def test_no_more_objects_than_the_limit():
     assert "more than 3 objects" in outcome.problems[0].message
 
 
-def test_no_more_bytes_than_the_limit():
+def test_no_more_bytes_than_the_limit() -> None:
     world = toy_world()
     key = world.put("box", "a")
     outcome = evaluate(world, key, lambda box, ctx: [box.child("part", "p", name_of="x" * 2000)], Limits(size=1000))
     assert "more than 1,000 bytes" in outcome.problems[0].message
 
 
-def test_no_more_reads_than_the_limit_even_if_the_refusal_is_swallowed():
+def test_no_more_reads_than_the_limit_even_if_the_refusal_is_swallowed() -> None:
     world = toy_world()
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         for number in range(20):
             try:
                 ctx.get("part", str(number))
@@ -151,10 +154,10 @@ def test_no_more_reads_than_the_limit_even_if_the_refusal_is_swallowed():
     assert (outcome.status, outcome.problems[0].reason) == (Status.FAILED, "LimitExceeded")
 
 
-def test_problems_of_a_run_name_its_resource():
+def test_problems_of_a_run_name_its_resource() -> None:
     world = toy_world()
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         ctx.problem("Odd", "colour is odd")
         return ()
 
@@ -162,27 +165,27 @@ def test_problems_of_a_run_name_its_resource():
     assert (problem.kind, problem.name, problem.reason, problem.message) == ("box", "a:b", "Odd", "colour is odd")
 
 
-def test_a_fact_is_an_intent_that_lives_while_somebody_yields_it():
+def test_a_fact_is_an_intent_that_lives_while_somebody_yields_it() -> None:
     world = toy_world()
     key = Key("sum", "s")
 
-    def body(fact, ctx):
+    def body(fact: Any, ctx: Any) -> Any:
         yield shared("sticker", (f"{fact.name}-{sum(v for _, v in ctx.contributions('sum', fact.name))}",))
 
     assert evaluate(world, key, body).status is Status.GONE
     world.facts["sum", "s"] = {Key("box", "1"): 2, Key("box", "2"): 3}
     outcome = evaluate(world, key, body)
-    assert outcome.claims[0].name.fq_name == ("s-5",)
+    assert claimed(outcome.claims[0]).fq_name == ("s-5",)
     assert outcome.reads == {("fact", "sum", "s")}
 
 
-def test_contributors_that_disagree_on_a_fact_are_a_problem():
+def test_contributors_that_disagree_on_a_fact_are_a_problem() -> None:
     world = toy_world()
     world.facts["sum", "s"] = {Key("box", "1"): 2, Key("box", "2"): 3}
     key = world.put("box", "a")
     assert seen(world, key, lambda box, ctx: ctx.fact("sum", "s")) == 2
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         ctx.fact("sum", "s")
         return ()
 
@@ -191,11 +194,11 @@ def test_contributors_that_disagree_on_a_fact_are_a_problem():
     assert "box/1, box/2" in problem.message
 
 
-def test_the_same_world_gives_the_same_outcome():
+def test_the_same_world_gives_the_same_outcome() -> None:
     world = toy_world()
     key = world.put("box", "a", weight={"grams": 3})
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         yield box.child("part", "p", weight={"grams": box.weight.grams, "tags": {"b", "a", "c"}})
 
     assert evaluate(world, key, body) == evaluate(world, key, body)

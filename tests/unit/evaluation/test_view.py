@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from intentc.model import Key, Name, object_uuid
 from tests.unit.evaluation.toy import INSTALLATION, evaluate, seen, toy_world
 
 
-def test_a_property_is_an_attribute_with_the_schemas_default():
+def test_a_property_is_an_attribute_with_the_schemas_default() -> None:
     world = toy_world()
     key = world.put("box", "a")
     assert seen(world, key, lambda box, ctx: (box.size, box.weight.grams)) == (7, 0)
 
 
-def test_identity_is_part_of_the_view():
+def test_identity_is_part_of_the_view() -> None:
     world = toy_world()
     key = world.put("box", "a:b")
     assert seen(world, key, lambda box, ctx: (box.kind, box.uuid, box.fq_name, box.name)) == (
@@ -25,13 +27,13 @@ def test_identity_is_part_of_the_view():
     )
 
 
-def test_a_property_called_like_a_method_is_read_by_field():
+def test_a_property_called_like_a_method_is_read_by_field() -> None:
     world = toy_world()
     key = world.put("box", "a", children="many")
     assert seen(world, key, lambda box, ctx: box.field("children")) == "many"
 
 
-def test_what_the_server_fills_in_can_be_read():
+def test_what_the_server_fills_in_can_be_read() -> None:
     world = toy_world()
     key = world.put("box", "a", number=4)
     assert seen(world, key, lambda box, ctx: box.number) == 4
@@ -47,7 +49,7 @@ def test_what_the_server_fills_in_can_be_read():
         ("parent_uuid", "use `.parent()`"),
     ],
 )
-def test_a_hidden_or_unknown_property_is_refused_with_the_rule(field, words):
+def test_a_hidden_or_unknown_property_is_refused_with_the_rule(field: Any, words: Any) -> None:
     world = toy_world()
     key = world.put("box", "a", total=3)
     error = seen(world, key, lambda box, ctx: getattr(box, field))
@@ -55,7 +57,7 @@ def test_a_hidden_or_unknown_property_is_refused_with_the_rule(field, words):
     assert words in str(error)
 
 
-def test_references_come_with_their_attributes_sorted_by_name():
+def test_references_come_with_their_attributes_sorted_by_name() -> None:
     world = toy_world()
     first, second = world.put("box", "a"), world.put("box", "b")
     key = world.put(
@@ -65,7 +67,7 @@ def test_references_come_with_their_attributes_sorted_by_name():
     assert found == [("a", False), ("b", True)]
 
 
-def test_a_reference_by_name_counts_once_its_target_is_there():
+def test_a_reference_by_name_counts_once_its_target_is_there() -> None:
     world = toy_world()
     key = world.put("box", "holder", box_refs=[{"to": ["late"]}])
     assert seen(world, key, lambda box, ctx: box.references("box")) == ()
@@ -73,7 +75,7 @@ def test_a_reference_by_name_counts_once_its_target_is_there():
     assert seen(world, key, lambda box, ctx: [v.name for v in box.references("box")]) == ["late"]
 
 
-def test_entries_of_a_shared_list_that_we_wrote_are_left_out():
+def test_entries_of_a_shared_list_that_we_wrote_are_left_out() -> None:
     world = toy_world()
     users = world.put("sticker", "users")
     holder = Key("box", "11111111-1111-4111-8111-111111111111")
@@ -85,7 +87,7 @@ def test_entries_of_a_shared_list_that_we_wrote_are_left_out():
     assert seen(world, users, lambda it, ctx: [v.name for v in it.back_references("box")]) == ["a"]
 
 
-def test_a_target_that_we_made_for_another_holder_is_seen():
+def test_a_target_that_we_made_for_another_holder_is_seen() -> None:
     world = toy_world()
     other = object_uuid(INSTALLATION, Name("sticker", ("theirs",)), "another holder")
     world.put("sticker", "theirs", uuid=other)
@@ -96,14 +98,14 @@ def test_a_target_that_we_made_for_another_holder_is_seen():
 @pytest.mark.parametrize(
     ("relation", "words"), [("part", "written by compilers"), ("stickr", "did you mean sticker"), ("x", "no relation")]
 )
-def test_a_hidden_or_unknown_relation_is_refused_with_the_rule(relation, words):
+def test_a_hidden_or_unknown_relation_is_refused_with_the_rule(relation: Any, words: Any) -> None:
     world = toy_world()
     error = seen(world, world.put("box", "a"), lambda box, ctx: box.references(relation))
     assert isinstance(error, AttributeError)
     assert words in str(error)
 
 
-def test_parents_and_children_find_each_other():
+def test_parents_and_children_find_each_other() -> None:
     world = toy_world()
     box = world.put("box", "a")
     part = world.put("part", "a:p", parent_type="box")
@@ -112,14 +114,14 @@ def test_parents_and_children_find_each_other():
     assert seen(world, box, lambda it, ctx: it.parent()) is None
 
 
-def test_back_references_take_the_relation_of_the_own_kind():
+def test_back_references_take_the_relation_of_the_own_kind() -> None:
     world = toy_world()
     target = world.put("box", "target")
     world.put("box", "holder", box_refs=[{"uuid": target.uuid}])
     assert seen(world, target, lambda box, ctx: [v.name for v in box.back_references("box")]) == ["holder"]
 
 
-def test_mentions_are_navigable_both_ways():
+def test_mentions_are_navigable_both_ways() -> None:
     world = toy_world()
     target = world.put("box", "target")
     key = world.put("box", "speaker", label="target")
@@ -144,23 +146,23 @@ def test_mentions_are_navigable_both_ways():
         (lambda box, ctx: ctx.setting("speed"), ("setting", "speed")),
     ],
 )
-def test_every_look_leaves_its_read(look, read):
+def test_every_look_leaves_its_read(look: Any, read: Any) -> None:
     world = toy_world(speed=1)
     key = world.put("box", "a", uuid="U")
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         look(box, ctx)
         return ()
 
     assert evaluate(world, key, body).reads == {("object", "box", "U"), read}
 
 
-def test_key_and_uuid_of_another_view_read_nothing():
+def test_key_and_uuid_of_another_view_read_nothing() -> None:
     world = toy_world()
     world.put("box", "b")
     key = world.put("box", "a", uuid="U")
 
-    def body(box, ctx):
+    def body(box: Any, ctx: Any) -> Any:
         assert ctx.find("box", ("b",)).uuid
         return ()
 

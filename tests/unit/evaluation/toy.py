@@ -15,7 +15,7 @@ from tests.oracle.naive_world import NaiveWorld
 
 INSTALLATION = "test"
 
-_TYPES = {
+_TYPES: dict[str, dict[str, Any]] = {
     "Weight": {"grams": "integer", "tags": {"list": "string"}},
     "Fit": {"tight": "boolean"},
 }

@@ -1,0 +1,133 @@
+"""A compiler's whole engine over memory, as a service that a test can give resources to.
+
+With a mocked ``WriteService`` the test's resources are given whole, and what the engine would write goes to the mock;
+without one they pass through the API server in this process, with its seeds and its rules, as in ``intentc compile``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from intentc.evaluation import Compiler
+from intentc.loading.resources import Loaded
+from intentc.model import InvalidInput, Name, Operation, Problem
+from intentc.offline import Offline
+from intentc.plugins import Loaded as Plugins
+from intentc.plugins import find_compilers, load_all
+from intentc.watch.keys import Layout
+from intentc.writing import WriteService
+
+from .given import Resource, understood
+from .placing import Placing
+from .recording import Acknowledging, Recording
+
+
+def service_for(
+    compiler: str | Compiler,
+    *,
+    write_service: WriteService | None = None,
+    cached: Iterable[Resource] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> MemoryService:
+    """The service of one compiler, given itself or by the name of its entry point.
+
+    ``write_service``: a mock, or another ``WriteService``, that gets what the engine writes. ``cached``: what is there
+    already, compiled and written; nothing of that reaches ``write_service``. ``settings``: the compilers'
+    configuration. Raises ``InvalidInput`` for an unknown compiler, schemas or maps that can't be used, and resources
+    of unknown kinds.
+    """
+    compilers = find_compilers([compiler]) if isinstance(compiler, str) else (compiler,)
+    plugins = load_all(compilers)
+    return MemoryService(plugins, write_service, understood(cached, plugins.schema), settings or {})
+
+
+class MemoryService:
+    """See ``service_for``. Every method does its change in one transaction and returns when nothing is left to do;
+    writes that failed and back off are not waited for."""
+
+    def __init__(
+        self,
+        plugins: Plugins,
+        write_service: WriteService | None,
+        cached: list[Loaded],
+        settings: Mapping[str, Any],
+    ) -> None:
+        self._schema = plugins.schema
+        self._write_service = write_service
+        self._cached = cached
+        self._started = False
+        self._recording = Recording(Acknowledging())
+        self.offline = Offline(plugins, settings=settings, write=self._recording)
+        """Store, server and engine, for tests that must look closer."""
+        self._placing = Placing(self.offline.store, self._schema, Layout.of("/contrail/"))
+
+    @property
+    def written(self) -> list[Operation]:
+        """What the engine wrote, or would have written, since the cached resources were there; in order."""
+        return list(self._recording.written)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What people must mend now."""
+        return self.offline.problems()
+
+    async def create(self, *resources: Resource) -> None:
+        """Add resources. Without a mock raises the API server's errors."""
+        await self._change("CREATE", resources)
+
+    async def update(self, *resources: Resource) -> None:
+        """Give resources that are there, found by uuid or name, the fields that are told; the others stay. A manifest
+        replaces the former one. Without a mock raises the API server's errors."""
+        await self._change("UPDATE", resources)
+
+    async def delete(self, *resources: Resource) -> None:
+        """Delete resources, found by uuid or name. Without a mock raises the API server's errors."""
+        await self._change("DELETE", resources)
+
+    async def _change(self, operation: str, resources: Iterable[Resource]) -> None:
+        await self._start()
+        await self._carry_out(operation, understood(resources, self._schema))
+        await self.offline.settle()
+
+    async def _start(self) -> None:
+        """Bring in what is there before the test begins."""
+        if self._started:
+            return
+        self._started = True
+        if self._write_service is None:
+            self._recording.target = self.offline.local
+            await self.offline.seed()
+        await self._carry_out("CREATE", self._cached)
+        await self.offline.settle()
+        if self._write_service is not None:
+            self._recording.target = self._write_service
+        self._recording.written.clear()
+
+    async def _carry_out(self, operation: str, resources: list[Loaded]) -> None:
+        if not resources:
+            return
+        if self._write_service is None:
+            served = [r for r in resources if self._schema.kind(r.kind).shape != "kubernetes"]
+            if served:
+                await self.offline.server.sync([self._element(operation, loaded) for loaded in served])
+            resources = [r for r in resources if self._schema.kind(r.kind).shape == "kubernetes"]
+        if resources and operation == "DELETE":
+            await self._placing.delete(resources)
+        elif resources:
+            await self._placing.put(resources)
+
+    def _element(self, operation: str, loaded: Loaded) -> dict[str, Any]:
+        """An entry of ``/sync``; resources that are there are found by their name."""
+        data = loaded.data
+        if operation != "CREATE" and not data.get("uuid"):
+            name = Name(loaded.kind, tuple(data["fq_name"]))
+            key = self.offline.engine.parts.logic.named(name.kind, name.fq_name)
+            if key is None:
+                raise InvalidInput(f"there is no {name}", source=loaded.source)
+            data["uuid"] = key.uuid
+        return {
+            "kind": loaded.kind,
+            "operation": operation,
+            "data": {"uuid": data["uuid"]} if operation == "DELETE" else data,
+        }

@@ -1,0 +1,34 @@
+"""Our API server as a process of the bench: what ``intentc apiserver`` runs.
+
+python -m tests.perf.server ETCD MAX_TXN_OPS
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import anyio
+
+from intentc.apiserver.serving import running_api_server
+from intentc.configuration import Configuration
+from intentc.plugins import installed
+from intentc.watch.etcd import EtcdStore
+
+from .parts import Question, serve
+
+
+async def _nothing(question: Question) -> dict[str, Any]:
+    raise ValueError(question["question"])
+
+
+async def main(etcd: str, max_txn_ops: str) -> None:
+    store = EtcdStore([etcd])
+    schema = installed(Configuration()).schema
+    async with running_api_server(store, schema, max_txn_ops=int(max_txn_ops)) as running:
+        await serve({"url": running.url}, _nothing)
+    await store.close()
+
+
+if __name__ == "__main__":
+    anyio.run(main, *sys.argv[1:])

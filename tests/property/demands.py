@@ -1,0 +1,41 @@
+"""What every outcome must fulfil beside being right: numbers are owned, and a further pass is silent."""
+
+from __future__ import annotations
+
+from tests.oracle.contrail import mark
+
+from tests.property.laboratory import INSTALLATION, POOL, Laboratory
+
+FIRST_NUMBER = 8_000_100
+FIRST_SHORT_NUMBER = 8_000
+"""How a number is written under an autonomous system of four bytes (spec D.1)."""
+
+
+async def check_numbers(lab: Laboratory) -> None:
+    """Owners and numbers are one to one, and each number is carried by a route target of its owner, which exists."""
+    world, numbers = await lab.world(), await lab.numbers()
+    assert len(set(numbers.values())) == len(numbers), f"a number has two owners: {numbers}"
+    for owner, number in numbers.items():
+        assert await lab.server.owner_of(POOL, number) == owner
+        installation, origin, purpose = owner.split("/")
+        assert (installation, purpose) == (INSTALLATION, "route_target")
+        exists = origin in world.get("routing_instance", {}) or origin in world.get("logical_router", {})
+        carried = {
+            int(target["fq_name"][0].rpartition(":")[2])
+            for target in world["route_target"].values()
+            if (mark(target) or ["", "", ""])[2] == origin
+        }
+        # An owner's route target to which a user refers stays, and its number with it, though the owner is gone.
+        assert exists or carried, f"{owner} is gone, and its number {number} is still taken"
+        assert carried <= {number, number - FIRST_NUMBER + FIRST_SHORT_NUMBER}
+        assert carried, f"{owner} has the number {number}, and no route target that carries it"
+
+
+async def check_silence(lab: Laboratory) -> None:
+    """Another engine over the same store asks the server for nothing, and the store stands still."""
+    before, ledger = await lab.revision(), await lab.ledger()
+    lab.restart()
+    await lab.settle()
+    assert lab.service.requests == 0
+    assert await lab.revision() == before
+    assert await lab.ledger() == ledger

@@ -1,0 +1,1 @@
+class Examples: pass

@@ -1,0 +1,187 @@
+"""Random Contrail resources whose names and targets come from so few that they meet (engine.md §10).
+
+Values only: nothing here applies them, or knows what follows from them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from tests.oracle.contrail import Json
+
+FqName = tuple[str, ...]
+
+
+class Put(NamedTuple):
+    """A user's resource: ``fields`` are all that the user says of it."""
+
+    kind: str
+    fq_name: FqName
+    fields: Json
+
+
+PROJECTS = (("default-domain", "p1"), ("default-domain", "p2"))
+NAMES: tuple[FqName, ...] = tuple(
+    (*project, name) for project, names in zip(PROJECTS, ("abc", "ab"), strict=True) for name in names
+)
+"""Five, for networks, groups, interfaces and routers alike."""
+
+UNKNOWN = "default-domain:p1:nobody"
+TARGETS = ("target:1:1", "target:1:2", "target:10.0.0.1:3", "target:64512:9")
+AUTOMATIC_TARGETS = ("target:64512:8000103", "target:64512:8000104")
+"""Such as the compiler makes: a user's list may name one."""
+
+SYSTEMS = (
+    {"autonomous_system": 64512, "enable_4byte_as": False},
+    {"autonomous_system": 64999, "enable_4byte_as": False},
+    {"autonomous_system": 4200000000, "enable_4byte_as": True},
+)
+
+names = st.sampled_from(NAMES)
+_target = st.sampled_from((*TARGETS, *TARGETS, *AUTOMATIC_TARGETS, "nonsense"))
+_target_list = st.lists(_target, max_size=3).map(lambda targets: {"route_target": targets})
+_ports = st.lists(st.sampled_from([{"end_port": 65535}, {"start_port": 80, "end_port": 80}]), max_size=2)
+_LOCAL: Json = {"security_group": "local"}
+_others = st.one_of(
+    names.map(lambda name: {"security_group": ":".join(name)}),
+    names.map(lambda name: {"security_group": ":".join(name)}),
+    st.sampled_from(
+        [
+            _LOCAL,
+            {"security_group": UNKNOWN},
+            {"security_group": "any"},
+            {"subnet": {"ip_prefix": "10.0.0.0", "ip_prefix_len": 8}},
+        ]
+    ),
+)
+
+
+@st.composite
+def _rules(draw: st.DrawFn) -> list[Json]:
+    """The rules of one group; their uuids are the users', so that they are the same in every world."""
+    found = []
+    for place in range(draw(st.integers(0, 3))):
+        local, others = [_LOCAL], draw(st.lists(_others, min_size=1, max_size=2))
+        source, destination = (local, others) if draw(st.booleans()) else (others, local)
+        found.append(
+            {
+                "rule_uuid": f"10000000-0000-4000-8000-{place:012x}",
+                "direction": ">",
+                "protocol": draw(st.sampled_from(["any", "tcp", "icmp", "47"])),
+                "ethertype": "IPv4",
+                "src_addresses": source,
+                "dst_addresses": destination,
+                "src_ports": draw(_ports),
+                "dst_ports": draw(_ports),
+            }
+        )
+    return found
+
+
+def _references(targets: st.SearchStrategy[FqName], size: int) -> st.SearchStrategy[list[Json]]:
+    return st.lists(targets, max_size=size, unique=True).map(lambda found: [{"to": list(name)} for name in found])
+
+
+projects = st.builds(
+    Put, st.just("project"), st.sampled_from(PROJECTS), st.fixed_dictionaries({"vxlan_routing": st.booleans()})
+)
+groups = st.builds(
+    Put,
+    st.just("security_group"),
+    names,
+    st.fixed_dictionaries(
+        {
+            "configured_security_group_id": st.sampled_from([0, 0, 0, 7, 8]),
+            "security_group_entries": _rules().map(lambda rules: {"policy_rule": rules}),
+        }
+    ),
+)
+networks = st.builds(
+    Put,
+    st.just("virtual_network"),
+    names,
+    st.fixed_dictionaries(
+        {
+            "route_target_list": _target_list,
+            "import_route_target_list": _target_list,
+            "export_route_target_list": _target_list,
+        }
+    ),
+)
+interfaces = st.builds(
+    Put,
+    st.just("virtual_machine_interface"),
+    names,
+    st.fixed_dictionaries({"parent_type": st.just("project"), "virtual_network_refs": _references(names, 1)}),
+)
+routers = st.builds(
+    Put,
+    st.just("logical_router"),
+    names,
+    st.fixed_dictionaries(
+        {
+            "configured_route_target_list": _target_list,
+            "virtual_machine_interface_refs": _references(names, 3),
+        },
+        # Left out it stays as it is; given, it replaces our own entry, too.
+        optional={"route_target_refs": _references(st.sampled_from(TARGETS).map(lambda target: (target,)), 1)},
+    ),
+)
+route_targets = st.builds(
+    Put, st.just("route_target"), st.sampled_from(TARGETS).map(lambda target: (target,)), st.just({})
+)
+systems = st.builds(
+    Put, st.just("global_system_config"), st.just(("default-global-system-config",)), st.sampled_from(SYSTEMS)
+)
+
+anything = st.one_of(groups, groups, networks, networks, interfaces, routers, routers, projects, route_targets, systems)
+
+
+def tenants(*, minimum: int = 0) -> st.SearchStrategy[list[Put]]:
+    """Resources to begin with, each name once per kind, projects first; the order of the others is random, and the
+    server refuses what refers to something that comes later."""
+    first = st.tuples(*(st.builds(Put, st.just("project"), st.just(name), _vxlan) for name in PROJECTS))
+    several = st.lists(anything.filter(lambda put: put.kind != "project"), min_size=minimum, max_size=25)
+    return st.builds(lambda begin, rest: [*begin, *_each_once(rest)], first, several)
+
+
+_vxlan = st.sampled_from([{}, {}, {"vxlan_routing": True}])
+
+
+def _each_once(puts: list[Put]) -> list[Put]:
+    return list({(put.kind, put.fq_name): put for put in puts}.values())
+
+
+def sort_of_reference(puts: list[Put]) -> set[str]:
+    """What relations there are among resources that arrive in this order: ``cross`` (one names another that is there),
+    ``forward`` (one names another that comes later)."""
+    found: set[str] = set()
+    arrived: set[tuple[str, FqName]] = set()
+    coming = {(put.kind, put.fq_name) for put in puts}
+    for put in puts:
+        for mentioned in mentions(put):
+            if mentioned != (put.kind, put.fq_name):
+                if mentioned in arrived:
+                    found.add("cross")
+                elif mentioned in coming:
+                    found.add("forward")
+        arrived.add((put.kind, put.fq_name))
+    return found
+
+
+def mentions(put: Put) -> set[tuple[str, FqName]]:
+    """(kind, name) of all that a resource refers to."""
+    found = {
+        (field.removesuffix("_refs"), tuple(entry["to"]))
+        for field, entries in put.fields.items()
+        if field.endswith("_refs")
+        for entry in entries
+    }
+    rules: list[dict[str, Any]] = put.fields.get("security_group_entries", {}).get("policy_rule", [])
+    for rule in rules:
+        for address in (*rule["src_addresses"], *rule["dst_addresses"]):
+            if ":" in address.get("security_group", ""):
+                found.add(("security_group", tuple(address["security_group"].split(":"))))
+    return found

@@ -1,0 +1,234 @@
+"""What can happen to a world: users' changes, drift, unreadable values, restarts; each a value that applies itself.
+
+A step that makes no sense now (nothing to delete, refused by the server) does nothing, so that any sequence of steps
+is a valid history and shrinks well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from hypothesis import strategies as st
+
+from intentc.model import Key
+from tests.oracle.contrail import Json, World
+
+from tests.property import resources
+from tests.property.laboratory import LAYOUT, Laboratory
+from tests.property.resources import FqName, Put
+
+USERS_KINDS = ("security_group", "virtual_network", "virtual_machine_interface", "logical_router")
+LOWER_KINDS = ("access_control_list", "route_target")
+
+
+class Step(Protocol):
+    async def apply(self, lab: Laboratory) -> None: ...
+
+
+class Apply(NamedTuple):
+    """A user creates or updates."""
+
+    put: Put
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.put(*self.put)
+
+
+class Replace(NamedTuple):
+    """A user deletes and creates in one transaction: another uuid under the same name."""
+
+    put: Put
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.replace(*self.put)
+
+
+class Remove(NamedTuple):
+    """A user deletes."""
+
+    kind: str
+    fq_name: FqName
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.delete(self.kind, self.fq_name)
+
+
+class TearDown(NamedTuple):
+    """A user deletes a resource and all that stand in the way of that."""
+
+    fq_name: FqName
+
+    async def apply(self, lab: Laboratory) -> None:
+        for kind in ("logical_router", "virtual_machine_interface", "virtual_network", "security_group"):
+            await lab.delete(kind, self.fq_name)
+
+
+class Spoil(NamedTuple):
+    """Something unreadable lies where a resource was, until ``Mend``."""
+
+    kind: str
+    fq_name: FqName
+    value: bytes
+
+    async def apply(self, lab: Laboratory) -> None:
+        uuid = await lab.uuid(self.kind, self.fq_name)
+        if uuid is not None:
+            await lab.spoil(LAYOUT.key(self.kind, uuid), self.value)
+
+
+class Mend(NamedTuple):
+    """What was spoilt is as before."""
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.mend()
+
+
+class Settle(NamedTuple):
+    """The compiler gets time to do all that it wants."""
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.settle()
+
+
+class Restart(NamedTuple):
+    """Another process takes over; it may or may not get time to work."""
+
+    settle: bool
+
+    async def apply(self, lab: Laboratory) -> None:
+        lab.restart()
+        if self.settle:
+            await lab.settle()
+
+
+class Kill(NamedTuple):
+    """The process dies in the midst of its writes."""
+
+    requests: int
+    after_sending: bool
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.settle_until_killed(self.requests, after_sending=self.after_sending)
+
+
+class DeleteLower(NamedTuple):
+    """Somebody deletes a lower-level object; ``force``: and takes away what refers to it, first."""
+
+    kind: str
+    which: int
+    force: bool
+
+    async def apply(self, lab: Laboratory) -> None:
+        world = await lab.world()
+        found = picked(world, self.kind, self.which)
+        if found is None:
+            return
+        if self.force:
+            for holder in ("routing_instance", "logical_router"):
+                for uuid, data in world.get(holder, {}).items():
+                    entries = data.get("route_target_refs") or []
+                    left = [entry for entry in entries if entry["uuid"] != found["uuid"]]
+                    if len(left) < len(entries):
+                        await lab.update(Key(holder, uuid), {"route_target_refs": left})
+        await lab.delete_key(Key(self.kind, found["uuid"]))
+
+
+class EditList(NamedTuple):
+    """Somebody writes other entries into an access control list of the compiler's."""
+
+    which: int
+    entries: Json
+
+    async def apply(self, lab: Laboratory) -> None:
+        found = picked(await lab.world(), "access_control_list", self.which)
+        if found is not None:
+            await lab.update(Key("access_control_list", found["uuid"]), {"access_control_list_entries": self.entries})
+
+
+class EditTargets(NamedTuple):
+    """Somebody takes away the first reference of a routing instance or router to a route target, turns its direction,
+    or adds one."""
+
+    kind: str
+    which: int
+    how: str
+
+    async def apply(self, lab: Laboratory) -> None:
+        world = await lab.world()
+        found = picked(world, self.kind, self.which)
+        if found is None:
+            return
+        entries = [dict(entry) for entry in found.get("route_target_refs") or []]
+        if self.how == "drop":
+            entries = entries[1:]
+        elif self.how == "turn" and self.kind == "routing_instance":
+            entries = [entry | {"attr": {"import_export": "export"}} for entry in entries]
+        elif self.how == "add":
+            held = {entry["uuid"] for entry in entries}
+            others = [uuid for uuid in sorted(world.get("route_target", {})) if uuid not in held]
+            entries += [{"uuid": others[self.which % len(others)]}] if others else []
+        await lab.update(Key(self.kind, found["uuid"]), {"route_target_refs": entries})
+
+
+class ForeignList(NamedTuple):
+    """Somebody else makes an access control list where the compiler would, in place of the compiler's if need be."""
+
+    fq_name: FqName
+    direction: str
+
+    async def apply(self, lab: Laboratory) -> None:
+        name = (*self.fq_name, f"{self.direction}-access-control-list")
+        await lab.delete("access_control_list", name)
+        await lab.put("access_control_list", name, {"parent_type": "security-group"})
+
+
+def picked(world: World, kind: str, which: int) -> Json | None:
+    """One of a kind, by its place in the order of the names."""
+    found = sorted(world.get(kind, {}).values(), key=lambda data: (data["fq_name"], data["uuid"]))
+    return found[which % len(found)] if found else None
+
+
+_which = st.integers(0, 11)
+_kinds = st.sampled_from(USERS_KINDS)
+_unreadable = st.sampled_from([b"", b"not json", b'{"fq_name": 7}', b"{}"])
+_entries = st.sampled_from([{}, {"acl_rule": [{"rule_uuid": "x", "match_condition": {"protocol": "6"}}]}])
+
+
+def _step(maker: Callable[..., Any], *arguments: st.SearchStrategy[Any]) -> st.SearchStrategy[Step]:
+    return st.builds(maker, *arguments)
+
+
+users_steps: st.SearchStrategy[Step] = st.one_of(
+    _step(Apply, resources.anything),
+    _step(Apply, resources.anything),
+    _step(Replace, resources.anything.filter(lambda put: put.kind in USERS_KINDS)),
+    _step(Remove, _kinds, resources.names),
+    _step(Remove, _kinds, resources.names),
+    _step(TearDown, resources.names),
+    _step(Remove, st.just("route_target"), st.sampled_from(resources.TARGETS).map(lambda target: (target,))),
+)
+"""What users do to higher-level resources, and to route targets of their own."""
+
+drift_steps: st.SearchStrategy[Step] = st.one_of(
+    _step(DeleteLower, st.sampled_from(LOWER_KINDS), _which, st.booleans()),
+    _step(EditList, _which, _entries),
+    _step(
+        EditTargets,
+        st.sampled_from(["routing_instance", "logical_router"]),
+        _which,
+        st.sampled_from(["drop", "turn", "add"]),
+    ),
+    _step(ForeignList, resources.names, st.sampled_from(["ingress", "egress"])),
+)
+"""What others do to lower-level objects."""
+
+fault_steps: st.SearchStrategy[Step] = st.one_of(
+    _step(Spoil, st.sampled_from([*USERS_KINDS, "project"]), resources.names, _unreadable),
+    _step(Mend),
+    _step(Restart, st.booleans()),
+    _step(Kill, st.integers(0, 12), st.booleans()),
+)
+"""What happens to the store's values and to the compiler's process."""
+
+steps: st.SearchStrategy[Step] = st.one_of(users_steps, users_steps, drift_steps, fault_steps, _step(Settle))

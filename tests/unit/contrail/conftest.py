@@ -1,0 +1,17 @@
+"""What tests of the contrail compiler may use."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intentc.testing import load as load_resource
+
+
+@pytest.fixture
+def load() -> Any:
+    """``intentc.testing.load`` from ``resources/`` beside this file."""
+    return partial(load_resource, folder=Path(__file__).parent / "resources")

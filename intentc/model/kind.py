@@ -144,6 +144,7 @@ class Kind:
             ["fq_name", "parent_uuid"]
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
             + [f"{r.name}_refs" for r in relations.values() if r.writer is not Writer.COMPILER]
+            + (["labels"] if shape == "kubernetes" else [])
         )
         self.compiler_properties = tuple(p.name for p in properties.values() if p.writer is Writer.COMPILER)
         self.compiler_relations = tuple(r.name for r in relations.values() if r.writer is Writer.COMPILER)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ..evaluation import Status
 from ..model import Key, Name, Operation, Problem, Read
+from ..model.reads import object_read
 from ..queue import Quarantine
 
 K = TypeVar("K", bound=Hashable)
@@ -32,14 +33,15 @@ class Standing:
         self._object_problems: dict[Name, tuple[Problem, ...]] = {}
 
     def note(self, key: Key, status: Status, waiting_for: Read | None, problems: tuple[Problem, ...]) -> bool:
-        """Remember how the last run of an intent ended. True if it is held now for a reason that is news."""
+        """Remember how the last run of an intent ended. True if it is held now for a reason that is news. One that can't
+        be read itself is listed by the cache, with the reason."""
         _set(self._problems, key, problems)
         self.evaluated.discard(key)
         self.waiting.pop(key, None)
         match status:
             case Status.FAILED if problems:
                 return self.held.hold(key, problems[-1])
-            case Status.HELD if waiting_for is not None:
+            case Status.HELD if waiting_for is not None and waiting_for != object_read(key):
                 message = f"it reads {waiting_for[1]}/{waiting_for[2]}, which can't be read; mend that"
                 return self.held.hold(key, Problem(key.kind, key.uuid, "Held", message))
             case Status.WAITING if waiting_for is not None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import Claim, Key, Kind, Name, Parent, Problem, ResourceClaim
+from intentc.model import SHARED, Claim, Key, Kind, Name, Parent, Problem, ResourceClaim
 from intentc.model.kind import Property
 from intentc.model.values import ENCODER
 
@@ -134,8 +134,10 @@ class _Merging:
     def _owner_and_parent(self) -> tuple[str | None, Parent | None]:
         if not self._existence:
             return None, None
-        first = self._existence[0][1]
-        if all(claim.owner == first.owner and claim.parent == first.parent for _, claim in self._existence):
+        # Who shares an object only wants it to be there: if it has an owner by nature, it is that one's.
+        owned = [entry for entry in self._existence if entry[1].owner != SHARED] or self._existence
+        first = owned[0][1]
+        if all(claim.owner == first.owner and claim.parent == first.parent for _, claim in owned):
             return first.owner, first.parent
         self._dispute("owner", list(self._existence), "different owners or parents")
         return None, None

@@ -155,11 +155,14 @@ class Planner:
             self._fields(draft, actual, made=True)
 
     def _system(self, draft: Draft, actual: Actual) -> None:
-        gone = not draft.claims and fits_ours(draft.kind, draft.name.fq_name) and abandoned(self._assumed, actual)
-        if not gone:
+        if not (fits_ours(draft.kind, draft.name.fq_name) and abandoned(self._assumed, actual)):
             self._fields(draft, actual, made=False)
-        elif not self.guard.holds(draft.name) and self._leave(draft, actual)(EXISTENCE):
+            return
+        # Its parent is gone: it stands for nothing any more, and if its name is claimed, then below another parent.
+        if not self.guard.holds(draft.name) and self._leave(draft, actual)(EXISTENCE):
             self._delete(draft, actual)
+        if draft.claims:
+            draft.waits_for.add(draft.name)
 
     def _users(self, draft: Draft, actual: Actual) -> None:
         if self._name_is_free(draft, actual):

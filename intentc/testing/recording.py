@@ -15,11 +15,18 @@ from intentc.writing.dry_run import DryRun
 
 class Recording:
     """A ``WriteService`` that hands everything on to ``target``. ``written``: the operations asked for so far, whether
-    they were acknowledged or not."""
+    they were acknowledged or not; ``granted`` and ``freed``: the owners of numbers asked for and given back."""
 
     def __init__(self, target: WriteService) -> None:
         self.target = target
         self.written: list[Operation] = []
+        self.granted: list[str] = []
+        self.freed: list[str] = []
+
+    @property
+    def calls(self) -> int:
+        """How often the server was asked to change anything."""
+        return len(self.written) + len(self.granted) + len(self.freed)
 
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
         self.written.append(operation)
@@ -43,12 +50,14 @@ class Recording:
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
         """Raises ``TypeError`` if a mock gives something else than a number."""
+        self.granted.append(owner)
         number = await self.target.allocate(pool, owner, fence)
         if not isinstance(number, int):
             raise TypeError(f"allocate gave {number!r} for {owner}; set write_service.allocate.return_value to an int")
         return number
 
     async def free(self, pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
+        self.freed.append(owner)
         await self.target.free(pool, owner, value, fence)
 
 

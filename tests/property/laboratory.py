@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from intentc.apiserver.errors import ApiError
@@ -22,9 +22,10 @@ from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Delete, Put
+from intentc.watch import protocol
 from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
+from tests.property.resources import Put
 
 INSTALLATION = "lab"
 POOL = "route_target_number"
@@ -150,6 +151,15 @@ class Laboratory:
             return self._refused(error)
         return True
 
+    async def put_all(self, puts: Iterable[Put]) -> None:
+        """Put them in this order; what is refused since something that it refers to is not there comes again later."""
+        waiting = list(puts)
+        while waiting:
+            refused = [put for put in waiting if not await self.put(*put)]
+            if len(refused) == len(waiting):
+                return
+            waiting = refused
+
     async def delete(self, kind: str, fq_name: tuple[str, ...]) -> bool:
         """Delete the resource. False if there is none or the server refuses."""
         uuid = await self.uuid(kind, fq_name)
@@ -192,18 +202,18 @@ class Laboratory:
     async def spoil(self, key: str, value: bytes = b'{"fq_name": 7') -> None:
         """Put something unreadable under a key of the prefix, past the API server."""
         self.spoilt.setdefault(key, await self._value(key))
-        await self.store.transaction([], [Put(key, value)])
+        await self.store.transaction([], [protocol.Put(key, value)])
 
     async def mend(self) -> None:
         """Put back what was spoilt, unless somebody deleted it meanwhile."""
         for key, value in self.spoilt.items():
             if (await self.store.range(key)).items:
-                await self.store.transaction([], [Put(key, value)])
+                await self.store.transaction([], [protocol.Put(key, value)])
         self.spoilt.clear()
 
     async def erase(self, key: str) -> None:
         """Delete a key past the API server."""
-        await self.store.transaction([], [Delete(key)])
+        await self.store.transaction([], [protocol.Delete(key)])
 
     # What is there
 

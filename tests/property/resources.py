@@ -139,19 +139,22 @@ systems = st.builds(
 anything = st.one_of(groups, groups, networks, networks, interfaces, routers, routers, projects, route_targets, systems)
 
 
-def tenants(*, minimum: int = 0) -> st.SearchStrategy[list[Put]]:
-    """Resources to begin with, each name once per kind, projects first; the order of the others is random, and the
-    server refuses what refers to something that comes later."""
-    first = st.tuples(*(st.builds(Put, st.just("project"), st.just(name), _vxlan) for name in PROJECTS))
-    several = st.lists(anything.filter(lambda put: put.kind != "project"), min_size=minimum, max_size=25)
-    return st.builds(lambda begin, rest: [*begin, *_each_once(rest)], first, several)
+@st.composite
+def tenants(draw: st.DrawFn) -> list[Put]:
+    """Resources to begin with, each name once per kind, some of every kind, in any order; projects come first."""
+    found: list[Put] = []
+    for strategy, fewest, most in ((groups, 2, 5), (networks, 2, 5), (interfaces, 2, 5), (routers, 1, 4)):
+        found += draw(st.lists(strategy, min_size=fewest, max_size=most, unique_by=_name))
+    found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
+    found += draw(st.lists(systems, max_size=1))
+    return [Put("project", name, draw(_routing)) for name in PROJECTS] + draw(st.permutations(found))
 
 
-_vxlan = st.sampled_from([{}, {}, {"vxlan_routing": True}])
+_routing = st.sampled_from([{}, {}, {}, {"vxlan_routing": True}])
 
 
-def _each_once(puts: list[Put]) -> list[Put]:
-    return list({(put.kind, put.fq_name): put for put in puts}.values())
+def _name(put: Put) -> FqName:
+    return put.fq_name
 
 
 def sort_of_reference(puts: list[Put]) -> set[str]:

@@ -48,33 +48,45 @@ class Remove(NamedTuple):
     """A user deletes."""
 
     kind: str
-    fq_name: FqName
+    which: int
 
     async def apply(self, lab: Laboratory) -> None:
-        await lab.delete(self.kind, self.fq_name)
+        found = picked(await lab.world(), self.kind, self.which)
+        if found is not None:
+            await lab.delete_key(Key(self.kind, found["uuid"]))
 
 
 class TearDown(NamedTuple):
-    """A user deletes a resource and all that stand in the way of that."""
+    """A user deletes everything of a tenant that bears a name, and the interfaces in its network."""
 
     fq_name: FqName
 
     async def apply(self, lab: Laboratory) -> None:
-        for kind in ("logical_router", "virtual_machine_interface", "virtual_network", "security_group"):
-            await lab.delete(kind, self.fq_name)
+        await lab.delete("logical_router", self.fq_name)
+        world = await lab.world()
+        for uuid, interface in world.get("virtual_machine_interface", {}).items():
+            if any(entry["to"] == list(self.fq_name) for entry in interface.get("virtual_network_refs") or []):
+                for router, data in world.get("logical_router", {}).items():
+                    entries = data.get("virtual_machine_interface_refs") or []
+                    left = [entry for entry in entries if entry["uuid"] != uuid]
+                    if len(left) < len(entries):
+                        await lab.update(Key("logical_router", router), {"virtual_machine_interface_refs": left})
+                await lab.delete_key(Key("virtual_machine_interface", uuid))
+        await lab.delete("virtual_network", self.fq_name)
+        await lab.delete("security_group", self.fq_name)
 
 
 class Spoil(NamedTuple):
     """Something unreadable lies where a resource was, until ``Mend``."""
 
     kind: str
-    fq_name: FqName
+    which: int
     value: bytes
 
     async def apply(self, lab: Laboratory) -> None:
-        uuid = await lab.uuid(self.kind, self.fq_name)
-        if uuid is not None:
-            await lab.spoil(LAYOUT.key(self.kind, uuid), self.value)
+        found = picked(await lab.world(), self.kind, self.which)
+        if found is not None:
+            await lab.spoil(LAYOUT.key(self.kind, found["uuid"]), self.value)
 
 
 class Mend(NamedTuple):
@@ -174,13 +186,15 @@ class EditTargets(NamedTuple):
 class ForeignList(NamedTuple):
     """Somebody else makes an access control list where the compiler would, in place of the compiler's if need be."""
 
-    fq_name: FqName
+    which: int
     direction: str
 
     async def apply(self, lab: Laboratory) -> None:
-        name = (*self.fq_name, f"{self.direction}-access-control-list")
-        await lab.delete("access_control_list", name)
-        await lab.put("access_control_list", name, {"parent_type": "security-group"})
+        group = picked(await lab.world(), "security_group", self.which)
+        if group is not None:
+            name = (*group["fq_name"], f"{self.direction}-access-control-list")
+            await lab.delete("access_control_list", name)
+            await lab.put("access_control_list", name, {"parent_type": "security-group"})
 
 
 def picked(world: World, kind: str, which: int) -> Json | None:
@@ -190,7 +204,6 @@ def picked(world: World, kind: str, which: int) -> Json | None:
 
 
 _which = st.integers(0, 11)
-_kinds = st.sampled_from(USERS_KINDS)
 _unreadable = st.sampled_from([b"", b"not json", b'{"fq_name": 7}', b"{}"])
 _entries = st.sampled_from([{}, {"acl_rule": [{"rule_uuid": "x", "match_condition": {"protocol": "6"}}]}])
 
@@ -203,10 +216,8 @@ users_steps: st.SearchStrategy[Step] = st.one_of(
     _step(Apply, resources.anything),
     _step(Apply, resources.anything),
     _step(Replace, resources.anything.filter(lambda put: put.kind in USERS_KINDS)),
-    _step(Remove, _kinds, resources.names),
-    _step(Remove, _kinds, resources.names),
+    _step(Remove, st.sampled_from([*USERS_KINDS, "route_target"]), _which),
     _step(TearDown, resources.names),
-    _step(Remove, st.just("route_target"), st.sampled_from(resources.TARGETS).map(lambda target: (target,))),
 )
 """What users do to higher-level resources, and to route targets of their own."""
 
@@ -219,16 +230,18 @@ drift_steps: st.SearchStrategy[Step] = st.one_of(
         _which,
         st.sampled_from(["drop", "turn", "add"]),
     ),
-    _step(ForeignList, resources.names, st.sampled_from(["ingress", "egress"])),
+    _step(ForeignList, _which, st.sampled_from(["ingress", "egress"])),
 )
 """What others do to lower-level objects."""
 
 fault_steps: st.SearchStrategy[Step] = st.one_of(
-    _step(Spoil, st.sampled_from([*USERS_KINDS, "project"]), resources.names, _unreadable),
+    _step(Spoil, st.sampled_from([*USERS_KINDS, "project"]), _which, _unreadable),
     _step(Mend),
     _step(Restart, st.booleans()),
-    _step(Kill, st.integers(0, 12), st.booleans()),
+    _step(Kill, st.integers(0, 8), st.booleans()),
 )
 """What happens to the store's values and to the compiler's process."""
 
 steps: st.SearchStrategy[Step] = st.one_of(users_steps, users_steps, drift_steps, fault_steps, _step(Settle))
+
+histories: st.SearchStrategy[list[Step]] = st.lists(steps, min_size=6, max_size=20)

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import anyio
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.property.examples import Examples
 from tests.property.laboratory import Laboratory
 from tests.property.resources import Put, tenants
-from tests.property.steps import Step, steps
+from tests.property.steps import Step, histories
 from tests.property.demands import check_numbers, check_silence
 
 EXAMPLES = Examples()
 
 
-@given(tenants(minimum=4), st.lists(steps, max_size=14))
+@given(tenants(), histories)
 def test_any_history_ends_in_what_the_oracle_expects(begin: list[Put], history: list[Step]) -> None:
     anyio.run(_live_through, begin, history)
 
@@ -28,8 +27,7 @@ def test_any_history_ends_in_what_the_oracle_expects(begin: list[Put], history: 
 async def _live_through(begin: list[Put], history: list[Step]) -> None:
     lab = Laboratory()
     await lab.start()
-    for put in begin:
-        await lab.put(*put)
+    await lab.put_all(begin)
     for step in history:
         await step.apply(lab)
     await lab.mend()

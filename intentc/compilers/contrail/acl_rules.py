@@ -83,7 +83,8 @@ def acl_rules(group: View, ctx: Context) -> AclRules:
                                 "action_list": PASS,
                             }
                         )
-        _tell_pairs_without_local(sources, destinations, ctx, label)
+        if not (all(source.local for source in sources) or all(destination.local for destination in destinations)):
+            _tell_pairs_without_local(sources, destinations, ctx, label)
     return result
 
 

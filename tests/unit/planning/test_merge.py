@@ -106,10 +106,17 @@ def test_maps_that_differ_under_one_key_are_disputed() -> None:
 
 
 def test_different_owners_are_a_problem_and_leave_the_owner_open() -> None:
-    desired = merged(shared("target", "t"), shared("target", "t")._replace(owner="uuid-x"), name=TARGET)
+    one, other = (shared("target", "t")._replace(owner=uuid) for uuid in ("uuid-x", "uuid-y"))
+    desired = merged(one, other, name=TARGET)
     assert desired.exists
     assert desired.owner is None
     assert len(desired.problems) == 2
+
+
+def test_an_object_that_others_share_is_its_owners() -> None:
+    desired = merged(shared("target", "t"), shared("target", "t")._replace(owner="uuid-x"), name=TARGET)
+    assert desired.owner == "uuid-x"
+    assert not desired.problems
 
 
 def test_an_undeclared_relation_is_a_problem_of_who_claims_it() -> None:

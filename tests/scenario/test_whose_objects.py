@@ -1,0 +1,155 @@
+"""What is ours is kept true, what isn't is never touched, and what can't be read keeps its outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from intentc.model import Key, Mark
+from tests.scenario.scene import Scene, rule, rules
+
+pytestmark = pytest.mark.anyio
+
+LIST = "blue:web:ingress-access-control-list"
+FULL = f"default-domain:{LIST}"
+
+
+async def with_group(scene: Scene) -> str:
+    """The group ``web`` with one ingress rule; its uuid."""
+    return await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("all", "local")))
+
+
+def entries(*found: dict[str, Any]) -> dict[str, Any]:
+    return {"access_control_list_entries": {"acl_rule": list(found)}}
+
+
+async def test_what_is_malformed_keeps_its_outputs_and_holds_up_nobody_else(scene: Scene) -> None:
+    key = Key("security_group", await with_group(scene))
+    before = await scene.lists("blue:web")
+    scene.forget()
+    await scene.put(key, b'{"fq_name": [')
+    assert scene.calls.calls == 0
+    assert await scene.lists("blue:web") == before
+    assert str(key) in str(scene.offline.problems())
+    await scene.apply("security_group", "blue:other", security_group_entries=rules(rule("local", "all")))
+    assert len((await scene.lists("blue:other"))["egress"]) == 1
+
+
+async def test_what_was_malformed_is_compiled_again_once_it_is_mended(scene: Scene) -> None:
+    key = Key("security_group", await with_group(scene))
+    document = (await scene.stored("security_group"))["default-domain:blue:web"]
+    await scene.put(key, b'{"fq_name": [')
+    await scene.put(key, document | {"security_group_entries": rules(rule("local", "all"))})
+    lists = await scene.lists("blue:web")
+    assert (len(lists["ingress"]), len(lists["egress"])) == (0, 1)
+    assert scene.problems == {}
+
+
+async def test_what_is_malformed_and_then_deleted_takes_its_outputs_with_it(scene: Scene) -> None:
+    key = Key("security_group", await with_group(scene))
+    await scene.put(key, b"{")
+    await scene.put(key, None)
+    assert await scene.lists("blue:web") == {}
+    assert scene.problems == {}
+
+
+async def users_list(scene: Scene, **fields: Any) -> None:
+    """The group ``web``, and in the same transaction a list of a user's where ours would be."""
+    await scene.transact(
+        ("CREATE", "security_group", "blue:web", {"security_group_entries": rules(rule("all", "local"))}),
+        ("CREATE", "access_control_list", LIST, {"parent_type": "security-group", **fields}),
+    )
+
+
+async def test_a_users_own_list_at_a_claimed_name_is_reported_and_left_alone(scene: Scene) -> None:
+    """engine.md §5.6"""
+    await users_list(scene)
+    theirs = (await scene.stored("access_control_list"))[FULL]
+    assert "acl_rule" not in (theirs.get("access_control_list_entries") or {})
+    assert theirs["uuid"] in scene.problems["NameTaken"]
+    assert len((await scene.lists("blue:web"))) == 2  # the other of ours is there
+
+    scene.forget()
+    await scene.change("security_group", "blue:web", security_group_entries=rules())
+    assert (await scene.stored("access_control_list"))[FULL] == theirs
+    assert scene.calls.calls == 0
+
+
+async def test_our_list_is_made_once_the_users_is_out_of_the_way(scene: Scene) -> None:
+    await users_list(scene)
+    await scene.remove("access_control_list", LIST)
+    assert len((await scene.lists("blue:web"))["ingress"]) == 1
+    assert scene.problems == {}
+
+
+async def test_a_copy_that_carries_our_mark_is_reported_and_left_alone(scene: Scene) -> None:
+    uuid = "33333333-3333-4333-8333-333333333333"
+    mark = Mark("default", "contrail", uuid)
+    annotations = {"key_value_pair": [{"key": "intentc", "value": str(mark)}]}
+    await users_list(scene, annotations=annotations)
+    copy = (await scene.stored("access_control_list"))[FULL]
+    assert copy["uuid"] in scene.problems["Copy"]
+    scene.forget()
+    await scene.change("security_group", "blue:web", security_group_entries=rules())
+    assert (await scene.stored("access_control_list"))[FULL] == copy
+    assert scene.calls.calls == 0
+
+
+async def test_what_somebody_changes_of_ours_is_put_right(scene: Scene) -> None:
+    """F19"""
+    await with_group(scene)
+    before = await scene.lists("blue:web")
+    scene.forget()
+    await scene.change("access_control_list", LIST, **entries())
+    assert await scene.lists("blue:web") == before
+    assert scene.calls.calls == 1
+
+
+async def test_what_somebody_deletes_of_ours_is_made_again(scene: Scene) -> None:
+    """F19"""
+    await with_group(scene)
+    before = (await scene.stored("access_control_list"))[FULL]
+    scene.forget()
+    await scene.remove("access_control_list", LIST)
+    after = (await scene.stored("access_control_list"))[FULL]
+    assert after["uuid"] == before["uuid"]
+    assert scene.calls.calls == 1
+
+
+async def test_what_somebody_adds_to_a_field_that_is_ours_is_taken_away(scene: Scene) -> None:
+    await scene.apply("virtual_network", "blue:net")
+    before = await scene.targets("routing_instance", "blue:net:net")
+    await scene.apply("route_target", "target:9:9")
+    await scene.change(
+        "routing_instance", "blue:net:net", route_target_refs=[{"to": [t]} for t in [*before, "target:9:9"]]
+    )
+    assert await scene.targets("routing_instance", "blue:net:net") == before
+
+
+async def test_what_somebody_adds_beside_our_fields_stays(scene: Scene) -> None:
+    await with_group(scene)
+    scene.forget()
+    await scene.change("access_control_list", LIST, display_name="mine")
+    assert (await scene.stored("access_control_list"))[FULL]["display_name"] == "mine"
+    assert scene.calls.calls == 0
+
+
+async def test_a_users_route_target_is_adopted_without_a_write_and_outlives_us(scene: Scene) -> None:
+    """engine.md §5.6"""
+    uuid = await scene.apply("route_target", "target:1:1")
+    revision = await scene.revision(Key("route_target", uuid))
+    await scene.apply("virtual_network", "blue:net", route_target_list={"route_target": ["target:1:1"]})
+    assert "target:1:1" in await scene.targets("routing_instance", "blue:net:net")
+    assert await scene.revision(Key("route_target", uuid)) == revision
+    assert scene.problems == {}
+
+
+async def test_a_users_reference_in_a_shared_list_is_no_business_of_ours(scene: Scene) -> None:
+    """engine.md §5.1: a route target that a user lets a router refer to is input; ours goes, theirs stays."""
+    await scene.apply("route_target", "target:1:1")
+    await scene.apply("logical_router", "blue:router")
+    (ours,) = await scene.targets("logical_router", "blue:router")
+    await scene.change("logical_router", "blue:router", route_target_refs=[{"to": [ours]}, {"to": ["target:1:1"]}])
+    assert list(await scene.targets("logical_router", "blue:router")) == ["target:1:1"]
+    assert ours not in await scene.stored("route_target")

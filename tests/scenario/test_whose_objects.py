@@ -54,32 +54,53 @@ async def test_what_is_malformed_and_then_deleted_takes_its_outputs_with_it(scen
     assert scene.problems == {}
 
 
-async def users_list(scene: Scene, **fields: Any) -> None:
-    """The group ``web``, and in the same transaction a list of a user's where ours would be."""
+async def foreign_list(scene: Scene, name: str = LIST, **fields: Any) -> dict[str, Any]:
+    """The group ``web``, and in the same transaction a list below it that somebody else makes; that list."""
     await scene.transact(
         ("CREATE", "security_group", "blue:web", {"security_group_entries": rules(rule("all", "local"))}),
-        ("CREATE", "access_control_list", LIST, {"parent_type": "security-group", **fields}),
+        ("CREATE", "access_control_list", name, {"parent_type": "security-group", **fields}),
     )
+    return (await scene.stored("access_control_list"))[f"default-domain:{name}"]
 
 
-async def test_a_users_own_list_at_a_claimed_name_is_reported_and_left_alone(scene: Scene) -> None:
-    """engine.md §5.6"""
-    await users_list(scene)
-    theirs = (await scene.stored("access_control_list"))[FULL]
-    assert "acl_rule" not in (theirs.get("access_control_list_entries") or {})
-    assert theirs["uuid"] in scene.problems["NameTaken"]
-    assert len((await scene.lists("blue:web"))) == 2  # the other of ours is there
-
-    scene.forget()
-    await scene.change("security_group", "blue:web", security_group_entries=rules())
-    assert (await scene.stored("access_control_list"))[FULL] == theirs
-    assert scene.calls.calls == 0
-
-
-async def test_our_list_is_made_once_the_users_is_out_of_the_way(scene: Scene) -> None:
-    await users_list(scene)
-    await scene.remove("access_control_list", LIST)
+async def test_a_list_without_mark_at_a_claimed_name_is_adopted_and_goes_with_its_group(scene: Scene) -> None:
+    """engine.md §5.6: lists are made by compilers alone, so it comes from a former one."""
+    uuid = "55555555-5555-4555-8555-555555555555"
+    adopted = await foreign_list(scene, uuid=uuid)
+    assert adopted["uuid"] == uuid
     assert len((await scene.lists("blue:web"))["ingress"]) == 1
+    assert scene.problems == {}
+    await scene.remove("security_group", "blue:web")
+    assert await scene.stored("access_control_list") == {}
+
+
+async def test_a_users_list_under_a_name_of_its_own_is_left_alone(scene: Scene) -> None:
+    theirs = await foreign_list(scene, "blue:web:mine", **entries())
+    await scene.remove("security_group", "blue:web")
+    assert await scene.stored("access_control_list") == {"default-domain:blue:web:mine": theirs}
+
+
+NEXT = "target:64512:8000102"
+"""The route target of the next object that needs one: the seeded networks have two."""
+
+
+async def test_a_users_object_at_a_name_that_we_need_is_reported_and_left_alone(scene: Scene) -> None:
+    uuid = await scene.apply("route_target", NEXT)
+    theirs = (await scene.stored("route_target"))[NEXT]
+    scene.forget()
+    await scene.apply("virtual_network", "blue:net")
+    assert uuid in scene.problems["NameTaken"]
+    assert (await scene.stored("route_target"))[NEXT] == theirs
+    assert [number for number in (await scene.numbers()).values() if number == 8000102] == [8000102]
+
+
+async def test_ours_is_made_once_the_users_is_out_of_the_way(scene: Scene) -> None:
+    uuid = await scene.apply("route_target", NEXT)
+    await scene.apply("virtual_network", "blue:net")
+    await scene.change("routing_instance", "blue:net:net", route_target_refs=[])
+    await scene.put(Key("route_target", uuid), None)
+    assert (await scene.stored("route_target"))[NEXT]["uuid"] != uuid
+    assert list(await scene.targets("routing_instance", "blue:net:net")) == [NEXT]
     assert scene.problems == {}
 
 
@@ -87,13 +108,12 @@ async def test_a_copy_that_carries_our_mark_is_reported_and_left_alone(scene: Sc
     uuid = "33333333-3333-4333-8333-333333333333"
     mark = Mark("default", "contrail", uuid)
     annotations = {"key_value_pair": [{"key": "intentc", "value": str(mark)}]}
-    await users_list(scene, annotations=annotations)
-    copy = (await scene.stored("access_control_list"))[FULL]
+    copy = await foreign_list(scene, annotations=annotations)
     assert copy["uuid"] in scene.problems["Copy"]
     scene.forget()
     await scene.change("security_group", "blue:web", security_group_entries=rules())
     assert (await scene.stored("access_control_list"))[FULL] == copy
-    assert scene.calls.calls == 0
+    assert [operation.key.uuid for operation in scene.calls.written if operation.key.uuid == copy["uuid"]] == []
 
 
 async def test_what_somebody_changes_of_ours_is_put_right(scene: Scene) -> None:

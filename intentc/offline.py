@@ -32,7 +32,8 @@ GivenNumbers = Mapping[str, Mapping[str, int]]
 
 class Offline:
     """One engine, one API server, one store. ``write``/``read``: services in place of the server's own (mocks);
-    ``given``: numbers that owners have already; ``store``: what an earlier one left behind, as after a restart."""
+    ``given``: numbers that owners have already; ``store``: what an earlier one left behind, as after a restart;
+    ``observe``: plan, and write nothing."""
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Offline:
         read: ReadService | None = None,
         given: GivenNumbers | None = None,
         store: MemoryStore | None = None,
+        observe: bool = False,
         healing: bool = True,
     ) -> None:
         self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
@@ -57,6 +59,7 @@ class Offline:
             installation=installation,
             settings=settings,
             healing=healing,
+            observe=observe,
         )
         self._layout = Layout.of(f"/{_PATH}/")
         self._before: dict[Key, bytes] = {}

@@ -86,7 +86,6 @@ class Evaluating:
                 parts.jobs.forget(key)
             case Status.GONE:
                 changed = parts.book.drop(key)
-                parts.jobs.forget(key)
             case Status.FAILED:
                 changed = parts.book.retain(key)
                 parts.jobs.retry(key)

@@ -57,6 +57,7 @@ class Intake:
             for name in sorted(parts.book.drop(key)):
                 parts.objects.add(name)
             parts.standing.forget(key)
+            parts.jobs.forget(key)
             self._on_gone(key)
         for key, job in concerned.jobs.items():
             earlier = self.causes.get(key)

@@ -81,28 +81,38 @@ class Numbers:
             if self._parts.observe or not calm():
                 continue
             self._busy = True
+            tried = failed = False
             try:
-                await self.serve()
+                tried = await self.serve()
             except Fenced:
                 raise
             except WriteError as error:
                 _LOG.warning("the ledger can't be written now: %s", error)
-                asyncio.get_running_loop().call_later(_PAUSE, self._stirred.set)
+                failed = True
             finally:
                 self._busy = False
                 on_change()
+            if failed:
+                await asyncio.sleep(_PAUSE)
+                self._stirred.set()
+            elif not tried:
+                # There was nothing to do, and telling of that has stirred us again: without this the loop never ends.
+                self._stirred.clear()
 
-    async def serve(self) -> None:
-        """Grant what is wished for, and free what nobody needs any more. Raises ``WriteError``."""
-        await self._grant_wishes()
-        await self._release()
+    async def serve(self) -> bool:
+        """Grant what is wished for, and free what nobody needs any more. False if there was nothing to do;
+        then it has not waited for anybody. Raises ``WriteError``."""
+        asked = await self._grant_wishes()
+        return await self._release() or asked
 
-    async def _grant_wishes(self) -> None:
+    async def _grant_wishes(self) -> bool:
+        asked = False
         logic, write, fence = self._parts.logic, self._parts.write, self._parts.fence
         for place, wish in sorted(self._wishes.items(), key=lambda item: (item[1].name, item[0])):
             self._wishes.pop(place, None)
             if not logic.exists(wish.origin):
                 continue
+            asked = True
             try:
                 value = await write.allocate(wish.pool, wish.owner, fence())
             except (Rejected, Conflict) as error:
@@ -116,6 +126,7 @@ class Numbers:
             self._grant(wish.pool, wish.owner, value)
             if not logic.exists(wish.origin):
                 self.leave(wish.origin.uuid)
+        return asked
 
     def _wish(self, wish: Wish) -> None:
         self._wishes[wish.pool, wish.owner] = wish
@@ -140,8 +151,9 @@ class Numbers:
         reads = self._parts.logic.reads
         return any(not reads.readers(allocation_read(pool, owner)) for pool, owner in self._held.get(origin, ()))
 
-    async def _release(self) -> None:
-        for pool, owner, value in self._releasable():
+    async def _release(self) -> bool:
+        releasable = self._releasable()
+        for pool, owner, value in releasable:
             # Taken from the ledger first: an evaluation that runs meanwhile must wish anew, not get what is going.
             # Until the answer it stays among the held ones, so that a release that failed is tried again.
             self._intake.concern(self._parts.logic.allocated(pool, owner, None))
@@ -151,6 +163,7 @@ class Numbers:
             if not self._held[origin]:
                 del self._held[origin]
         self._leaving = {origin for origin in self._leaving if self._unread(origin)}
+        return bool(releasable)
 
 
 def _origin(owner: str) -> str:

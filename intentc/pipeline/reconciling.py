@@ -48,7 +48,9 @@ class Reconciling:
     def __init__(self, parts: Parts, calm: asyncio.Event, *, in_flight: int, on_change: Callable[[], None]) -> None:
         self._parts = parts
         self._calm = calm
-        self._limit = asyncio.Semaphore(in_flight)
+        self._most = in_flight
+        self._room = asyncio.Event()
+        self._room.set()
         self._on_change = on_change
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiters: dict[Name, set[Name]] = {}
@@ -80,20 +82,29 @@ class Reconciling:
             if self._fenced is not None:
                 self._parts.objects.done(name)
                 raise self._fenced
-            # The place comes before the plan: a plan must not grow old while it waits for one.
-            await self._limit.acquire()
+            # The place comes before the plan: a plan must not grow old while it waits for one. Places that become free
+            # together are taken together (a semaphore would give out one a turn), so that their writes share a request.
+            while len(self._tasks) >= self._most:
+                self._room.clear()
+                await self._room.wait()
             plan = self._plan(name)
             if plan.operations and not self._parts.observe:
                 task = asyncio.create_task(self._write(plan), name=f"write {name}")
                 self._tasks.add(task)
                 task.add_done_callback(self._written)
             else:
-                self._limit.release()
                 self._parts.objects.done(name)
                 self._on_change()
 
     async def serve(self, name: Name) -> None:
-        """Plan one object that was taken from the queue, and write, in one go."""
+        """Plan one object that was taken from the queue, and write, in one go. While the server can't be reached the
+        object backs off. Raises ``Fenced``, as ``run`` does."""
+        if self._fenced is not None or not self.reachable:
+            self._parts.objects.retry(name)
+            self._parts.objects.done(name)
+            if self._fenced is not None:
+                raise self._fenced
+            return
         plan = self._plan(name)
         try:
             if plan.operations and not self._parts.observe:
@@ -105,11 +116,11 @@ class Reconciling:
         try:
             await self._carry_out(plan)
         finally:
-            self._limit.release()
             self._parts.objects.done(plan.name)
 
     def _written(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        self._room.set()
         self._on_change()
 
     async def drain(self) -> None:
@@ -120,10 +131,12 @@ class Reconciling:
     def _plan(self, name: Name) -> Plan:
         parts = self._parts
         plan = parts.planner.plan(name)
+        waited = parts.standing.object_waits.get(name, frozenset())
         parts.standing.note_object(name, plan.problems, plan.waits_for)
         for other in plan.waits_for:
             self._waiters.setdefault(other, set()).add(name)
-        for other in sorted(plan.stirs):
+        # Once each: one that has nothing to do wakes us, and stirring it again would go on for ever.
+        for other in sorted(plan.stirs - waited):
             parts.objects.add(other)
         if not plan.operations:
             parts.standing.refused.release(name)

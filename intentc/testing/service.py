@@ -44,7 +44,11 @@ def service_for(
 
 class MemoryService:
     """See ``service_for``. Every method does its change in one transaction and returns when nothing is left to do;
-    writes that failed and back off are not waited for."""
+    writes that failed and back off are not waited for.
+
+    What a mock acknowledges is taken for done, but never comes into the store: an update of a resource into whose
+    shared list a reference was written writes that reference again.
+    """
 
     def __init__(
         self,

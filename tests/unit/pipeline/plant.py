@@ -1,0 +1,157 @@
+"""A small plant for tests of the pipeline and the engine: two kinds, one intent, a server that fails on demand.
+
+A ``box`` has, by its text: ``fail`` raises; ``number`` a ticket with a number out of the pool; ``see NAME`` a part with
+the text of that box, which it looks up by name; anything else a part with that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from intentc.dependencies.reactions import Reaction, ReactionMap, Visit
+from intentc.evaluation import Compiler, Context, Intent
+from intentc.model import Claim, Create, Delete, Fact, Key, Name, Schema, Update
+from intentc.offline import Offline
+from intentc.plugins import Loaded
+from intentc.testing.recording import Acknowledging, Recording
+from intentc.watch.memory import MemoryStore
+from intentc.writing import UnknownOutcome, Written
+from tests.toy_kinds import build
+
+POOL = "tickets"
+
+_KINDS: tuple[dict[str, Any], ...] = (
+    {"kind": "box", "properties": {"text": "string"}, "references": {"box": {"derived": True}}},
+    {
+        "kind": "part",
+        "parents": [{"kind": "box", "derived": True}],
+        "system": True,
+        "ours": "^one$",
+        "properties": {"content": {"type": "string", "writer": "compiler"}},
+    },
+    {"kind": "ticket", "properties": {}},
+)
+
+
+class BoxIntent(Intent):
+    kind = "box"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if self.text == "fail":
+            raise RuntimeError("as the test asked for")
+        if self.text == "number":
+            yield self.owned("ticket", (f"ticket-{ctx.allocate(POOL, 'ticket')}",))
+            return
+        if self.text.startswith("see "):
+            seen = ctx.find("box", (self.text.removeprefix("see "),))
+            yield self.child("part", "one", content=seen.text if seen else "nothing")
+            return
+        yield self.child("part", "one", content=self.text)
+
+
+def plugins() -> Loaded:
+    """The map leads from a box to the boxes that it is related to."""
+    compiler = Compiler("plant", [BoxIntent], pools=[POOL])
+    schema = Schema(build(declared) for declared in _KINDS)
+    reactions = ReactionMap([Reaction("box", "self", (Visit("box", False, "here"),), "here")])
+    return Loaded((compiler,), schema, reactions, compiler.intents, dict.fromkeys(schema.kinds, "plant"))
+
+
+class Failing(Recording):
+    """Raises what stands in ``failures`` for an object (by the first element of its name, or ``*``), one a call. Writes
+    of objects in ``lost`` are made, and not answered. ``log``: what was asked for, in order."""
+
+    def __init__(self) -> None:
+        super().__init__(Acknowledging())
+        self.failures: dict[str, list[Exception]] = {}
+        self.lost: set[str] = set()
+        self.log: list[str] = []
+
+    async def create(self, operation: Create, fence: str | None = None, /) -> Written:
+        self._enter("create", operation.name)
+        return self._leave(operation.name, await super().create(operation, fence))
+
+    async def update(self, operation: Update, fence: str | None = None, /) -> Written:
+        self._enter("update", operation.name)
+        return self._leave(operation.name, await super().update(operation, fence))
+
+    async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
+        self._enter("delete", operation.name)
+        return self._leave(operation.name, await super().delete(operation, fence))
+
+    async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
+        self._enter("allocate", Name(pool, (owner.split("/")[1],)))
+        return await super().allocate(pool, owner, fence)
+
+    async def free(self, pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
+        self._enter("free", Name(pool, (str(value),)))
+        await super().free(pool, owner, value, fence)
+
+    def _enter(self, call: str, name: Name) -> None:
+        self.log.append(f"{call} {name.fq_name[0]}")
+        for failures in (self.failures.get(name.fq_name[0]), self.failures.get("*")):
+            if failures:
+                raise failures.pop(0)
+
+    def _leave(self, name: Name, written: Written) -> Written:
+        if name.fq_name[0] in self.lost:
+            self.lost.discard(name.fq_name[0])
+            raise UnknownOutcome("cut off, as the test asked for")
+        return written
+
+
+class Plant:
+    """The engine over memory, in the test's own task unless the test calls ``engine.run``."""
+
+    def __init__(self, store: MemoryStore | None = None, *, observe: bool = False) -> None:
+        self.write = Failing()
+        self.offline = Offline(plugins(), write=self.write, store=store, observe=observe)
+        self.write.target = self.offline.local
+        self.engine = self.offline.engine
+        self.parts = self.engine.parts
+
+    async def begin(self) -> Plant:
+        await self.offline.server.ensure_pool(POOL, 1, 1000)
+        await self.offline.settle()
+        return self
+
+    async def boxes(self, *names: str, text: str = "hello", settle: bool = True, **fields: Any) -> None:
+        """Create boxes in one transaction."""
+        entries = [
+            {"kind": "box", "operation": "CREATE", "data": {"fq_name": [name], "text": text, **fields}}
+            for name in names
+        ]
+        await self.offline.server.sync(entries)
+        if settle:
+            await self.offline.settle()
+
+    async def change(self, name: str, **fields: Any) -> None:
+        await self.offline.server.update(await self.key("box", name), fields)
+        await self.offline.settle()
+
+    async def remove(self, name: str) -> None:
+        await self.offline.server.delete(await self.key("box", name))
+        await self.offline.settle()
+
+    async def key(self, kind: str, *fq_name: str) -> Key:
+        return Key(kind, await self.offline.server.identify(kind, fq_name))
+
+    async def retry(self, *names: str) -> None:
+        """As if the back-off of the parts of these boxes were over."""
+        for name in names:
+            self.parts.objects.add(part(name))
+        await self.offline.settle()
+
+    async def contents(self) -> dict[str, str]:
+        """Box → the content of its part, as stored."""
+        found: dict[str, str] = {}
+        for item in (await self.offline.store.range("/contrail/part/", "/contrail/part0")).items:
+            document = self.parts.schema.kind("part").decode_values(item.value)
+            found[document.fq_name[0]] = document.content
+        return found
+
+
+def part(box: str) -> Name:
+    """The name of a box's part."""
+    return Name("part", (box, "one"))

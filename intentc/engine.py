@@ -111,6 +111,7 @@ class Engine:
         return (
             self.collecting.complete
             and parts.jobs.idle
+            and not self.evaluating.resting
             and parts.objects.idle
             and not self.reconciling.in_flight
             and self.numbers.idle

@@ -56,6 +56,7 @@ def explain(error: BaseException) -> CommandError:
     """The three lines for any exception that a command lets through."""
     import click
 
+    from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown
     from intentc.model import InvalidInput
     from intentc.watch.protocol import AccessDenied, StoreError
 
@@ -74,12 +75,16 @@ def explain(error: BaseException) -> CommandError:
             return CommandError(error.message, where=error.source, next_step="mend it there and run the command again")
         case AccessDenied():
             return CommandError(str(error), where="etcd", next_step="put etcd.username and etcd.password right")
-        case StoreError():
+        case StoreError() | Busy() | OutcomeUnknown():
             return CommandError(
                 str(error),
                 where="etcd",
                 next_step="see that it runs and that etcd.endpoints names it",
                 code=Exit.UNREACHABLE,
+            )
+        case ApiError():
+            return CommandError(
+                error.message, where="the API server in this process", next_step="mend what it names, and start again"
             )
         case OSError():
             return CommandError(

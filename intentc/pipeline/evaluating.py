@@ -21,6 +21,13 @@ _LOG = logging.getLogger(__name__)
 _SLICE = 0.004
 """Seconds of evaluating after which other tasks get their turn."""
 
+_DEAR = 0.002
+"""Seconds; an evaluation that took longer gives the others time before its intent is evaluated again, so that a storm
+of events on a hub costs a handful of evaluations of the hub, however the events are spread."""
+_REST = 10
+"""Times what it took: a dear intent takes a tenth of the time at most."""
+_LONGEST_REST = 1.0
+
 _UNPROMPTED = Job(by_readers=True, path=(), missing=None)
 
 
@@ -39,6 +46,9 @@ class Evaluating:
         self._intake = intake
         self._on_outcome = on_outcome
         self._on_done = on_done
+        self._rested_at: dict[Key, float] = {}
+        self.resting: set[Key] = set()
+        """Dear intents that have a job again, and whose rest isn't over."""
         self.runs = 0
         self.idle_walks = 0
         self.missing_reactions: dict[tuple[str, str], int] = {}
@@ -47,14 +57,32 @@ class Evaluating:
     async def run(self) -> None:
         """Evaluate for ever; ends only by cancellation."""
         jobs = self._parts.jobs
-        turn = asyncio.get_running_loop().time
-        started = turn()
+        clock = asyncio.get_running_loop().time
+        started = clock()
         while True:
             key = await jobs.get()
+            before = clock()
+            if self._rests(key, before):
+                continue
             self.serve(key)
-            if turn() - started > _SLICE:
+            now = clock()
+            if now - before > _DEAR:
+                self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
+            if now - started > _SLICE:
                 await asyncio.sleep(0)
-                started = turn()
+                started = clock()
+
+    def _rests(self, key: Key, now: float) -> bool:
+        """Whether a job that was taken from the queue is put off, since its intent is dear and ran just now."""
+        if self._rested_at.get(key, 0.0) <= now:
+            self._rested_at.pop(key, None)
+            self.resting.discard(key)
+            return False
+        self.resting.add(key)
+        self._parts.jobs.retry(key, after=self._rested_at[key] - now)
+        self._parts.jobs.done(key)
+        self._on_done()
+        return True
 
     def serve(self, key: Key) -> None:
         """Do one job that was taken from the queue."""

@@ -1,34 +1,5 @@
 """The compiler between a real etcd and a real API server over HTTP."""
 
-from __future__ import annotations
+from tests.integration.compile.fixtures import bare_world, loaded, world
 
-from collections.abc import AsyncIterator
-
-import pytest
-
-from intentc.configuration import Configuration
-from intentc.plugins import Loaded, installed
-from intentc.watch.etcd import EtcdStore
-from tests.integration.compile.world import World, counted_world
-
-
-@pytest.fixture(scope="session")
-def loaded() -> Loaded:
-    """The shipped compiler with its kinds and its map."""
-    return installed(Configuration())
-
-
-@pytest.fixture
-async def bare_world(
-    etcd_store: EtcdStore, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[World]:
-    """A world whose servers the test starts itself."""
-    async with counted_world(etcd_store, loaded, monkeypatch) as world:
-        yield world
-
-
-@pytest.fixture
-async def world(bare_world: World) -> AsyncIterator[World]:
-    """A world with an API server and its seeds, and no compiler yet."""
-    async with bare_world.serving():
-        yield bare_world
+__all__ = ["bare_world", "loaded", "world"]

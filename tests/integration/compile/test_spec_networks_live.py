@@ -5,9 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from intentc.cache import Cache
 from intentc.dependencies import DependencyProcessor
-from intentc.loading.paths import reactions_file
 from intentc.dependencies.reactions import load
+from intentc.loading.paths import reactions_file
 from intentc.model import Key
 from tests.integration.compile.contents import feet, instance_targets, interface, network, own_target, targets
 from tests.integration.compile.world import PROJECT, World
@@ -26,8 +27,7 @@ async def test_star_1_a_walk_from_a_network_reaches_the_networks_on_its_policies
         two = await network(world, "VN2", network_policy_refs=to_both[1:])
         apart = await network(world, "VN3")
         await world.settle(service)
-        cache = service.engine.parts.logic.cache
-        neighbours = _Neighbours(cache.graph.related, cache.all)
+        neighbours = _Neighbours(service.engine.parts.logic.cache)
         walk = DependencyProcessor(load(reactions_file("contrail")), neighbours).walk([Key("virtual_network", one)])
     expected = {Key("virtual_network", one), Key("virtual_network", two)}
     expected |= {Key("network_policy", uuid) for uuid in policies}
@@ -41,9 +41,11 @@ async def test_star_1_a_walk_from_a_network_reaches_the_networks_on_its_policies
 
 
 class _Neighbours:
-    def __init__(self, related: object, everyone: object) -> None:
-        self.related = related
-        self.all = everyone
+    """The relations of a live cache, as the walk sees them."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.related = cache.graph.related
+        self.all = cache.all
 
 
 async def test_star_3_a_primary_instance_gets_a_route_target_with_the_lowest_number(world: World) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,8 +27,8 @@ from intentc.configuration.sections import Etcd, Intentc
 from intentc.plugins import Loaded
 from intentc.service import CompilerService, build_service
 from intentc.watch.etcd import EtcdStore
-from intentc.watch.protocol import Put, prefix_end
 from intentc.watch.protocol import Delete as DeleteKey
+from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import http_services
 from tests.oracle import contrail as oracle
@@ -47,11 +47,19 @@ class Calls:
 
     def __init__(self) -> None:
         self.seen: Counter[tuple[str, str]] = Counter()
+        self._trap: tuple[int, Callable[[], None]] | None = None
+
+    def at_mutation(self, number: int, then: Callable[[], None]) -> None:
+        """Call ``then`` once, when the mutation of this number has arrived and is not yet carried out."""
+        self._trap = (number, then)
 
     def around(self, app: ASGIApp) -> ASGIApp:
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http" and (b"x-test", b"a person") not in scope["headers"]:
                 self.seen[scope["method"], scope["path"]] += 1
+                if self._trap is not None and sum(self.mutations.values()) >= self._trap[0]:
+                    then, self._trap = self._trap[1], None
+                    then()
             await app(scope, receive, send)
 
         return counted
@@ -59,9 +67,7 @@ class Calls:
     @property
     def mutations(self) -> dict[str, int]:
         """``"POST /int-pool"`` → how often; reads by POST are left out."""
-        return {
-            " ".join(call): count for call, count in self.seen.items() if call[0] != "GET" and call not in _READS
-        }
+        return {" ".join(call): count for call, count in self.seen.items() if call[0] != "GET" and call not in _READS}
 
 
 class World:
@@ -74,10 +80,10 @@ class World:
         self.calls = Calls()
         self.revision = 0
         self.port = 0
+        self.persons_url = ""
+        """Where the person calls, if that is not the server that compilers use."""
         self.person: httpx2.AsyncClient
-        self.configuration = Configuration(
-            etcd=Etcd(path=self.path), intentc=Intentc(installation=self.path)
-        )
+        self.configuration = Configuration(etcd=Etcd(path=self.path), intentc=Intentc(installation=self.path))
 
     # Servers and compilers
 
@@ -104,9 +110,7 @@ class World:
             http_services(Endpoint(url or self.url), self.loaded.schema, pools=self.loaded.pools) as (write, read),
             anyio.create_task_group() as group,
         ):
-            service = build_service(
-                self.configuration, self.loaded, store or self.store, write, read, observe=observe
-            )
+            service = build_service(self.configuration, self.loaded, store or self.store, write, read, observe=observe)
             group.start_soon(service.run)
             yield service
             group.cancel_scope.cancel()
@@ -158,7 +162,7 @@ class World:
         self.revision = max(self.revision, done.revision)
 
     async def _send(self, method: str, path: str, body: Any = None) -> httpx2.Response:
-        answer = await self.person.request(method, self.url + path, json=body)
+        answer = await self.person.request(method, (self.persons_url or self.url) + path, json=body)
         assert answer.status_code == 200, f"{method} {path}: {answer.status_code} {answer.text}"
         self.revision = max(self.revision, int(answer.headers.get("X-Etcd-Revision", 0)))
         return answer
@@ -185,7 +189,7 @@ class World:
 
     async def numbers(self) -> dict[str, int]:
         """The ledger: owner → number."""
-        answer = await self.person.get(f"{self.url}/int-pool", params={"pool": POOL, "owner": ""})
+        answer = await self.person.get(f"{self.persons_url or self.url}/int-pool", params={"pool": POOL, "owner": ""})
         return {entry["owner"]: entry["value"] for entry in answer.json()["allocations"]}
 
     async def owned(self) -> list[dict[str, Any]]:
@@ -224,6 +228,13 @@ def _difference(there: oracle.Expected, wanted: oracle.Expected) -> dict[str, An
         for name in sorted(there.keys() | wanted.keys())
         if there.get(name) != wanted.get(name)
     }
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that nobody tells of."""
+    with anyio.fail_after(WITHIN_SECONDS):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event: another process, a state
+            await anyio.sleep(0.01)
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from intentc.apiserver.errors import Busy, Malformed, OutcomeUnknown
 from intentc.cli import commands
 from intentc.cli.commands import with_default
 from intentc.cli.errors import CommandError, Exit, explain, show
@@ -110,6 +111,9 @@ def test_the_environment_may_name_the_configuration(
         (InvalidInput("bad", source="f:1"), Exit.INVALID),
         (StoreUnavailable("no etcd"), Exit.UNREACHABLE),
         (AccessDenied("who are you"), Exit.INVALID),
+        (Busy("etcd can't be reached"), Exit.UNREACHABLE),
+        (OutcomeUnknown("etcd did not answer"), Exit.UNREACHABLE),
+        (Malformed("a value can't be read"), Exit.INVALID),
         (FileNotFoundError(2, "No such file", "f"), Exit.INVALID),
         (click.UsageError("bad option"), Exit.USAGE),
         (KeyboardInterrupt(), Exit.INTERRUPTED),

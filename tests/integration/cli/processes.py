@@ -1,0 +1,141 @@
+"""``intentc`` as real processes: commands that end, and the service that runs until it gets a signal."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import httpx2
+import msgspec
+
+from tests.integration.compile.world import WITHIN_SECONDS, World, until
+
+ROOT = Path(__file__).parents[3]
+SAMPLE = ROOT / "sample" / "tenant.yml"
+_PROGRAM = [sys.executable, "-m", "intentc.cli"]
+_DIAGNOSTICS = re.compile(r"diagnostics at (http://[^\s\"]+)")
+
+
+class Ended(NamedTuple):
+    """What a command left: exit code, stdout, stderr."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.out)
+
+
+class Service:
+    """A running ``intentc run``; its log is a file that grows."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self._log = log
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    async def url(self) -> str:
+        """Where its diagnostics are, once it has told."""
+        await until(lambda: bool(_DIAGNOSTICS.search(self.log)) or self.process.poll() is not None)
+        found = _DIAGNOSTICS.search(self.log)
+        assert found, self.log
+        return found[1]
+
+    async def get(self, path: str) -> httpx2.Response:
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            return await client.get(await self.url() + path)
+
+    async def status(self) -> dict[str, Any]:
+        return dict((await self.get("/status")).json())
+
+    async def settled(self, revision: int) -> dict[str, Any]:
+        """Its status once it has applied ``revision`` and has nothing left to do."""
+        with anyio.fail_after(WITHIN_SECONDS):
+            while True:
+                status = await self.status()
+                if status["converged"] and status["applied_revision"] >= revision:
+                    return status
+                await anyio.sleep(0.02)
+
+    def kill(self) -> None:
+        """As a crash would."""
+        self.process.kill()
+        self.process.wait()
+
+    async def terminate(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        await until(lambda: self.process.poll() is not None)
+        return self.process.wait()
+
+
+class Intentc:
+    """Runs ``intentc`` with a configuration that names the servers of one test's world."""
+
+    def __init__(self, folder: Path, etcd: str, world: World) -> None:
+        self._folder = folder
+        self._services: list[Service] = []
+        self.configuration = folder / "contrail.yml"
+        self.write(
+            {
+                "etcd": {"endpoints": [etcd], "path": world.path, "dial_timeout": "2s"},
+                "client": {"endpoint": world.url},
+                "database": {"type": "postgres"},
+                "intentc": {
+                    "installation": world.path,
+                    "diagnostics": {"address": "127.0.0.1:0"},
+                    "limits": {"writes_in_batch": 3, "concurrent_writes": 2},
+                },
+            }
+        )
+
+    def write(self, configuration: dict[str, Any]) -> None:
+        """The configuration file; JSON is YAML."""
+        self.configuration.write_bytes(msgspec.json.format(msgspec.json.encode(configuration)))
+
+    async def __call__(
+        self, *arguments: object, configured: bool = True, environment: Mapping[str, str] | None = None
+    ) -> Ended:
+        """Run one command to its end. ``environment``: what is set beside the surroundings."""
+        options = ["--config-file", str(self.configuration)] if configured else []
+        with anyio.fail_after(WITHIN_SECONDS):
+            done = await anyio.run_process(
+                [*_PROGRAM, *options, *map(str, arguments)], check=False, cwd=ROOT, env=_environment(environment or {})
+            )
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, *arguments: str) -> Service:
+        """Start the service; without arguments as ``intentc --config-file F``."""
+        log = self._folder / f"service-{len(self._services)}.log"
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                [*_PROGRAM, "--config-file", str(self.configuration), *arguments],
+                cwd=ROOT,
+                env=_environment({}),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+            )
+        self._services.append(Service(process, log))
+        return self._services[-1]
+
+    def kill_all(self) -> None:
+        for service in self._services:
+            service.kill()
+
+
+def _environment(further: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("INTENTC_")}
+    return {**kept, "COLUMNS": "200", **further}

@@ -1,0 +1,218 @@
+"""The commands against live servers: the sample tenant by every way, and what bad input answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from intentc.cli.commands import COMMANDS
+from intentc.cli.entry import intentc as command_line
+from tests.integration.cli.processes import SAMPLE, Intentc, Service
+from tests.integration.compile.world import World, until
+from tests.oracle.contrail import mark, normal
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+BROKEN = "5b0f0000-0000-4000-8000-0000000000ff"
+
+
+async def _diagnostics(service: Service) -> dict[str, str]:
+    """The environment by which a command finds a service."""
+    return {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": (await service.url()).removeprefix("http://")}
+
+
+def _named(resources: Any) -> dict[tuple[str, ...], Any]:
+    """(kind, fq_name …) → what a compiler decides of it: parent's type, properties, references by name."""
+    found = {}
+    for resource in resources:
+        fields = {}
+        for field, value in resource.items():
+            if field.endswith("_refs"):
+                fields[field] = sorted((entry["to"], json.dumps(normal(entry.get("attr") or {}))) for entry in value)
+            elif field not in ("kind", "uuid", "parent_uuid", "fq_name"):
+                fields[field] = normal(value)
+        found[resource["kind"], *resource["fq_name"]] = fields
+    return found
+
+
+async def test_the_sample_tenant_compiles_live_and_offline_to_the_same(world: World, intentc: Intentc) -> None:
+    service = intentc.start()
+    await service.settled(world.revision)
+    before = {resource["uuid"] for resource in await world.owned()}
+    applied = await intentc("apply", "--wait", SAMPLE, "-o", "json", environment=await _diagnostics(service))
+    assert applied.code == 0, applied.err
+    offline = await intentc("compile", SAMPLE, "-o", "json")
+    assert offline.code == 0, offline.err
+    assert offline.json["apiVersion"] == "intentc/v1"
+    assert offline.json["problems"] == []
+
+    compiled = _named(offline.json["resources"])
+    live = {
+        (kind, *resource["fq_name"]): {"kind": kind, **resource}
+        for kind, resources in (await world.stored()).items()
+        for resource in resources.values()
+    }
+    made = {name for name, resource in live.items() if mark(resource) and resource["uuid"] not in before}
+    assert len(made) >= 10
+    assert made <= compiled.keys()
+    assert {name for name in compiled if name[0] in ("access_control_list", "route_target")} == made
+    for name, fields in compiled.items():
+        (found,) = _named([{field: live[name].get(field) for field in ("kind", "fq_name")} | {
+            field: live[name].get(field) or [] if field.endswith("_refs") else live[name].get(field) for field in fields
+        }]).values()  # fmt: skip
+        assert found == fields, name
+    await world.assert_compiled()
+
+
+async def test_compile_gives_the_same_bytes_for_the_same_input(intentc: Intentc) -> None:
+    first, second = [await intentc("compile", SAMPLE, "-o", "json") for _ in range(2)]
+    assert first.out and first.out == second.out
+
+
+async def test_applying_what_is_there_already_converges_too(world: World, intentc: Intentc) -> None:
+    service = intentc.start()
+    environment = await _diagnostics(service)
+    assert (await intentc("apply", "--wait", SAMPLE, environment=environment)).code == 0
+    before, calls = await world.values(), dict(world.calls.mutations)
+    again = await intentc("apply", "--wait", "--timeout", "10", SAMPLE, "-o", "json", environment=environment)
+    assert again.code == 0, again.err
+    assert {result["action"] for result in again.json["results"]} == {"updated"}
+    await service.settled(world.revision)
+    lower_level = {key for key in before if key.split("/")[2] in ("access_control_list", "route_target")}
+    after = await world.values()
+    assert {key: after[key] for key in lower_level} == {key: before[key] for key in lower_level}
+    compilers = {call: count for call, count in world.calls.mutations.items() if call != "POST /sync"}
+    assert compilers == {call: count for call, count in calls.items() if call != "POST /sync"}
+
+
+async def test_get_shows_and_delete_takes_everything_back(world: World, intentc: Intentc) -> None:
+    service = intentc.start()
+    status = await service.settled(world.revision)
+    before = {kind: set(found) for kind, found in (await world.stored()).items()}
+    numbers = await world.numbers()
+    environment = await _diagnostics(service)
+    assert (await intentc("apply", "--wait", SAMPLE, environment=environment)).code == 0
+
+    shown = await intentc("get", "access-control-lists", "-o", "json")
+    names = [resource["fq_name"][-2:] for resource in shown.json["resources"]]
+    assert shown.code == 0
+    assert ["web", "ingress-access-control-list"] in names
+    one = await intentc("get", "routing_instance", "shop:front:front", "-o", "json")
+    assert len(one.json["resources"][0]["route_target_refs"]) == 5
+    assert (await intentc("get", "logical_router", "no-such")).code == 3
+
+    deleted = await intentc("delete", SAMPLE, "-o", "json")
+    assert deleted.code == 0, deleted.err
+    assert {result["action"] for result in deleted.json["results"]} == {"deleted"}
+    status = await service.settled(deleted.json["revision"])
+    assert status["healthy"] is True
+    assert {kind: set(found) for kind, found in (await world.stored()).items() if found} == before
+    assert await world.numbers() == numbers
+    absent = await intentc("delete", SAMPLE, "-o", "json")
+    assert (absent.code, {result["action"] for result in absent.json["results"]}) == (0, {"absent"})
+
+
+async def test_apply_waits_in_vain_for_what_is_held_and_says_so_by_5(world: World, intentc: Intentc) -> None:
+    service = intentc.start()
+    await world.put_raw("security_group", BROKEN, b"{")
+    await service.settled(world.revision)
+    ended = await intentc("apply", "--wait", SAMPLE, environment=await _diagnostics(service))
+    assert ended.code == 5
+    assert BROKEN in ended.err
+
+
+async def test_dev_loads_the_sample_shows_what_was_compiled_and_ends_by_itself(intentc: Intentc) -> None:
+    ended = await intentc("dev", "--load", SAMPLE, "--exit-when-converged", configured=False)
+    assert ended.code == 0, ended.err
+    offline = await intentc("compile", SAMPLE, configured=False)
+    assert ended.out == offline.out
+    assert "access_control_list" in ended.out
+
+
+async def test_an_api_server_as_a_process_prints_its_url_serves_and_ends_with_0(world: World, intentc: Intentc) -> None:
+    configuration = json.loads(intentc.configuration.read_text())
+    intentc.write(configuration | {"server": {"address": "127.0.0.1:0"}, "no_auth": True})
+    service = intentc.start("apiserver")
+    await until(lambda: "http://127.0.0.1:" in service.log)
+    url = next(line for line in service.log.splitlines() if line.startswith("http://"))
+    shown = await intentc("get", "project", "-o", "json", environment={"INTENTC_CLIENT__ENDPOINT": url})
+    assert ["default-domain", "default-project"] in [found["fq_name"] for found in shown.json["resources"]]
+    assert await service.terminate() == 0
+
+
+async def test_check_finds_nothing_wrong_with_what_ships(intentc: Intentc) -> None:
+    assert (await intentc("check")).code == 0
+
+
+async def test_bad_yaml_is_told_with_file_and_line(intentc: Intentc, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yml"
+    bad.write_text("resources:\n  - kind: project\n    data: {fq_name: [a\n")
+    for arguments in (("compile", bad), ("apply", bad)):
+        ended = await intentc(*arguments)
+        assert ended.code == 3
+        assert f"{bad}:" in ended.err
+        assert "Traceback" not in ended.err and ended.out == ""
+
+
+async def test_an_unknown_kind_gets_a_suggestion_with_file_and_line(intentc: Intentc, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yml"
+    bad.write_text("resources:\n  - kind: virtual_netwrok\n    data: {fq_name: [a]}\n")
+    ended = await intentc("compile", bad)
+    assert ended.code == 3
+    assert f"{bad}:2" in ended.err
+    assert "virtual_network" in ended.err
+
+
+async def test_an_unknown_option_is_a_usage_error(intentc: Intentc) -> None:
+    for arguments in (("compile", "--no-such", SAMPLE), ("--no-such",), ("no-such-command",)):
+        ended = await intentc(*arguments, configured=False)
+        assert ended.code == 2, arguments
+        assert "--help" in ended.err
+
+
+async def test_a_server_that_is_not_there_is_4(intentc: Intentc) -> None:
+    nowhere = {"INTENTC_CLIENT__ENDPOINT": "http://127.0.0.1:1"}
+    for arguments in (("apply", SAMPLE), ("get", "project"), ("delete", SAMPLE)):
+        ended = await intentc(*arguments, environment=nowhere)
+        assert ended.code == 4, ended.err
+        assert "http://127.0.0.1:1" in ended.err
+
+
+async def test_an_etcd_that_is_not_there_is_4(intentc: Intentc) -> None:
+    away = {
+        "INTENTC_ETCD__ENDPOINTS": "127.0.0.1:1",
+        "INTENTC_SERVER__ADDRESS": "127.0.0.1:0",
+        "INTENTC_NO_AUTH": "true",
+    }
+    ended = await intentc("apiserver", environment=away)
+    assert ended.code == 4, ended.err
+    assert "etcd.endpoints" in ended.err
+
+
+async def test_an_invalid_configuration_key_is_told_with_file_line_and_suggestion(
+    intentc: Intentc, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text("etcd:\n  endponts: [127.0.0.1:2379]\n")
+    for arguments in (("run",), ("check",), ("compile", SAMPLE), ("get", "project")):
+        ended = await intentc("--config-file", wrong, *arguments, configured=False)
+        assert ended.code == 3
+        assert f"{wrong}:2" in ended.err
+        assert "endpoints" in ended.err
+
+
+async def test_a_configuration_that_is_not_there_is_3(intentc: Intentc, tmp_path: Path) -> None:
+    ended = await intentc("--config-file", tmp_path / "none.yml", configured=False)
+    assert ended.code == 3
+    assert "none.yml" in ended.err
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_command_answers_help(name: str) -> None:
+    ended = CliRunner().invoke(command_line, [name, "--help"] if name else ["--help"])
+    assert ended.exit_code == 0
+    assert "Usage:" in ended.output

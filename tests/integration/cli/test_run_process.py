@@ -1,0 +1,111 @@
+"""``intentc run`` as a process: killed, ended by a signal, observing, and asked over its diagnostics port."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tests.integration.cli.processes import Intentc
+from tests.integration.compile.contents import network, tenant
+from tests.integration.compile.world import World, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+
+@pytest.mark.parametrize("calls", [1, 6, 14])
+async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_that_the_next_does_not_mend(
+    world: World, intentc: Intentc, calls: int
+) -> None:
+    """Killed when so many mutating requests have arrived; no object twice, no number leaked, none changed."""
+    await tenant(world)
+    service = intentc.start()
+    world.calls.at_mutation(calls, service.kill)
+    await until(lambda: service.process.poll() is not None)
+    numbers = await world.numbers()
+    owned = len(await world.owned())
+
+    again = intentc.start()
+    await again.settled(world.revision)
+    assert 20 <= len(await world.owned()) > owned
+    assert numbers.items() <= (await world.numbers()).items()
+    await world.assert_compiled()
+
+    world.calls.seen.clear()
+    again.kill()
+    third = intentc.start()
+    await third.settled(world.revision)
+    assert world.calls.mutations == {}
+
+
+async def test_sigterm_drains_and_exits_with_0_also_in_the_middle_of_a_load(world: World, intentc: Intentc) -> None:
+    await tenant(world)
+    service = intentc.start()
+    await until(lambda: sum(world.calls.mutations.values()) >= 4)
+    assert await service.terminate() == 0
+    assert "drained: " in service.log
+    assert "Traceback" not in service.log
+
+    again = intentc.start()
+    await again.settled(world.revision)
+    await world.assert_compiled()
+    assert await again.terminate() == 0
+
+
+async def test_observe_writes_and_allocates_nothing_and_its_status_shows_what_it_would_do(
+    world: World, intentc: Intentc
+) -> None:
+    await tenant(world, 3)
+    before = await world.values()
+    service = intentc.start("--observe")
+    status = await service.settled(world.revision)
+    assert world.calls.mutations == {}
+    assert await world.values() == before
+    assert status["observing"] is True
+    assert {"object", "writes"} == status["planned"][0].keys()
+    assert any("group-0" in entry["object"] and entry["writes"] == ["Create"] for entry in status["planned"])
+
+
+async def test_a_running_process_tells_its_health_readiness_status_and_metrics(world: World, intentc: Intentc) -> None:
+    service = intentc.start("run")
+    await service.settled(world.revision)
+    await network(world, "v")
+    status = await service.settled(world.revision)
+    assert (await service.get("/healthz")).json() == {"ok": True, "reasons": []}
+    assert (await service.get("/readyz")).json() == {"ok": True, "reasons": []}
+    assert status["healthy"] is True
+    assert status["counters"]["writes"] >= 2
+    metrics = (await service.get("/metrics")).text
+    assert "intentc_converged 1.0" in metrics
+    assert f"intentc_writes_total {float(status['counters']['writes'])}" in metrics
+
+
+async def test_a_process_whose_etcd_and_api_server_are_away_is_alive_and_not_ready(
+    world: World, intentc: Intentc
+) -> None:
+    intentc.write(
+        {
+            "etcd": {"endpoints": ["127.0.0.1:1"], "path": world.path},
+            "client": {"endpoint": "http://127.0.0.1:1"},
+            "intentc": {"diagnostics": {"address": "127.0.0.1:0"}},
+        }
+    )
+    service = intentc.start()
+    ready = await service.get("/readyz")
+    assert ready.status_code == 503
+    assert ready.json()["reasons"]
+    assert service.process.poll() is None
+    assert await service.terminate() == 0
+
+
+async def test_the_log_of_a_process_is_one_json_object_a_line_and_holds_no_bodies(
+    world: World, intentc: Intentc
+) -> None:
+    service = intentc.start()
+    await service.settled(world.revision)
+    await world.create("security_group", "g", display_name="a-canary-in-a-body")
+    await service.settled(world.revision)
+    assert await service.terminate() == 0
+    lines = [msgspec.json.decode(line) for line in service.log.splitlines()]
+    assert all({"time", "level", "logger", "message"} <= line.keys() for line in lines)
+    assert any("database" in line["message"] for line in lines)
+    assert "a-canary-in-a-body" not in service.log

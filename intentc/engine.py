@@ -35,17 +35,19 @@ _DRAIN = 10.0
 class Engine:
     """One compiler at work. ``run`` serves until it is cancelled; ``step`` is one pass in the caller's own task."""
 
-    def __init__(self, parts: Parts, *, workers: int = 4, in_flight: int = 256) -> None:
+    def __init__(self, parts: Parts, *, workers: int = 4, in_flight: int = 400) -> None:
         self.parts = parts
         self._workers = workers
         self._calm = asyncio.Event()
         self._moved = asyncio.Event()
         self._burst = 0
         self.collecting = Collecting(parts)
-        self.intake = Intake(parts, on_gone=self._gone, on_stored=self._stored)
+        self.intake = Intake(parts, on_gone=self._gone, on_stored=self._stored, before=self._before)
         self.numbers = Numbers(parts, self.intake, self.collecting.carriers)
         self.evaluating = Evaluating(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
-        self.reconciling = Reconciling(parts, self._calm, in_flight=in_flight, on_change=self.progress)
+        self.reconciling = Reconciling(
+            parts, self._calm, in_flight=in_flight, on_create=self.collecting.note, on_change=self.progress
+        )
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         """Serve until cancelled; then no write is begun any more, and those under way may end. The ledger must have
@@ -56,22 +58,31 @@ class Engine:
                 for _ in range(self._workers):
                     group.start_soon(self.evaluating.run)  # 3, 4, 5 → 6
                     group.start_soon(self.reconciling.run)  # 6, 7, 8
-                group.start_soon(self.numbers.run, self._calm.is_set, self.progress)
+                group.start_soon(self.numbers.run, self._calm, self.progress)
                 group.start_soon(self._read_back)
         finally:
             with anyio.move_on_after(_DRAIN, shield=True):
                 await self.reconciling.drain()
 
-    def _gone(self, origin: Key) -> None:
-        """An intent ended: its numbers may be freed, and what it leaves behind is no surprise."""
+    def _gone(self, origin: Key, live: bool) -> None:
+        """An intent ended: its numbers may be freed, and what it leaves behind is no surprise if its end was seen."""
         self.numbers.leave(origin.uuid)
-        if self.collecting.complete:
+        if live:
             self.parts.planner.guard.owner_gone(origin.uuid)
 
     def _stored(self, names: Iterable[Name]) -> None:
         """Objects changed in the store: whoever waits for one of them is planned again."""
         self.collecting.seen(names)
         self.reconciling.wake(names)
+
+    def _before(self, item: Snapshot | Batch) -> None:
+        """A listing asks for a pass over everything; one of an older state than ours makes what we remember void."""
+        if isinstance(item, Snapshot):
+            self.collecting.due = True
+            if item.revision < self.parts.logic.revision:
+                self.parts.assumed.forget()
+                self.reconciling.restored(item.revision)
+                self.numbers.distrust()
 
     def _applied(self) -> None:
         """A batch was applied: what it concerns is evaluated before anything is planned."""
@@ -83,26 +94,28 @@ class Engine:
     def progress(self) -> None:
         """Something ended: see whether planning may go on, and wake those who wait for quiet."""
         if self.intake.listed and self.parts.jobs.idle:
-            if not self.collecting.complete:
-                self._first_pass_done()
+            if self.collecting.due:
+                self._make_pass()
             self._calm.set()
-        elif self.collecting.complete and self.evaluating.runs >= self._burst:
+        elif not self.collecting.due and self.evaluating.runs >= self._burst:
             self._calm.set()
         if self._calm.is_set():
             self.numbers.stir()
         self._moved.set()
 
-    def _first_pass_done(self) -> None:
+    def _make_pass(self) -> None:
         for origin in self.numbers.origins():
             if self.collecting.origin_absent(origin):
                 self.numbers.leave(origin)
-        self.collecting.first_pass_done()
+        self.collecting.make_pass()
 
     async def _read_back(self) -> None:
         """An assumed write whose echo does not come is settled by reading."""
         while True:
             await asyncio.sleep(_READ_BACK_PERIOD)
             await self.reconciling.settle_assumed()
+            if self.quiet:
+                self.parts.planner.guard.settle()
 
     @property
     def quiet(self) -> bool:
@@ -118,6 +131,13 @@ class Engine:
             and parts.logic.revision >= self.reconciling.last_revision
         )
 
+    @property
+    def converged(self) -> bool:
+        """Quiet, and nothing is put off but what is held or refused and listed as such."""
+        delayed = self.parts.objects.delayed()
+        refused = self.parts.standing.refused
+        return self.quiet and self.numbers.settled and all(name in refused for name in delayed)
+
     async def settled(self, revision: int = 0) -> None:
         """Return once everything up to ``revision`` is applied and the engine is quiet."""
         while not (self.quiet and self.parts.logic.revision >= revision):
@@ -130,12 +150,13 @@ class Engine:
         parts = self.parts
         for item in items:
             self.intake.apply(item)
+            self._applied()
         worked = bool(items)
         while (key := parts.jobs.take()) is not None:
             self.evaluating.serve(key)
             worked = True
         self.progress()
-        if not self.numbers.idle:
+        if not (self.numbers.idle or parts.observe):
             await self.numbers.serve()
             return True
         for name in parts.objects.take_all():
@@ -145,4 +166,4 @@ class Engine:
 
     def status(self) -> dict[str, Any]:
         """What ``/status`` shows."""
-        return report(self.parts, self.collecting, self.evaluating, self.reconciling, quiet=self.quiet)
+        return report(self.parts, self.collecting, self.evaluating, self.reconciling, converged=self.converged)

@@ -10,6 +10,7 @@ import click
 
 from .errors import CommandError, Exit
 from .options import configured
+from .process import run_service
 
 if TYPE_CHECKING:
     from intentc.apiserver.auth import Keystone
@@ -25,7 +26,7 @@ def command(loaded: Loaded) -> int:
 
     Prints its URL on stdout once it answers. Several may run over one etcd. SIGTERM ends it with 0.
     """
-    return anyio.run(_serve, loaded.configuration)
+    return run_service(_serve, loaded.configuration)
 
 
 async def _serve(configuration: Configuration) -> int:

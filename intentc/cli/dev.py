@@ -16,6 +16,7 @@ import msgspec
 
 from .errors import Exit
 from .options import configured
+from .process import run_service
 
 if TYPE_CHECKING:
     from intentc.configuration import Configuration, Loaded
@@ -56,7 +57,7 @@ def command(
     if compilers:
         own = msgspec.structs.replace(configuration.intentc, compilers=compilers)
         configuration = msgspec.structs.replace(configuration, intentc=own)
-    return anyio.run(_dev, (*files, *more), exit_when_converged, configuration)
+    return run_service(_dev, (*files, *more), exit_when_converged, configuration)
 
 
 async def _dev(files: tuple[str, ...], exit_when_converged: bool, configuration: Configuration) -> int:

@@ -13,6 +13,7 @@ import click
 
 from .errors import CommandError, Exit
 from .options import configured
+from .process import run_service
 
 if TYPE_CHECKING:
     from intentc.configuration import Loaded
@@ -34,7 +35,7 @@ def command(observe: bool, loaded: Loaded) -> int:
         raise CommandError(
             "compilation.enabled is false", where="configuration", next_step="set it to true, or run no compiler here"
         )
-    return anyio.run(_run, observe, loaded)
+    return run_service(_run, observe, loaded)
 
 
 async def _run(observe: bool, loaded: Loaded) -> int:

@@ -16,12 +16,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class Collecting:
-    """``complete`` once everything listed has been evaluated."""
+    """``complete`` once everything listed has been evaluated; ``due`` when a pass is to be made at the next calm."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._carriers: dict[str, set[Name]] = {}
+        self._origin: dict[Name, str] = {}
         self.complete = False
+        self.due = True
 
     def seen(self, names: Iterable[Name]) -> None:
         """These stored objects changed: note whose mark they carry."""
@@ -31,38 +33,54 @@ class Collecting:
             except HeldInput:
                 continue
             if actual is not None and actual.mark is not None and actual.mark.origin != SHARED:
-                self._carriers.setdefault(actual.mark.origin, set()).add(name)
+                self.note(name, actual.mark.origin)
+            elif name in self._origin and not self._parts.objects.busy(name):
+                self._forget(name)
+
+    def note(self, name: Name, origin: str) -> None:
+        """This object carries the mark of ``origin``, or will as soon as its creation is answered."""
+        if self._origin.get(name) != origin:
+            self._forget(name)
+            self._origin[name] = origin
+            self._carriers.setdefault(origin, set()).add(name)
 
     def carriers(self, origin: str) -> frozenset[Name]:
-        """The names of stored objects that carry the mark of ``origin``; those that can't be read count, too."""
-        names = self._carriers.get(origin)
-        if names is None:
-            return frozenset()
-        names -= {name for name in names if not self._carries(name, origin)}
-        if not names:
-            del self._carriers[origin]
-        return frozenset(names)
+        """The names of objects that carry the mark of ``origin``; those that can't be read, and those whose creation
+        is under way, count, too."""
+        for name in [name for name in self._carriers.get(origin, ()) if not self._carries(name, origin)]:
+            self._forget(name)
+        return frozenset(self._carriers.get(origin, ()))
 
-    def first_pass_done(self) -> None:
-        """Queue every object that is ours, or carries something of ours, and that nobody claims."""
+    def make_pass(self) -> None:
+        """After a listing and its evaluation: queue every object that is ours, or carries something of ours, and that
+        nobody claims. Too many deletes at once are held by the planner's guard."""
         parts = self._parts
         for key in parts.logic.held:
             if key.kind in parts.logic.intent_kinds:
                 parts.book.retain(key)
-        self.complete = True
+        self.complete, self.due = True, False
         found = parts.planner.orphans()
         for name in sorted(found):
             parts.objects.add(name, resync=True)
         if found:
-            _LOG.info("first pass complete: %d objects carry something of ours that nobody claims", len(found))
+            _LOG.info("pass complete: %d objects carry something of ours that nobody claims", len(found))
 
     def origin_absent(self, uuid: str) -> bool:
         """Whether no intent has this uuid."""
         return not any(self._parts.logic.exists(Key(kind, uuid)) for kind in self._parts.logic.intent_kinds)
+
+    def _forget(self, name: Name) -> None:
+        origin = self._origin.pop(name, None)
+        if origin is not None:
+            self._carriers[origin].discard(name)
+            if not self._carriers[origin]:
+                del self._carriers[origin]
 
     def _carries(self, name: Name, origin: str) -> bool:
         try:
             actual = self._parts.assumed.actual(name)
         except HeldInput:
             return True
-        return actual is not None and actual.mark is not None and actual.mark.origin == origin
+        if actual is None:
+            return self._parts.objects.busy(name)
+        return actual.mark is not None and actual.mark.origin == origin

@@ -16,11 +16,9 @@ from ..logic import Job
 from ..model import Claim, Key, Name, claimed
 from .intake import Intake
 from .parts import Parts
+from .slices import Slice
 
 _LOG = logging.getLogger(__name__)
-_SLICE = 0.004
-"""Seconds of evaluating after which other tasks get their turn."""
-
 _DEAR = 0.002
 """Seconds; an evaluation that took longer gives the others time before its intent is evaluated again, so that a storm
 of events on a hub costs a handful of evaluations of the hub, however the events are spread."""
@@ -46,6 +44,7 @@ class Evaluating:
         self._intake = intake
         self._on_outcome = on_outcome
         self._on_done = on_done
+        self._slice = Slice()
         self._rested_at: dict[Key, float] = {}
         self.resting: set[Key] = set()
         """Dear intents that have a job again, and whose rest isn't over."""
@@ -58,7 +57,6 @@ class Evaluating:
         """Evaluate for ever; ends only by cancellation."""
         jobs = self._parts.jobs
         clock = asyncio.get_running_loop().time
-        started = clock()
         while True:
             key = await jobs.get()
             before = clock()
@@ -68,9 +66,7 @@ class Evaluating:
             now = clock()
             if now - before > _DEAR:
                 self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
-            if now - started > _SLICE:
-                await asyncio.sleep(0)
-                started = clock()
+            await self._slice.rest()
 
     def _rests(self, key: Key, now: float) -> bool:
         """Whether a job that was taken from the queue is put off, since its intent is dear and ran just now."""

@@ -17,15 +17,20 @@ _LOG = logging.getLogger(__name__)
 
 
 class Intake:
-    """``causes`` holds, per intent with a job, why it has one. ``on_gone`` is told of intents that ended,
-    ``on_stored`` of objects that changed in the store."""
+    """``causes`` holds, per intent with a job, why it has one. ``before`` is told of each item, ahead of all;
+    ``on_gone`` of intents that ended (and whether that was seen live), ``on_stored`` of objects that changed."""
 
     def __init__(
-        self, parts: Parts, on_gone: Callable[[Key], None], on_stored: Callable[[Iterable[Name]], None]
+        self,
+        parts: Parts,
+        on_gone: Callable[[Key, bool], None],
+        on_stored: Callable[[Iterable[Name]], None],
+        before: Callable[[Snapshot | Batch], None],
     ) -> None:
         self._parts = parts
         self._on_gone = on_gone
         self._on_stored = on_stored
+        self._before = before
         self.causes: dict[Key, Job] = {}
         self.listed = False
         """Whether the world has been seen whole."""
@@ -38,6 +43,7 @@ class Intake:
 
     def apply(self, item: Snapshot | Batch) -> None:
         """Apply one item, and queue what follows."""
+        self._before(item)
         parts = self._parts
         whole = isinstance(item, Snapshot)
         if whole:
@@ -58,7 +64,7 @@ class Intake:
                 parts.objects.add(name)
             parts.standing.forget(key)
             parts.jobs.forget(key)
-            self._on_gone(key)
+            self._on_gone(key, not resync)
         for key, job in concerned.jobs.items():
             earlier = self.causes.get(key)
             if earlier is None or (job.by_readers and not earlier.by_readers):

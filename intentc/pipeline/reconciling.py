@@ -35,6 +35,7 @@ from ..writing import (
     Written,
 )
 from .parts import Parts
+from .slices import Slice
 
 _LOG = logging.getLogger(__name__)
 _ROUNDS = 3
@@ -43,10 +44,21 @@ _ROUNDS = 3
 
 class Reconciling:
     """Serves the object queue. ``calm`` says whether everything known has been evaluated: planning before that could
-    remove what the next evaluation wants back. ``on_change`` is called after each acknowledged or failed write."""
+    remove what the next evaluation wants back. ``on_create`` is told of each object and the origin in its mark before
+    it is created, ``on_change`` of the end of each plan, written or not."""
 
-    def __init__(self, parts: Parts, calm: asyncio.Event, *, in_flight: int, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        calm: asyncio.Event,
+        *,
+        in_flight: int,
+        on_create: Callable[[Name, str], None],
+        on_change: Callable[[], None],
+    ) -> None:
         self._parts = parts
+        self._on_create = on_create
+        self._slice = Slice()
         self._calm = calm
         self._most = in_flight
         self._room = asyncio.Event()
@@ -77,16 +89,10 @@ class Reconciling:
         """Plan and write for ever; ends by cancellation, or raises ``Fenced`` when another leads."""
         while True:
             name = await self._parts.objects.get()
-            await self._calm.wait()
-            await self._reachable.wait()
+            await self._may_plan()
             if self._fenced is not None:
                 self._parts.objects.done(name)
                 raise self._fenced
-            # The place comes before the plan: a plan must not grow old while it waits for one. Places that become free
-            # together are taken together (a semaphore would give out one a turn), so that their writes share a request.
-            while len(self._tasks) >= self._most:
-                self._room.clear()
-                await self._room.wait()
             plan = self._plan(name)
             if plan.operations and not self._parts.observe:
                 task = asyncio.create_task(self._write(plan), name=f"write {name}")
@@ -95,6 +101,22 @@ class Reconciling:
             else:
                 self._parts.objects.done(name)
                 self._on_change()
+            await self._slice.rest()
+
+    async def _may_plan(self) -> None:
+        """Return when everything known is evaluated, the server can be reached, and there is room for a write: all at
+        once, since the plan must not grow old. Places that become free together are taken together (a semaphore would
+        give out one a turn), so that their writes share a request."""
+        while True:
+            if not self._calm.is_set():
+                await self._calm.wait()
+            elif not self._reachable.is_set():
+                await self._reachable.wait()
+            elif len(self._tasks) >= self._most:
+                self._room.clear()
+                await self._room.wait()
+            else:
+                return
 
     async def serve(self, name: Name) -> None:
         """Plan one object that was taken from the queue, and write, in one go. While the server can't be reached the
@@ -118,6 +140,10 @@ class Reconciling:
         finally:
             self._parts.objects.done(plan.name)
 
+    def restored(self, revision: int) -> None:
+        """The store was put back to ``revision``: what later ones told is void."""
+        self.last_revision = min(self.last_revision, revision)
+
     def _written(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._room.set()
@@ -139,7 +165,7 @@ class Reconciling:
         for other in sorted(plan.stirs - waited):
             parts.objects.add(other)
         if not plan.operations:
-            parts.standing.refused.release(name)
+            self._succeeded(name)
         if not plan.operations and not plan.waits_for:
             # Who waited for it to go, or to come, need wait no longer: it stays as it is.
             self.wake((name,))
@@ -151,24 +177,35 @@ class Reconciling:
         return plan
 
     async def _carry_out(self, plan: Plan) -> None:
+        try:
+            await self._send_all(plan)
+        except Exception as error:
+            _LOG.exception("writing %s failed in a way that should not happen; it is tried again", plan.name)
+            self._delay(plan.name, error)
+
+    async def _send_all(self, plan: Plan) -> None:
         parts, name = self._parts, plan.name
         try:
             for operation in plan.operations:
+                if isinstance(operation, Create):
+                    self._on_create(name, operation.mark.origin)
                 written = await self._send(operation)
                 revision = written.revision if isinstance(written, Written) else None
                 parts.assumed.wrote(operation, revision)
                 parts.journal.wrote(Write(parts.logic.revision, name, type(operation).__name__, revision))
                 self.written += 1
                 self.last_revision = max(self.last_revision, revision or 0)
-            self._conflicts.pop(name, None)
             self._outage = 0
-            parts.objects.forget(name)
+            self._succeeded(name)
             self.wake((name,))
         except WriteError as error:
             await self._failed(plan, error)
-        except Exception:
-            _LOG.exception("writing %s failed in a way that should not happen; it is tried again", name)
-            parts.objects.retry(name)
+
+    def _succeeded(self, name: Name) -> None:
+        """The object is as its last plan wants it: its next failure is its first."""
+        self._conflicts.pop(name, None)
+        self._parts.objects.forget(name)
+        self._parts.standing.wrote(name)
 
     async def _send(self, operation: Operation) -> Written:
         write, fence = self._parts.write, self._parts.fence()
@@ -197,10 +234,9 @@ class Reconciling:
                 if rounds < _ROUNDS:
                     parts.objects.add(name)
                 else:
-                    _LOG.info("%s: %s; backing off after %d rounds", name, error, rounds)
-                    parts.objects.retry(name)
+                    self._delay(name, error)
             case Throttled(retry_after=seconds):
-                parts.objects.retry(name, after=seconds)
+                self._delay(name, error, after=seconds)
             case Unreachable():
                 parts.objects.add(name)
                 self._back_off(error)
@@ -208,7 +244,14 @@ class Reconciling:
                 self._refuse(name, error)
                 parts.objects.retry(name)
             case _:
-                parts.objects.retry(name)
+                self._delay(name, error)
+
+    def _delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
+        """Try again by and by, and say so."""
+        message = f"its last write failed ({error}); it is tried again"
+        if self._parts.standing.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
+            _LOG.info("%s: %s", name, message)
+        self._parts.objects.retry(name, after=after)
 
     def _refuse(self, name: Name, error: Rejected) -> None:
         problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server refuses it: {error}")

@@ -1,7 +1,8 @@
 """What a running engine tells of itself: the JSON of ``/status``.
 
-Two words that must not be mixed: *converged* (nothing left to do for the applied inputs) and *healthy* (nothing held,
-nothing refused). Bodies of resources never appear here.
+Two words that must not be mixed: *converged* (nothing left to do for the applied inputs but what is held or refused)
+and *healthy* (nothing held, nothing refused, nothing delayed,
+no delete withheld). Bodies of resources never appear here.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ _LISTED = 100
 
 
 def report(
-    parts: Parts, collecting: Collecting, evaluating: Evaluating, reconciling: Reconciling, *, quiet: bool
+    parts: Parts, collecting: Collecting, evaluating: Evaluating, reconciling: Reconciling, *, converged: bool
 ) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
-    first entries of ``held``, ``waiting``, ``refused``, ``problems``, and counters."""
+    first entries of ``held``, ``waiting``, ``refused``, ``delayed``,
+    ``withheld_deletes``, ``problems``, and counters."""
     standing = parts.standing
     unreadable = parts.logic.held
     problems = standing.problems(unreadable.values())
     held = sorted({key for key, _ in standing.held.items()} | unreadable.keys())
     refused = sorted(name for name, _ in standing.refused.items())
+    delayed = sorted(name for name, _ in standing.delayed.items())
+    withheld = sorted(name for names in parts.planner.guard.withheld.values() for name in names)
     return {
-        "converged": quiet and not refused,
-        "healthy": not (held or refused),
+        "converged": converged,
+        "healthy": not (held or refused or delayed or withheld),
         "observing": parts.observe,
         "first_pass_complete": collecting.complete,
         "applied_revision": parts.logic.revision,
@@ -45,6 +49,8 @@ def report(
             "held": len(held),
             "waiting": len(standing.waiting),
             "refused": len(refused),
+            "delayed": len(delayed),
+            "withheld_deletes": len(withheld),
             "problems": len(problems),
             "planned": len(standing.planned),
         },
@@ -53,6 +59,8 @@ def report(
             {"intent": str(key), "for": " ".join(read)} for key, read in sorted(standing.waiting.items())[:_LISTED]
         ],
         "refused": [str(name) for name in refused[:_LISTED]],
+        "delayed": [str(name) for name in delayed[:_LISTED]],
+        "withheld_deletes": [str(name) for name in withheld[:_LISTED]],
         "planned": [
             {"object": str(name), "writes": [type(operation).__name__ for operation in operations]}
             for name, operations in sorted(standing.planned.items())[:_LISTED]

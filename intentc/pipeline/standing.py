@@ -26,6 +26,8 @@ class Standing:
         self.waiting: dict[Key, Read] = {}
         self.held: Quarantine[Key] = Quarantine()
         self.refused: Quarantine[Name] = Quarantine()
+        self.delayed: Quarantine[Name] = Quarantine()
+        """Objects whose last write failed in a way that time may heal; they are tried again by themselves."""
         self.planned: dict[Name, tuple[Operation, ...]] = {}
         """What would be written, while observing."""
         self.object_waits: dict[Name, frozenset[Name]] = {}
@@ -33,8 +35,8 @@ class Standing:
         self._object_problems: dict[Name, tuple[Problem, ...]] = {}
 
     def note(self, key: Key, status: Status, waiting_for: Read | None, problems: tuple[Problem, ...]) -> bool:
-        """Remember how the last run of an intent ended. True if it is held now for a reason that is news. One that can't
-        be read itself is listed by the cache, with the reason."""
+        """Remember how the last run of an intent ended. True if it is held now for a reason that is news. One that
+        can't be read itself is listed by the cache, with the reason."""
         _set(self._problems, key, problems)
         self.evaluated.discard(key)
         self.waiting.pop(key, None)
@@ -63,6 +65,11 @@ class Standing:
         _set(self._object_problems, name, problems)
         _set(self.object_waits, name, waits_for)
 
+    def wrote(self, name: Name) -> None:
+        """The object is as it should be, as far as writing goes."""
+        self.refused.release(name)
+        self.delayed.release(name)
+
     def is_held(self, key: Key) -> bool:
         """Whether what this intent contributed must stay as it is: its last run gave no complete answer."""
         return key in self.held or key in self.waiting
@@ -71,7 +78,9 @@ class Standing:
         """Every problem there is now, sorted, each once."""
         found = {problem for problems in self._problems.values() for problem in problems}
         found |= {problem for problems in self._object_problems.values() for problem in problems}
-        found |= {quarantined.problem for _, quarantined in (*self.held.items(), *self.refused.items())}
+        found |= {
+            quarantined.problem for _, quarantined in (*self.held.items(), *self.refused.items(), *self.delayed.items())
+        }
         return tuple(sorted(found | set(unreadable)))
 
 

@@ -128,6 +128,11 @@ class Assumed:
         parent = (resource.parent,) if resource.parent else ()
         self._assume(key, Assumption(Seen(resource), resource.name, stored.revision, parent + targets))
 
+    def forget(self) -> None:
+        """The store was put back to an older state: nothing that was acknowledged can be relied on."""
+        for key, pending in list(self._pending.items()):
+            self._end(key, len(pending))
+
     def listed(self, revision: int) -> None:
         """The cache applies a listing of everything at ``revision``."""
         for key, pending in list(self._pending.items()):

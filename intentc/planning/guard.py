@@ -1,7 +1,7 @@
 """Many deletes at once need a person's leave (engine.md §5.7).
 
 A wrong configuration, a lost prefix or a faulty compiler shows itself as a pass that would delete a large part of what
-we made. Such a pass is held per kind until ``intentc allow-deletes KIND``. What makes an object an orphan is
+we made. Such a pass is held per kind until a person allows it. What makes an object an orphan is
 ``orphans.py``'s business.
 """
 
@@ -28,6 +28,10 @@ class DeleteGuard:
     def owner_gone(self, uuid: str) -> None:
         """The delete event of an owner was seen live: what it leaves behind doesn't count in the next pass."""
         self._gone.add(uuid)
+
+    def settle(self) -> None:
+        """What owners that went left behind is dealt with: from now on it would count again."""
+        self._gone.clear()
 
     def sift(self, orphans: Mapping[Name, str], owned: Mapping[str, int]) -> None:
         """A pass would delete ``orphans`` (name → the origin in its mark) of ``owned`` objects per kind: hold all of a

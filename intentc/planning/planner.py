@@ -143,8 +143,8 @@ class Planner:
         desired = draft.desired
         if not desired.exists:
             if self.guard.holds(draft.name):
-                draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; look at "
-                              f"the plan, then run `intentc allow-deletes {draft.kind.name}`")  # fmt: skip
+                draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
+                              "that is meant, raise intentc.limits.max_deletes and start again")  # fmt: skip
             elif self._leave(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
         elif self._replaced(desired, actual):

@@ -144,6 +144,10 @@ class KeyedQueue(Generic[K]):
         """How many keys wait for a worker or are being worked on."""
         return len(self._live) + len(self._resync) + len(self._working)
 
+    def busy(self, key: K) -> bool:
+        """Whether ``key`` waits, is being worked on, or is in a back-off."""
+        return key in self._working or key in self._live or key in self._resync or key in self._delayed
+
     def delayed(self) -> dict[K, float]:
         """The keys that are in a back-off, with the clock's time at which each is due."""
         return {key: due for key, (due, _) in self._delayed.items()}

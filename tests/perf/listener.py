@@ -2,7 +2,7 @@
 
     python -m tests.perf.listener ETCD
 
-It says {"ready"} once the world is listed and indexed; ``seen`` (resources=N) waits until it knows N resources.
+It is ready once the world is listed and indexed; ``seen`` (resources=N) waits until it knows N resources.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 
 from intentc.cache import Cache
+from intentc.cli.process import run_service
 from intentc.configuration import Configuration
 from intentc.logic.door import arrivals
 from intentc.plugins import installed
@@ -50,17 +51,17 @@ class Listener:
 
 
 async def main(etcd: str) -> None:
-    began = time.monotonic()
+    began, cpu = time.monotonic(), time.process_time()
     store = EtcdStore([etcd])
     listener = Listener(store)
     async with anyio.create_task_group() as group:
         group.start_soon(listener.run)
         await listener.listed.wait()
-        ready = {"began": began, "at": time.monotonic(), "resources": len(listener.cache)}
-        await serve(ready, listener.answer)
+        ready = {"began": began, "at": time.monotonic(), "cpu": time.process_time() - cpu}
+        await serve({**ready, "resources": len(listener.cache)}, listener.answer)
         group.cancel_scope.cancel()
     await store.close()
 
 
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:])
+    run_service(main, sys.argv[1])

@@ -67,6 +67,12 @@ def resource(kind: str, name: str, parent: tuple[str, str] | None = None, **fiel
     return value_key(kind, uuid), msgspec.json.encode(data, order="sorted")
 
 
+def project() -> tuple[str, bytes]:
+    """(etcd key, JSON) of the project that all else stands in."""
+    data = {"uuid": _PROJECT_UUID, "fq_name": PROJECT, "name": PROJECT[-1], "display_name": PROJECT[-1], **_PERMISSIONS}
+    return value_key("project", _PROJECT_UUID), msgspec.json.encode(data, order="sorted")
+
+
 def security_group(place: int, last_port: int = 65535) -> tuple[str, bytes]:
     """(etcd key, JSON) of one group of four rules: IPv4 and IPv6, from the group itself and to everywhere; about 2 KB.
     Another ``last_port`` changes a rule of each direction."""
@@ -136,5 +142,7 @@ def one_kilobyte(place: int) -> tuple[str, bytes]:
         f"port-{place}",
         virtual_network_refs=[{"uuid": network, "to": [*PROJECT, f"net-{place % 100}"]}],
         security_group_refs=[{"uuid": uuid, "to": [*PROJECT, f"group-{uuid[:4]}"]} for uuid in groups],
-        virtual_machine_interface_mac_addresses={"mac_address": [f"02:00:00:00:{place >> 8 & 255:02x}:{place & 255:02x}"]},
+        virtual_machine_interface_mac_addresses={
+            "mac_address": [f"02:00:00:00:{place >> 8 & 255:02x}:{place & 255:02x}"]
+        },
     )

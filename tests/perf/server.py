@@ -1,6 +1,7 @@
-"""Our API server as a process of the bench: what ``intentc apiserver`` runs.
+"""Our API server as a process of the bench: what ``intentc apiserver`` runs, without the first objects (they would want
+numbers, which the sink has not).
 
-python -m tests.perf.server ETCD MAX_TXN_OPS
+    python -m tests.perf.server ETCD MAX_TXN_OPS
 """
 
 from __future__ import annotations
@@ -8,9 +9,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import anyio
-
 from intentc.apiserver.serving import running_api_server
+from intentc.cli.process import run_service
 from intentc.configuration import Configuration
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore
@@ -25,10 +25,10 @@ async def _nothing(question: Question) -> dict[str, Any]:
 async def main(etcd: str, max_txn_ops: str) -> None:
     store = EtcdStore([etcd])
     schema = installed(Configuration()).schema
-    async with running_api_server(store, schema, max_txn_ops=int(max_txn_ops)) as running:
+    async with running_api_server(store, schema, max_txn_ops=int(max_txn_ops), seeds=False) as running:
         await serve({"url": running.url}, _nothing)
     await store.close()
 
 
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:])
+    run_service(main, sys.argv[1], sys.argv[2])

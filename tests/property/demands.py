@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.oracle.contrail import mark
-
 from tests.property.laboratory import INSTALLATION, POOL, Laboratory
 
 FIRST_NUMBER = 8_000_100
@@ -31,11 +30,41 @@ async def check_numbers(lab: Laboratory) -> None:
         assert carried, f"{owner} has the number {number}, and no route target that carries it"
 
 
+async def check_outcome(lab: Laboratory) -> None:
+    """What is there is what the oracle expects."""
+    found, wanted = await lab.outcome()
+    assert found == wanted
+
+
 async def check_silence(lab: Laboratory) -> None:
-    """Another engine over the same store asks the server for nothing, and the store stands still."""
+    """Another engine over the same store asks the server for nothing, and the store stands still; numbers, too."""
     before, ledger = await lab.revision(), await lab.ledger()
-    lab.restart()
+    await lab.restart()
     await lab.settle()
     assert lab.service.requests == 0
     assert await lab.revision() == before
     assert await lab.ledger() == ledger
+
+
+async def check_repair(lab: Laboratory) -> None:
+    """The silence is not that of the dead: a deleted object is made again, and nothing else is asked for."""
+    lists = [key for key, _ in await lab.owned() if key.kind == "access_control_list"]
+    assert lists, "the group without rules has lists in every world"
+    assert await lab.delete_key(lists[0])
+    asked = lab.service.requests
+    await lab.settle()
+    assert lists[0] in {key for key, _ in await lab.owned()}
+    assert lab.service.requests == asked + 1
+    await check_outcome(lab)
+
+
+async def relations_of(lab: Laboratory) -> set[str]:
+    """Features of an outcome: a ``merged object`` has references from several intents."""
+    world = await lab.world()
+    own = {instance["uuid"] for instance in world["routing_instance"].values()}
+    merged = any(
+        len({(mark(world["route_target"][entry["uuid"]]) or ["", "", "user"])[2] for entry in entries}) > 1
+        for uuid in own
+        if (entries := world["routing_instance"][uuid].get("route_target_refs") or [])
+    )
+    return {"merged object"} if merged else set()

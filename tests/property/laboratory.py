@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from intentc.apiserver.errors import ApiError
+from intentc.apiserver.errors import ApiError, Malformed
 from intentc.apiserver.local import LocalWriteService
 from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
 from intentc.assembly import assemble
 from intentc.engine import Engine
-from intentc.model import Batch, Key, Name
+from intentc.model import Batch, Key, Name, Snapshot
 from intentc.plugins import Loaded, find_compilers, load_all
+from intentc.watch import protocol
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.watch import protocol
 from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
@@ -33,6 +33,8 @@ LAYOUT = Layout.of("/contrail/")
 LOADED: Loaded = load_all(find_compilers(["contrail"]))
 _ROUNDS = 200
 """Passes after which an engine that still finds something to do is called restless."""
+_PATIENCE = 2
+"""How often, once nothing else is left, the time of back-offs passes."""
 
 
 class Killed(BaseException):
@@ -101,27 +103,41 @@ class Laboratory:
         self.server = ApiServer(self.store, LOADED.schema, max_txn_ops=10_000, source=CountingUuids())
         self.spoilt: dict[str, bytes] = {}
         """Keys whose values were made unreadable → the value that was there."""
-        self.refused = 0
-        self.restart()
+        self._renew()
 
     async def start(self) -> None:
         """The seeds, as every API server writes them."""
         await write_seeds(self.server)
 
-    def restart(self) -> None:
+    async def restart(self) -> None:
         """Another process takes over; what the last one had not written is lost."""
+        self._renew()
+
+    def _renew(self) -> None:
         self.service = CountingService(self.server, pools=LOADED.pools)
         self.engine: Engine = assemble(LOADED, self.service, self.service, installation=INSTALLATION)
 
     async def settle(self) -> None:
-        """Let the engine work until nothing is left to do."""
+        """Let the engine work until nothing is left to do, and what backs off has been tried again."""
+        for _ in range(_PATIENCE):
+            await self._work()
+            parts = self.engine.parts
+            for key in sorted(parts.jobs.delayed()):
+                parts.jobs.add(key)
+            for name in sorted(parts.objects.delayed()):
+                parts.objects.add(name)
+        await self._work()
+
+    async def _work(self) -> None:
         engine = self.engine
         if not engine.intake.listed:
             await engine.numbers.load()
             await engine.step([(await list_all(self.store, LAYOUT, _foreign)).snapshot])
         for _ in range(_ROUNDS):
             batches = self.store.batches(LAYOUT.prefix, engine.parts.logic.revision)
-            items = [Batch(batch.revision, LAYOUT.changes(batch.events, _foreign)) for batch in batches]
+            items: list[Snapshot | Batch] = [
+                Batch(batch.revision, LAYOUT.changes(batch.events, _foreign)) for batch in batches
+            ]
             if not (await engine.step(items) or batches):
                 return
         raise AssertionError(f"no end after {_ROUNDS} passes: {engine.status()['queue']}")
@@ -133,7 +149,7 @@ class Laboratory:
         try:
             await self.settle()
         except Killed:
-            self.restart()
+            await self.restart()
         self.service.limit = None
 
     # What users do
@@ -151,14 +167,16 @@ class Laboratory:
             return self._refused(error)
         return True
 
-    async def put_all(self, puts: Iterable[Put]) -> None:
-        """Put them in this order; what is refused since something that it refers to is not there comes again later."""
+    async def put_all(self, puts: Iterable[Put]) -> list[Put]:
+        """Put them in this order; what is refused since something that it refers to is not there comes again later.
+        What is refused for good."""
         waiting = list(puts)
         while waiting:
             refused = [put for put in waiting if not await self.put(*put)]
             if len(refused) == len(waiting):
-                return
+                break
             waiting = refused
+        return waiting
 
     async def delete(self, kind: str, fq_name: tuple[str, ...]) -> bool:
         """Delete the resource. False if there is none or the server refuses."""
@@ -211,10 +229,6 @@ class Laboratory:
                 await self.store.transaction([], [protocol.Put(key, value)])
         self.spoilt.clear()
 
-    async def erase(self, key: str) -> None:
-        """Delete a key past the API server."""
-        await self.store.transaction([], [protocol.Delete(key)])
-
     # What is there
 
     async def revision(self) -> int:
@@ -223,13 +237,7 @@ class Laboratory:
 
     async def world(self) -> World:
         """Everything readable: kind → uuid → resource."""
-        found: World = {}
-        listed = await self.store.range(LAYOUT.prefix, LAYOUT.prefix[:-1] + "0")
-        for item in listed.items:
-            kind, uuid = item.key.removeprefix(LAYOUT.prefix).split("/")
-            if item.key not in self.spoilt:
-                found.setdefault(kind, {})[uuid] = json.loads(item.value)
-        return found
+        return await stored_world(self.store, self.spoilt)
 
     async def numbers(self) -> dict[str, int]:
         """Owner → number, as the ledger has them."""
@@ -253,9 +261,20 @@ class Laboratory:
         return (await self.store.range(key)).items[0].value
 
     def _refused(self, error: ApiError) -> bool:
-        assert error.status < 500, f"the API server fails: {error.status} {error.message}"
-        self.refused += 1
+        # What is unreadable the server can't change either, and says so.
+        unreadable = isinstance(error, Malformed) and self.spoilt
+        assert error.status < 500 or unreadable, f"the API server fails: {error.status} {error.message}"
         return False
+
+
+async def stored_world(store: MemoryStore, unreadable: Container[str] = ()) -> World:
+    """kind → uuid → resource."""
+    found: World = {}
+    for item in (await store.range(LAYOUT.prefix, protocol.prefix_end(LAYOUT.prefix))).items:
+        kind, uuid = item.key.removeprefix(LAYOUT.prefix).split("/")
+        if item.key not in unreadable:
+            found.setdefault(kind, {})[uuid] = json.loads(item.value)
+    return found
 
 
 def _foreign(key: str) -> None:

@@ -140,14 +140,20 @@ anything = st.one_of(groups, groups, networks, networks, interfaces, routers, ro
 
 
 @st.composite
-def tenants(draw: st.DrawFn) -> list[Put]:
-    """Resources to begin with, each name once per kind, some of every kind, in any order; projects come first."""
+def tenants(draw: st.DrawFn, fewest: tuple[int, int, int, int] = (2, 2, 2, 1)) -> list[Put]:
+    """Resources to begin with, each name once per kind, some of every kind, in any order; projects come first.
+    ``fewest``: groups, networks, interfaces and routers at least."""
     found: list[Put] = []
-    for strategy, fewest, most in ((groups, 2, 5), (networks, 2, 5), (interfaces, 2, 5), (routers, 1, 4)):
-        found += draw(st.lists(strategy, min_size=fewest, max_size=most, unique_by=_name))
+    for strategy, least in zip((groups, networks, interfaces, routers), fewest, strict=True):
+        found += draw(st.lists(strategy, min_size=least, max_size=len(NAMES), unique_by=_name))
     found += draw(st.lists(route_targets, max_size=2, unique_by=_name))
     found += draw(st.lists(systems, max_size=1))
     return [Put("project", name, draw(_routing)) for name in PROJECTS] + draw(st.permutations(found))
+
+
+def large_tenants() -> st.SearchStrategy[list[Put]]:
+    """As ``tenants``, so many that more than twenty objects follow."""
+    return tenants((5, 5, 2, 2))
 
 
 _routing = st.sampled_from([{}, {}, {}, {"vxlan_routing": True}])
@@ -157,9 +163,9 @@ def _name(put: Put) -> FqName:
     return put.fq_name
 
 
-def sort_of_reference(puts: list[Put]) -> set[str]:
-    """What relations there are among resources that arrive in this order: ``cross`` (one names another that is there),
-    ``forward`` (one names another that comes later)."""
+def relations(puts: list[Put]) -> set[str]:
+    """How resources that arrive in this order relate: ``cross reference`` (one names another that is there already),
+    ``forward reference`` (one names another that comes later)."""
     found: set[str] = set()
     arrived: set[tuple[str, FqName]] = set()
     coming = {(put.kind, put.fq_name) for put in puts}
@@ -167,9 +173,9 @@ def sort_of_reference(puts: list[Put]) -> set[str]:
         for mentioned in mentions(put):
             if mentioned != (put.kind, put.fq_name):
                 if mentioned in arrived:
-                    found.add("cross")
+                    found.add("cross reference")
                 elif mentioned in coming:
-                    found.add("forward")
+                    found.add("forward reference")
         arrived.add((put.kind, put.fq_name))
     return found
 

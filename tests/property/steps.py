@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from intentc.model import Key
 from tests.oracle.contrail import Json, World
-
 from tests.property import resources
 from tests.property.laboratory import LAYOUT, Laboratory
 from tests.property.resources import FqName, Put
@@ -109,7 +108,7 @@ class Restart(NamedTuple):
     settle: bool
 
     async def apply(self, lab: Laboratory) -> None:
-        lab.restart()
+        await lab.restart()
         if self.settle:
             await lab.settle()
 

@@ -10,7 +10,6 @@ import anyio
 import pytest
 
 from intentc import engine as engine_module
-from intentc.pipeline import numbers as numbers_module
 from intentc.watch.source import Source
 from intentc.writing import Fenced, Rejected, Unreachable
 from tests.unit.pipeline.plant import POOL, Plant
@@ -130,7 +129,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
             return await create(operation, fence)
 
         plant.write.create = noting  # type: ignore[method-assign]
-        monkeypatch.setattr("intentc.pipeline.evaluating._SLICE", 0.0)
+        monkeypatch.setattr("intentc.pipeline.slices._LENGTH", 0.0)
         await plant.boxes(*(f"box-{number:03}" for number in range(200)), settle=False)
         await settled(plant)
     assert len(left) == 200
@@ -158,10 +157,7 @@ async def test_a_new_outage_after_a_success_begins_with_a_short_pause(
     assert caplog.text.count("next try in 0.2 s") == 2
 
 
-async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up_nobody(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(numbers_module, "_REFUSED_PAUSE", 0.01)
+async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up_nobody(plant: Plant) -> None:
     plant.write.failures["*"] = [Rejected(403, "no")]
     await plant.boxes("a", "b", text="number", settle=False)
     async with running(plant):

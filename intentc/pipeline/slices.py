@@ -1,0 +1,25 @@
+"""Nobody holds the loop for long: work that never waits gives the others their turn after a few milliseconds.
+
+asyncio switches tasks only where one waits, and a worker that finds its next job at once never does (engine.md §1.7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+_LENGTH = 0.004
+"""Seconds."""
+
+
+class Slice:
+    """One for all workers of a step: together they may hold the loop for one slice."""
+
+    def __init__(self) -> None:
+        self._ends = 0.0
+
+    async def rest(self) -> None:
+        """Between two pieces of work: let the others have their turn if the slice is over."""
+        clock = asyncio.get_running_loop().time
+        if clock() >= self._ends:
+            await asyncio.sleep(0)
+            self._ends = clock() + _LENGTH

@@ -1,0 +1,33 @@
+"""The profiles of the properties, and how their share of examples is said.
+
+Loaded before the tests are collected; what the properties say stands in the tests.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, Phase, settings
+
+_EXAMPLES = {"ci": 100, "long": 2000}
+
+
+def load(name: str) -> None:
+    """Make a profile the one in force. Raises ``KeyError`` for another than ``ci`` and ``long``."""
+    settings.register_profile(
+        name,
+        max_examples=_EXAMPLES[name],
+        derandomize=name == "ci",
+        deadline=None,  # the machine may be busy; time is not what is tested
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    settings.load_profile(name)
+
+
+def share(part: float) -> settings:
+    """So large a part of the profile's examples."""
+    return settings(max_examples=int(settings().max_examples * part))
+
+
+def unshrunk(part: float) -> settings:
+    """As ``share``, for what does not run the same way twice: a failure is told as it was found."""
+    return settings(share(part), phases=[Phase.explicit, Phase.reuse, Phase.generate])

@@ -1,0 +1,191 @@
+"""The outcome follows from the inputs alone: not from their order, and not from how they came to be.
+
+Numbers and the uuids that the server makes may differ, so outcomes are compared with the owners' names in their place.
+"""
+
+from __future__ import annotations
+
+import anyio
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from intentc.offline import Offline
+from tests.oracle.contrail import Expected, Json, World, actual, mark
+from tests.property.laboratory import INSTALLATION, LOADED, POOL, Laboratory, stored_world
+from tests.property.profiles import share
+from tests.property.resources import AUTOMATIC_TARGETS, PROJECTS, TARGETS, Put, tenants
+from tests.property.steps import EditTargets, Step, histories
+
+SERVERS_FIELDS = frozenset(
+    {
+        "configuration_version",
+        "display_name",
+        "id_perms",
+        "perms2",
+        "routing_instance_refs",
+        "security_group_id",
+        "virtual_machine_interface_mac_addresses",
+        "virtual_network_network_id",
+    }
+)
+"""What the server fills in by itself."""
+
+SEEDS = ("target:64512:8000000", "target:64512:8000001")
+"""Route targets that every server has at first; others may delete them."""
+
+
+@share(0.5)
+@given(st.data(), tenants().map(lambda puts: [without_automatic(put) for put in puts]))
+def test_the_order_of_arrival_does_not_matter(data: st.DataObject, puts: list[Put]) -> None:
+    other = puts[: len(PROJECTS)] + data.draw(st.permutations(puts[len(PROJECTS) :]))
+    pace = data.draw(st.integers(1, 6))
+    anyio.run(_arrive_in_two_orders, puts, other, pace)
+
+
+async def _arrive_in_two_orders(puts: list[Put], other: list[Put], pace: int) -> None:
+    at_once, slowly = Laboratory(), Laboratory()
+    await at_once.start()
+    refused = await at_once.put_all(puts)
+    await at_once.settle()
+    await slowly.start()
+    also_refused: list[Put] = []
+    for first in range(0, len(other), pace):
+        also_refused = await slowly.put_all([*also_refused, *other[first : first + pace]])
+        await slowly.settle()
+    assume(sorted(map(str, refused)) == sorted(map(str, also_refused)))
+    assert await nameless(at_once) == await nameless(slowly)
+
+
+@share(0.5)
+@given(tenants(), histories.map(lambda steps: [step for step in steps if not leans_on_numbers(step)]))
+def test_a_compile_from_scratch_gives_what_a_long_history_gave(begin: list[Put], history: list[Step]) -> None:
+    anyio.run(_compare_with_scratch, begin, history)
+
+
+async def _compare_with_scratch(begin: list[Put], history: list[Step]) -> None:
+    lab = Laboratory()
+    await lab.start()
+    await lab.put_all(begin)
+    for step in history:
+        await step.apply(lab)
+    await lab.mend()
+    await lab.settle()
+    world = await lab.world()
+    offline = Offline(LOADED, installation=INSTALLATION, given={POOL: numbers_by_name(world, await lab.numbers())})
+    await offline.seed()
+    system = next(iter(world["global_system_config"].values()))
+    await offline.apply([{"kind": "global_system_config", "operation": "UPDATE", "data": inputs_of(world, system)}])
+    await offline.apply(deleted_seeds(world, await stored_world(offline.store)))
+    await offline.apply(users_resources(world))
+    assert with_group_names(await stored_world(offline.store)) == with_group_names(world)
+
+
+def leans_on_numbers(step: Step) -> bool:
+    """Whether a user's router comes to refer to what was made for another: that reference keeps an object from being
+    deleted, which a compile from scratch would never have made."""
+    return isinstance(step, EditTargets) and step.kind == "logical_router" and step.how == "add"
+
+
+def without_automatic(put: Put) -> Put:
+    """Which numbers the compiler gives depends on the order; so no list may name one of them."""
+    fields = {
+        field: {"route_target": [TARGETS[0] if t in AUTOMATIC_TARGETS else t for t in value["route_target"]]}
+        if isinstance(value, dict) and "route_target" in value
+        else value
+        for field, value in put.fields.items()
+    }
+    return put._replace(fields=fields)
+
+
+async def nameless(lab: Laboratory) -> Expected:
+    """The outcome with owners' names in place of their route targets."""
+    world, owners = await lab.world(), {}
+    for kind in ("routing_instance", "logical_router"):
+        owners.update({uuid: f"of {kind} {':'.join(data['fq_name'])}" for uuid, data in world.get(kind, {}).items()})
+    labels = {}
+    for target in world["route_target"].values():
+        found = mark(target)
+        if found is not None and found[2] in owners:
+            labels[target["fq_name"][0]] = owners[found[2]]
+    result: Expected = {}
+    for (kind, name), fields in with_group_names(world).items():
+        if kind == "route_target":
+            name = (labels.get(name[0], name[0]),)
+        if "route_target_refs" in fields:
+            entries = {labels.get(target, target): how for target, how in fields["route_target_refs"].items()}
+            fields = {"route_target_refs": entries}
+        result[kind, name] = fields
+    return result
+
+
+def with_group_names(world: World) -> Expected:
+    """What is there, with groups' names in place of the numbers that the server gave them; without parents' uuids,
+    which the names of lists tell, too."""
+    names = {
+        str(group["security_group_id"]): ":".join(group["fq_name"])
+        for group in world.get("security_group", {}).values()
+        if not group.get("configured_security_group_id")
+    }
+    result = actual(world)
+    for (kind, _), fields in result.items():
+        if kind == "access_control_list":
+            fields.pop("parent_uuid")
+            for rule in fields.get("access_control_list_entries", {}).get("acl_rule", []):
+                for side in ("src_address", "dst_address"):
+                    address = rule["match_condition"].get(side, {})
+                    if address.get("security_group") in names:
+                        address["security_group"] = names[address["security_group"]]
+    return result
+
+
+def numbers_by_name(world: World, numbers: dict[str, int]) -> dict[str, int]:
+    """The allocations, by the owners' names."""
+    found = {}
+    for owner, number in numbers.items():
+        uuid = owner.split("/")[1]
+        for kind in ("routing_instance", "logical_router"):
+            if uuid in world.get(kind, {}):
+                found[":".join(world[kind][uuid]["fq_name"])] = number
+    return found
+
+
+def deleted_seeds(world: World, seeds: World) -> list[Json]:
+    """Of what every server has at first, what users deleted."""
+    return [
+        {"kind": kind, "operation": "DELETE", "data": {"uuid": seed["uuid"]}}
+        for kind in ("security_group", "virtual_network", "route_target")
+        for seed in seeds[kind].values()
+        if mark(seed) is None and seed["fq_name"] not in [data["fq_name"] for data in world.get(kind, {}).values()]
+    ]
+
+
+def users_resources(world: World) -> list[Json]:
+    """What users said, as ``Offline.apply`` takes it. A route target to which a user's router refers counts as theirs,
+    whoever made it."""
+    kinds = ("security_group", "virtual_network", "virtual_machine_interface", "logical_router")
+    found = [
+        (kind, inputs_of(world, data))
+        for kind in ("project", *kinds)
+        for data in world.get(kind, {}).values()
+        if data["fq_name"][:2] != ["default-domain", "default-project"]
+    ]
+    held = {tuple(entry["to"]) for _, data in found for entry in data.get("route_target_refs", [])}
+    for target in world["route_target"].values():
+        if target["fq_name"][0] not in SEEDS and (mark(target) is None or tuple(target["fq_name"]) in held):
+            found.append(("route_target", {"fq_name": target["fq_name"]}))
+    return [{"kind": kind, "operation": "CREATE", "data": data} for kind, data in found]
+
+
+def inputs_of(world: World, data: Json) -> Json:
+    """The fields of a resource that users wrote."""
+    found = {field: value for field, value in data.items() if field not in SERVERS_FIELDS}
+    found.pop("parent_uuid", None)
+    for field in [field for field in found if field.endswith("_refs")]:
+        entries = [entry for entry in found[field] if not _is_ours(world, data, entry)]
+        found[field] = [{"to": entry["to"]} for entry in entries]
+    return found
+
+
+def _is_ours(world: World, holder: Json, entry: Json) -> bool:
+    target = world["route_target"].get(entry["uuid"])
+    return target is not None and (mark(target) or ["", "", ""])[2] == holder["uuid"]

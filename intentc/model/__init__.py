@@ -4,7 +4,7 @@ The bottom layer: it imports nothing of intentc, does no I/O, and knows no kind 
 """
 
 from .claims import Claim, Fact, Parent, ReferenceClaim, ResourceClaim, claimed
-from .events import Batch, Change, Snapshot
+from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
 from .names import Key, Name, kebab, snake
 from .operations import (
@@ -30,6 +30,7 @@ __all__ = [
     "Batch",
     "Change",
     "Claim",
+    "Correction",
     "Create",
     "Delete",
     "Fact",

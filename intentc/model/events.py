@@ -1,4 +1,4 @@
-"""What comes out of the watch: the world at one revision, then one batch a revision.
+"""What comes out of the watch: the world at one revision, then one batch a revision, and what an audit found.
 
 Values stay bytes here; decoding is the cache's door (``model/decode.py``). Which store they come from, and how gaps
 are noticed, is ``watch``'s business.
@@ -29,6 +29,14 @@ class Snapshot(NamedTuple):
 
 class Batch(NamedTuple):
     """All changes of one revision: applied together or not at all."""
+
+    revision: int
+    changes: tuple[Change, ...]
+
+
+class Correction(NamedTuple):
+    """How some keys stood at ``revision``, though no event said so. The receiver may have come past that revision: what
+    it got since then about one of these keys counts, and how far it has come stays as it is."""
 
     revision: int
     changes: tuple[Change, ...]

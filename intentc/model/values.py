@@ -116,20 +116,20 @@ def values_at(value: Any, path: tuple[str, ...]) -> Iterator[str]:
 
     >>> values_at(struct, ("spec", "hosts", "[]"))
     """
-    if not path:
-        if isinstance(value, FrozenMap):
-            yield from (f"{key}={item}" for key, item in value.items())
-        elif value not in (None, ""):
-            yield str(value)
-        return
-    head, rest = path[0], path[1:]
-    if head == "[]":
-        for item in value or ():
-            yield from values_at(item, rest)
-    elif isinstance(value, FrozenMap):
-        yield from values_at(value.get(head), rest)
-    elif value is not None:
-        yield from values_at(getattr(value, head, None), rest)
+    # Level by level: this is done for every resource at the door, and a generator a step and element cost more than
+    # decoding it.
+    level = [value]
+    for step in path:
+        if step == "[]":
+            level = [item for one in level for item in one or ()]
+        else:
+            level = [one.get(step) if type(one) is FrozenMap else getattr(one, step, None) for one in level]
+            level = [one for one in level if one is not None]
+    for one in level:
+        if type(one) is FrozenMap:
+            yield from (f"{key}={item}" for key, item in one.items())
+        elif one not in (None, ""):
+            yield str(one)
 
 
 def split_path(text: str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Listener:
     async def run(self) -> None:
         async with aclosing(self._source.events()) as events:
             async for item in events:
-                self.cache.commit(self.cache.prepare(arrivals(self.cache, item).states))
+                self.cache.commit(self.cache.prepare(arrivals(self.cache, item, {}).states))
                 self.listed.set()
                 self._more.set()
 

@@ -56,7 +56,7 @@ def world(count: int) -> Snapshot:
 
 async def cached(loaded: Loaded, count: int) -> object:
     cache = Cache(loaded.schema)
-    cache.commit(cache.prepare(arrivals(cache, world(count)).states))
+    cache.commit(cache.prepare(arrivals(cache, world(count), {}).states))
     assert len(cache) == count
     return cache
 

@@ -19,7 +19,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -q
 
 bench: $(READY)
-	$(BIN)/python -m tests.perf
+	$(BIN)/python -m tests.perf --write
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

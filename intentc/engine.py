@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from .model import Batch, Key, Name, Snapshot
+from .model import Batch, Correction, Key, Name, Snapshot
 from .pipeline.collecting import Collecting
 from .pipeline.evaluating import Evaluating
 from .pipeline.intake import Intake
@@ -28,6 +28,8 @@ _BURST = 1000
 """Evaluations in a row after which writing gets its turn although more jobs wait."""
 _READ_BACK_PERIOD = 1.0
 """Seconds between looks at assumed writes whose echo has not come."""
+_IN_FLIGHT = 400
+"""Objects whose writes may be under way at once: as many as fill the requests that may be (``writing/endpoint.py``)."""
 _DRAIN = 10.0
 """Seconds that writes under way get to end."""
 
@@ -35,7 +37,7 @@ _DRAIN = 10.0
 class Engine:
     """One compiler at work. ``run`` serves until it is cancelled; ``step`` is one pass in the caller's own task."""
 
-    def __init__(self, parts: Parts, *, workers: int = 4, in_flight: int = 400) -> None:
+    def __init__(self, parts: Parts, *, workers: int = 4, in_flight: int = _IN_FLIGHT) -> None:
         self.parts = parts
         self._workers = workers
         self._calm = asyncio.Event()
@@ -46,7 +48,12 @@ class Engine:
         self.numbers = Numbers(parts, self.intake, self.collecting.carriers)
         self.evaluating = Evaluating(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
         self.reconciling = Reconciling(
-            parts, self._calm, in_flight=in_flight, on_create=self.collecting.note, on_change=self.progress
+            parts,
+            self._calm,
+            in_flight=in_flight,
+            on_create=self.collecting.note,
+            on_success=self.collecting.ended,
+            on_change=self.progress,
         )
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
@@ -67,6 +74,7 @@ class Engine:
     def _gone(self, origin: Key, live: bool) -> None:
         """An intent ended: its numbers may be freed, and what it leaves behind is no surprise if its end was seen."""
         self.numbers.leave(origin.uuid)
+        self.evaluating.forget(origin)
         if live:
             self.parts.planner.guard.owner_gone(origin.uuid)
 
@@ -75,7 +83,7 @@ class Engine:
         self.collecting.seen(names)
         self.reconciling.wake(names)
 
-    def _before(self, item: Snapshot | Batch) -> None:
+    def _before(self, item: Snapshot | Batch | Correction) -> None:
         """A listing asks for a pass over everything; one of an older state than ours makes what we remember void."""
         if isinstance(item, Snapshot):
             self.collecting.due = True
@@ -83,6 +91,11 @@ class Engine:
                 self.parts.assumed.forget()
                 self.reconciling.restored(item.revision)
                 self.numbers.distrust()
+
+    def correct(self, missed: Correction) -> None:
+        """Apply what only the background relist found."""
+        self.intake.apply(missed)
+        self._applied()
 
     def _applied(self) -> None:
         """A batch was applied: what it concerns is evaluated before anything is planned."""
@@ -114,8 +127,11 @@ class Engine:
         while True:
             await asyncio.sleep(_READ_BACK_PERIOD)
             await self.reconciling.settle_assumed()
-            if self.quiet:
-                self.parts.planner.guard.settle()
+            self.parts.planner.guard.settle(self._leaves_something)
+
+    def _leaves_something(self, origin: str) -> bool:
+        """Whether an intent that ended still has objects in the store: their deletion may be put off for long."""
+        return bool(self.collecting.carriers(origin)) and self.collecting.origin_absent(origin)
 
     @property
     def quiet(self) -> bool:

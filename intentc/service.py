@@ -79,6 +79,9 @@ class _CacheView:
     def keys(self) -> Iterable[tuple[str, str]]:
         return iter(self._cache)
 
+    def keeps(self, kind: str) -> bool:
+        return kind in self._cache.stored
+
     def mod_revision(self, kind: str, uuid: str) -> int:
         state = self._cache.state(Key(kind, uuid))
         return state.mod_revision if state is not None else 0
@@ -110,13 +113,18 @@ class CompilerService:
 
     async def _load_ledger(self) -> None:
         """Numbers already given are an input: nothing is evaluated before they are known (engine.md §8)."""
+        told = False
         while True:
             try:
                 await self.engine.numbers.load()
             except WriteError as error:
-                _LOG.warning("the ledger can't be read yet: %s; trying again", error)
+                if not told:
+                    _LOG.warning("the ledger can't be read yet: %s; trying again until it can", error)
+                told = True
                 await asyncio.sleep(_RETRY)
             else:
+                if told:
+                    _LOG.info("the ledger is read now")
                 return
 
     async def _measure_lag(self) -> None:
@@ -137,8 +145,7 @@ class CompilerService:
             missed = await self._source.audit_slice(view)
             if missed is not None:
                 _LOG.warning("the audit found %d missed events; they are applied now", len(missed.changes))
-                self.engine.intake.apply(missed)
-                self.engine.progress()
+                self.engine.correct(missed)
 
     def healthy(self) -> bool:
         return self._running

@@ -9,9 +9,10 @@ from intentc.model import Key, Name, Problem
 
 
 class Job(NamedTuple):
-    """An intent to look at. ``by_readers``: something that it read has changed, so it must run; else it was reached by
-    the walk, and its memo may answer. ``path``: the reaction path from the changed object, () if the walk did not
-    come here. ``missing``: (kind of this intent, kind whose change it read) if the map should have led here."""
+    """An intent to look at. ``by_readers``: something that it read has changed, or it trusts the reaction map, so it
+    must run; else it was reached by the walk, and its memo may answer. ``path``: the reaction path from the changed
+    object, () if the walk did not come here. ``missing``: (kind of this intent, kind whose change it read) if the map
+    should have led here."""
 
     by_readers: bool
     path: Path = ()
@@ -20,12 +21,14 @@ class Job(NamedTuple):
 
 class Concerned(NamedTuple):
     """``jobs``: intents to look at, in the order in which to do so. ``objects``: stored objects of any kind that
-    changed in any way, for planning. ``gone``: intents that no longer exist. ``problems``: new reasons to hold."""
+    changed in any way, for planning. ``gone``: intents that no longer exist. ``problems``: new reasons to hold.
+    ``cycles``: intents to hold although their runs ended well, since their facts go round (engine.md §4.1)."""
 
     jobs: dict[Key, Job]
     objects: frozenset[Name]
     gone: frozenset[Key]
     problems: tuple[Problem, ...]
+    cycles: tuple[tuple[Key, Problem], ...] = ()
 
 
 def nobody() -> Concerned:

@@ -1,19 +1,25 @@
 """The door: what the watch delivers, decoded once to validate, as states for the cache.
 
 A value that can't be read becomes ``Held`` with the reason and holds up nothing else. A snapshot is compared with the
-cache, so that what was deleted unseen goes, and what did not change costs nothing.
+cache, so that what was deleted unseen goes, and what did not change costs nothing. Decoding a whole world takes long;
+it can be done beforehand, in slices (``decoded_slices``), since it depends on nothing but the bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from intentc.cache import Cache, Held, State
-from intentc.model import Batch, Change, InvalidInput, Key, Kind, Problem, Resource, Snapshot
+from intentc.model import Batch, Change, Correction, InvalidInput, Key, Kind, Problem, Resource, Snapshot
 from intentc.model.manifest import manifest_identity
+
+_SLICE = 50
+"""Resources decoded in one piece: some 2 ms (engine.md §1.7)."""
+_KNOWN_SLICE = 2_000
+"""Changes looked at in one piece, where the cache has them already."""
 
 
 class Arrivals(NamedTuple):
@@ -24,12 +30,12 @@ class Arrivals(NamedTuple):
     passed_over: dict[str, int]
 
 
-def arrivals(cache: Cache, item: Snapshot | Batch) -> Arrivals:
-    """What ``item`` says that ``cache`` doesn't know yet."""
+def arrivals(cache: Cache, item: Snapshot | Batch | Correction, prepared: Mapping[Key, State]) -> Arrivals:
+    """What ``item`` says that ``cache`` doesn't know yet. ``prepared``: states that were decoded from it beforehand."""
     states: dict[Key, State | None] = {}
     passed_over: dict[str, int] = {}
     kinds = cache.stored
-    snapshot = isinstance(item, Snapshot)
+    snapshot, correction = isinstance(item, Snapshot), isinstance(item, Correction)
     seen: set[Key] = set()
     for change in item.changes:
         kind = kinds.get(change.kind)
@@ -41,10 +47,31 @@ def arrivals(cache: Cache, item: Snapshot | Batch) -> Arrivals:
             seen.add(key)
             if _known(cache.state(key), change):
                 continue
-        states[key] = None if change.value is None else decoded(kind, change)
+        elif correction and _written_since(cache.state(key), item.revision):
+            continue
+        states[key] = None if change.value is None else prepared.get(key) or decoded(kind, change)
     if snapshot:
         states.update(dict.fromkeys(_unseen(cache, seen)))
     return Arrivals(states, passed_over)
+
+
+def decoded_slices(cache: Cache, snapshot: Snapshot) -> Iterator[dict[Key, State]]:
+    """The states in ``snapshot`` that ``cache`` doesn't know yet, a few milliseconds' work at a time. The cache may
+    change meanwhile."""
+    states: dict[Key, State] = {}
+    looked_at = 0
+    for change in snapshot.changes:
+        kind = cache.stored.get(change.kind)
+        if kind is not None and change.value is not None:
+            key = Key(kind.name, change.uuid)
+            if not _known(cache.state(key), change):
+                states[key] = decoded(kind, change)
+        looked_at += 1
+        if len(states) >= _SLICE or looked_at >= _KNOWN_SLICE:
+            yield states
+            states, looked_at = {}, 0
+    if states:
+        yield states
 
 
 def decoded(kind: Kind, change: Change) -> State:
@@ -60,6 +87,10 @@ def decoded(kind: Kind, change: Change) -> State:
 
 def _unseen(cache: Cache, seen: set[Key]) -> Iterator[Key]:
     return (key for key in cache if key not in seen)
+
+
+def _written_since(state: State | None, revision: int) -> bool:
+    return state is not None and state.mod_revision > revision
 
 
 def _known(state: State | None, change: Change) -> bool:

@@ -7,22 +7,25 @@ was meant. It evaluates nothing and waits for nothing; queueing, running and cou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from intentc.cache import Held, Transition, shown
+from intentc.cache import Held, State, Transition, shown
 from intentc.cache.states import known_name
 from intentc.dependencies import DependencyProcessor, Path, ReactionMap, ReadIndex
-from intentc.model import Batch, Fact, Key, Name, Problem, Read, Schema, Snapshot
+from intentc.model import Batch, Correction, Fact, Key, Name, Problem, Read, Schema, Snapshot
 from intentc.model.reads import allocation_read, fact_read, setting_read
 from intentc.model.values import freeze
 
 from .changes import ChangedReads
 from .concerned import Concerned, Job, nobody
-from .door import arrivals
+from .cycles import FactCycles, Hop, step
+from .door import arrivals, decoded_slices
 from .equality import input_changed
 from .facts import FactName
 from .world import CachedWorld
+
+_NOTHING: Mapping[Key, State] = {}
 
 
 class _Neighbours:
@@ -61,6 +64,7 @@ class Service(CachedWorld):
         """Kind → number of changes seen of kinds that the schema doesn't store."""
         self._healing = healing
         self._installation = installation
+        self._cycles = FactCycles(self._name)
         self._processor = DependencyProcessor(reactions, _Neighbours(self))
 
     @property
@@ -74,13 +78,21 @@ class Service(CachedWorld):
             return True
         return (key.kind, key.uuid) in self._facts
 
-    def apply(self, item: Snapshot | Batch) -> Concerned:
-        """Apply the whole world, or all changes of one revision. A batch that is older than what was applied changes
-        nothing; applying the same one again is harmless."""
+    def decode(self, snapshot: Snapshot) -> Iterator[dict[Key, State]]:
+        """Read the values of a snapshot beforehand, a few milliseconds' work at a time; changes nothing. Other calls
+        may come in between. What it yields, united, is for ``apply``."""
+        return decoded_slices(self.cache, snapshot)
+
+    def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] = _NOTHING) -> Concerned:
+        """Apply the whole world, all changes of one revision, or what an audit found. A batch that is older than what
+        was applied changes nothing; applying the same one again is harmless. A correction is applied whatever its
+        revision is, but for keys that were written since; one that was deleted since leaves nothing to compare with,
+        so apply it before the next await. ``decoded``: what ``decode`` yielded for this snapshot, or a part of it."""
         if isinstance(item, Batch) and item.revision < self.revision:
             return nobody()
-        arrived = arrivals(self.cache, item)
-        self.revision = item.revision
+        arrived = arrivals(self.cache, item, decoded)
+        if not isinstance(item, Correction):
+            self.revision = item.revision
         for kind, count in arrived.passed_over.items():
             self.passed_over[kind] = self.passed_over.get(kind, 0) + count
         preparation = self.cache.prepare(arrived.states)
@@ -111,10 +123,13 @@ class Service(CachedWorld):
         if not self.exists(key):
             return self._forget({key})
         if not complete:
+            self._cycles.runs(key)
             self.reads.add(key, reads)
             return nobody()
         self.reads.replace(key, reads)
-        return self._concerned_by_facts(self._facts.replace(key, facts))
+        concerned = self._concerned_by_facts(self._facts.replace(key, facts), self._cycles.runs(key))
+        cycles = tuple((found, problem) for found, problem in self._cycles.news(key) if self.exists(found))
+        return concerned._replace(cycles=cycles) if cycles else concerned
 
     def allocated(self, pool: str, owner: str, value: int | None) -> Concerned:
         """The ledger holds ``value`` for ``owner`` now; None: it was freed."""
@@ -155,11 +170,23 @@ class Service(CachedWorld):
                 causes[reader] = min(kind, causes.get(reader, kind))
         jobs: dict[Key, Job] = {}
         for key, path in walked.items():
-            if key.kind in self.intent_kinds and self.exists(key):
-                jobs[key] = Job(key in causes, path)
+            trusting = self.intent_kinds.get(key.kind)
+            if trusting is None or not self.exists(key):
+                continue
+            must_run = trusting or key in causes
+            # One that is cut off is not answered from its memo, and a run in which nothing is new would be in vain.
+            if must_run or key not in self._cycles:
+                jobs[key] = Job(must_run, path)
         for key, kind in causes.items():
             if key not in walked and self._healing and self.exists(key):
                 jobs[key] = Job(True, (), (key.kind, kind))
+        return self._with_cycles(jobs)
+
+    def _with_cycles(self, jobs: dict[Key, Job]) -> dict[Key, Job]:
+        """With those whom facts keep from coming to rest together with an intent that has another reason to run."""
+        for key in self._cycles.resume(key for key, job in jobs.items() if job.by_readers):
+            if self.exists(key):
+                jobs.setdefault(key, Job(True))
         return jobs
 
     def _forget(self, gone: Collection[Key]) -> Concerned:
@@ -168,33 +195,44 @@ class Service(CachedWorld):
         for key in gone:
             self.reads.drop(key)
             changed |= self._facts.replace(key, ())
-        return self._concerned_by_facts(changed)
+        resumed = self._cycles.resume(gone)
+        return self._concerned_by_facts(changed, None, dict.fromkeys(resumed, Job(True)))
 
-    def _concerned_by_facts(self, changed: set[FactName]) -> Concerned:
-        """The readers of these facts, and the facts that are intents of their own; what goes takes its own along."""
-        if not changed:
-            return nobody()
-        jobs: dict[Key, Job] = {}
+    def _concerned_by_facts(
+        self, changed: set[FactName], before: Hop | None, jobs: dict[Key, Job] | None = None
+    ) -> Concerned:
+        """The readers of these facts, and the facts that are intents of their own; what goes takes its own along.
+        ``before``: the way to the intent that changed them. ``jobs``: what there is to do besides."""
+        jobs = jobs if jobs is not None else {}
         gone: set[Key] = set()
-        waiting = sorted(changed, reverse=True)
+        waiting = [(fact, before) for fact in sorted(changed, reverse=True)]
         while waiting:
-            kind, name = waiting.pop()
-            fact = Key(kind, name)
-            jobs.update(dict.fromkeys(self.reads.readers(fact_read(kind, name)), Job(True)))
-            if kind not in self.intent_kinds:
+            name, before = waiting.pop()
+            fact = Key(*name)
+            for reader in sorted(self.reads.readers(fact_read(*name))):
+                jobs.update(dict.fromkeys(self._cycles.reach(reader, name, before), Job(True)))
+            if fact.kind not in self.intent_kinds:
                 continue
-            if (kind, name) not in self._facts:
+            if name not in self._facts:
                 gone.add(fact)
                 self.reads.drop(fact)
-                waiting.extend(sorted(self._facts.replace(fact, ()), reverse=True))
+                self._cycles.forget(fact)
+                further = step(fact, name, before)
+                waiting.extend((own, further) for own in sorted(self._facts.replace(fact, ()), reverse=True))
             elif fact not in self.reads:
-                jobs[fact] = Job(False)
+                for key in self._cycles.reach(fact, name, before):
+                    jobs.setdefault(key, Job(key != fact))
+        if not jobs and not gone:
+            return nobody()
         jobs = {key: job for key, job in jobs.items() if self.exists(key)}
         return Concerned(self._in_order(jobs), frozenset(), frozenset(gone), ())
 
     def _readers_of(self, read: Read) -> Concerned:
-        jobs = {key: Job(True) for key in self.reads.readers(read)}
+        jobs = self._with_cycles({key: Job(True) for key in self.reads.readers(read)})
         return Concerned(self._in_order(jobs), frozenset(), frozenset(), ())
+
+    def _name(self, key: Key) -> str:
+        return known_name(self.cache.state(key)) or key.uuid
 
     def _in_order(self, jobs: dict[Key, Job]) -> dict[Key, Job]:
         rank = self.reactions.rank

@@ -44,6 +44,14 @@ class Collecting:
             self._origin[name] = origin
             self._carriers.setdefault(origin, set()).add(name)
 
+    def ended(self, name: Name) -> None:
+        """The last plan of this object is carried out: if it isn't there now, nobody is about to create it."""
+        try:
+            if name in self._origin and self._parts.assumed.actual(name) is None:
+                self._forget(name)
+        except HeldInput:
+            return
+
     def carriers(self, origin: str) -> frozenset[Name]:
         """The names of objects that carry the mark of ``origin``; those that can't be read, and those whose creation
         is under way, count, too."""

@@ -64,9 +64,13 @@ class Evaluating:
                 continue
             self.serve(key)
             now = clock()
-            if now - before > _DEAR:
+            if now - before > _DEAR and self._parts.logic.exists(key):
                 self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
             await self._slice.rest()
+
+    def forget(self, key: Key) -> None:
+        """The intent is gone."""
+        self._rested_at.pop(key, None)
 
     def _rests(self, key: Key, now: float) -> bool:
         """Whether a job that was taken from the queue is put off, since its intent is dear and ran just now."""
@@ -99,9 +103,8 @@ class Evaluating:
             return
         self.runs += 1
         outcome = parts.runner.run(key)
-        self._intake.concern(
-            parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
-        )
+        concerned = parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
+        self._intake.concern(concerned)
         if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems):
             _LOG.warning("%s is held, its outputs stay as they are", key, extra={"reason": outcome.status.value})
         match outcome.status:
@@ -115,6 +118,10 @@ class Evaluating:
                 parts.jobs.retry(key)
             case Status.WAITING | Status.HELD:
                 changed = parts.book.retain(key)
+        for member, problem in concerned.cycles:
+            changed |= parts.book.retain(member)
+            if parts.standing.cut_off(member, problem):
+                _LOG.warning("%s is held, its outputs stay as they are", member, extra={"reason": problem.reason})
         objects = _in_order(changed, outcome.claims)
         for name in objects:
             parts.objects.add(name)

@@ -6,11 +6,13 @@ plans.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
+from ..cache import State
 from ..logic import Concerned, Job
-from ..model import Batch, HeldInput, Key, Name, Snapshot
+from ..model import Batch, Correction, HeldInput, Key, Name, Snapshot
 from .parts import Parts
 
 _LOG = logging.getLogger(__name__)
@@ -25,7 +27,7 @@ class Intake:
         parts: Parts,
         on_gone: Callable[[Key, bool], None],
         on_stored: Callable[[Iterable[Name]], None],
-        before: Callable[[Snapshot | Batch], None],
+        before: Callable[[Snapshot | Batch | Correction], None],
     ) -> None:
         self._parts = parts
         self._on_gone = on_gone
@@ -38,11 +40,16 @@ class Intake:
     async def run(self, events: AsyncIterator[Snapshot | Batch], on_applied: Callable[[], None]) -> None:
         """Apply everything that comes; ends only with an error or by cancellation."""
         async for item in events:
-            self.apply(item)
+            decoded: dict[Key, State] = {}
+            if isinstance(item, Snapshot):
+                for states in self._parts.logic.decode(item):
+                    decoded.update(states)
+                    await asyncio.sleep(0)
+            self.apply(item, decoded)
             on_applied()
 
-    def apply(self, item: Snapshot | Batch) -> None:
-        """Apply one item, and queue what follows."""
+    def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] | None = None) -> None:
+        """Apply one item, and queue what follows. ``decoded``: its values, as far as they were read beforehand."""
         self._before(item)
         parts = self._parts
         whole = isinstance(item, Snapshot)
@@ -51,7 +58,7 @@ class Intake:
         else:
             for change in item.changes:
                 parts.assumed.applied(Key(change.kind, change.uuid), item.revision)
-        self.concern(parts.logic.apply(item), resync=whole)
+        self.concern(parts.logic.apply(item, decoded or {}), resync=whole)
         self.listed = self.listed or whole
 
     def concern(self, concerned: Concerned, *, resync: bool = False) -> None:

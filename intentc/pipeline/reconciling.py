@@ -45,7 +45,8 @@ _ROUNDS = 3
 class Reconciling:
     """Serves the object queue. ``calm`` says whether everything known has been evaluated: planning before that could
     remove what the next evaluation wants back. ``on_create`` is told of each object and the origin in its mark before
-    it is created, ``on_change`` of the end of each plan, written or not."""
+    it is created, ``on_success`` of each object that is as its last plan wants it, ``on_change`` of the end of each
+    plan, written or not."""
 
     def __init__(
         self,
@@ -54,10 +55,12 @@ class Reconciling:
         *,
         in_flight: int,
         on_create: Callable[[Name, str], None],
+        on_success: Callable[[Name], None],
         on_change: Callable[[], None],
     ) -> None:
         self._parts = parts
         self._on_create = on_create
+        self._on_success = on_success
         self._slice = Slice()
         self._calm = calm
         self._most = in_flight
@@ -206,6 +209,7 @@ class Reconciling:
         self._conflicts.pop(name, None)
         self._parts.objects.forget(name)
         self._parts.standing.wrote(name)
+        self._on_success(name)
 
     async def _send(self, operation: Operation) -> Written:
         write, fence = self._parts.write, self._parts.fence()

@@ -53,6 +53,12 @@ class Standing:
         self.held.release(key)
         return False
 
+    def cut_off(self, key: Key, problem: Problem) -> bool:
+        """The run of an intent ended well, but its facts go round: it is held all the same. True if that is news."""
+        self.evaluated.discard(key)
+        self.waiting.pop(key, None)
+        return self.held.hold(key, problem)
+
     def forget(self, key: Key) -> None:
         """The intent is gone."""
         self.evaluated.discard(key)

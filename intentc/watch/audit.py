@@ -14,7 +14,7 @@ from typing import Protocol
 
 import anyio.to_thread
 
-from intentc.model.events import Batch, Change
+from intentc.model.events import Change, Correction
 from intentc.watch.applied import Applied, ResourceKey
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import RangeResult, Store, prefix_end
@@ -27,10 +27,14 @@ SLICES_IN_A_PASS = 3_600
 
 
 class View(Protocol):
-    """What the consumer believes to be in the store. Both calls are synchronous and cheap."""
+    """What the consumer believes to be in the store. All calls are synchronous and cheap."""
 
     def keys(self) -> Iterable[ResourceKey]:
         """All keys (kind, uuid) that it holds."""
+        ...
+
+    def keeps(self, kind: str) -> bool:
+        """Whether it holds the keys of ``kind`` at all; others are nothing to compare, and nothing to correct."""
         ...
 
     def mod_revision(self, kind: str, uuid: str) -> int:
@@ -50,7 +54,7 @@ class Audit:
         self._cursor = ""
         self._held: list[str] = []
 
-    async def next_slice(self, view: View, limit: int | None) -> Batch | None:
+    async def next_slice(self, view: View, limit: int | None) -> Correction | None:
         """The changes by which the view differs from the store in the next slice; None if in nothing.
 
         Raises ``StoreError``; the same slice is then read again by the next call.
@@ -88,7 +92,7 @@ class Audit:
                 revision,
                 view.mod_revision(change.kind, change.uuid),
             )
-        return Batch(revision, tuple(changes))
+        return Correction(revision, tuple(changes))
 
     def _sorted(self, keys: list[ResourceKey]) -> list[str]:
         return sorted(self._layout.key(*key) for key in keys)
@@ -101,7 +105,9 @@ class Audit:
         for item in page.items:
             stored.add(item.key)
             parsed = self._layout.parse(item.key)
-            if parsed is None or parsed in touched or view.mod_revision(*parsed) == item.mod_revision:
+            if parsed is None or parsed in touched or not view.keeps(parsed[0]):
+                continue
+            if view.mod_revision(*parsed) == item.mod_revision:
                 continue
             changes.append(Change(*parsed, item.value, item.create_revision, item.mod_revision))
         for key in self._held[bisect_left(self._held, start) : bisect_left(self._held, end)]:

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 import anyio
 
-from intentc.model.events import Batch, Snapshot
+from intentc.model.events import Batch, Correction, Snapshot
 from intentc.watch.applied import Applied
 from intentc.watch.audit import Audit, View
 from intentc.watch.backoff import Backoff
@@ -112,11 +112,11 @@ class Source:
         if self._heartbeat is not None:
             await Pulse(self._store, self._heartbeat, self.counters).run()
 
-    async def audit_slice(self, view: View, limit: int | None = None) -> Batch | None:
+    async def audit_slice(self, view: View, limit: int | None = None) -> Correction | None:
         """Compare the next slice of the store with the consumer's view, at the last applied revision.
 
-        The answer is a correction: missed changes, to be applied *before the next await* although its revision is not
-        newer than the last one; None if nothing differs. ``limit``: keys in a slice; None: the world in 3,600 calls.
+        The answer tells of missed changes, to be applied *before the next await*; its revision is at most the last one,
+        and older on a busy store. None if nothing differs. ``limit``: keys in a slice; None: the world in 3,600 calls.
         Safe beside the consumer's task. If the revision is compacted the source lists again.
         """
         try:

@@ -1,9 +1,16 @@
-"""What every outcome must fulfil beside being right: numbers are owned, and a further pass is silent."""
+"""What every outcome must fulfil beside being right: numbers are owned, and a further pass is silent.
+
+``live`` is one history from its seeds to these demands. Where histories come from is the tests' business.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.oracle.contrail import mark
 from tests.property.laboratory import INSTALLATION, POOL, Laboratory
+from tests.property.resources import Put
+from tests.property.steps import Step
 
 FIRST_NUMBER = 8_000_100
 FIRST_SHORT_NUMBER = 8_000
@@ -28,6 +35,23 @@ async def check_numbers(lab: Laboratory) -> None:
         assert exists or carried, f"{owner} is gone, and its number {number} is still taken"
         assert carried <= {number, number - FIRST_NUMBER + FIRST_SHORT_NUMBER}
         assert carried, f"{owner} has the number {number}, and no route target that carries it"
+
+
+async def live(begin: Sequence[Put], history: Sequence[Step]) -> set[str]:
+    """Live through a history in one laboratory and check all that is demanded; features of the outcome."""
+    lab = Laboratory()
+    await lab.start()
+    await lab.put_all(begin)
+    for step in history:
+        await step.apply(lab)
+    await lab.mend()
+    await lab.settle()
+    await check_outcome(lab)
+    await check_numbers(lab)
+    features = await relations_of(lab)
+    await check_silence(lab)
+    await check_repair(lab)
+    return features
 
 
 async def check_outcome(lab: Laboratory) -> None:

@@ -15,6 +15,10 @@ FEWEST = 20
 """Examples that make a share worth looking at: a replayed blob runs one."""
 
 
+REPORTS: list[str] = []
+"""What the properties of this run have to tell; shown at its end."""
+
+
 class Examples:
     """The features seen in the examples of one property."""
 
@@ -31,7 +35,8 @@ class Examples:
             event(feature)
 
     def check(self) -> None:
-        """Fail if too few examples have a feature that is demanded."""
+        """Report, and fail if too few examples have a feature that is demanded."""
+        REPORTS.append(str(self))
         if self._runs < FEWEST:
             return
         shares = {feature: self._seen[feature] / self._runs for feature in self._demanded}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, Phase, settings
 
-_EXAMPLES = {"ci": 100, "long": 2000}
+_EXAMPLES = {"ci": 250, "long": 2000}
 
 
 def load(name: str) -> None:

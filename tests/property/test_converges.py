@@ -10,7 +10,7 @@ from __future__ import annotations
 import anyio
 from hypothesis import given
 
-from tests.property.demands import check_numbers, check_outcome, check_repair, check_silence, relations_of
+from tests.property.demands import check_repair, check_silence, live
 from tests.property.examples import Examples
 from tests.property.laboratory import Laboratory
 from tests.property.profiles import share
@@ -26,27 +26,10 @@ def test_any_history_ends_in_what_the_oracle_expects() -> None:
 
     @given(tenants(), histories)
     def live_through(begin: list[Put], history: list[Step]) -> None:
-        anyio.run(_live_through, begin, history, examples)
+        examples.note(relations(begin) | anyio.run(live, begin, history))
 
     live_through()
-    print(examples)
     examples.check()
-
-
-async def _live_through(begin: list[Put], history: list[Step], examples: Examples) -> None:
-    lab = Laboratory()
-    await lab.start()
-    await lab.put_all(begin)
-    for step in history:
-        await step.apply(lab)
-    await lab.mend()
-    await lab.settle()
-    await check_outcome(lab)
-    await check_numbers(lab)
-    features = relations(begin) | await relations_of(lab)
-    await check_silence(lab)
-    await check_repair(lab)
-    examples.note(features)
 
 
 @share(0.25)

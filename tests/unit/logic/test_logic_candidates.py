@@ -56,6 +56,15 @@ def test_what_only_the_walk_names_did_not_read_it() -> None:
     assert concerned.jobs[key("net/a")] == Job(False, (key("policy/p"), key("net/a")))
 
 
+def test_an_intent_that_trusts_the_map_runs_whenever_the_walk_names_it() -> None:
+    world = Service(toy_schema(), load(REACTIONS), intent_kinds={"net": True, "policy": False}, settings={})
+    world.apply(snapshot(put("net", "a", 1, policy_refs=[reference("p")]), put("policy", "p", 2)))
+    evaluated(world, "net/a", object_read(key("net/a")))
+    concerned = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
+    assert concerned.jobs[key("net/a")] == Job(True, (key("policy/p"), key("net/a")))
+    assert concerned.jobs[key("policy/p")] == Job(False, (key("policy/p"),))
+
+
 def test_a_reader_that_the_walk_does_not_reach_is_a_missing_reaction() -> None:
     world = service()
     world.apply(snapshot(put("group", "g", 1), put("policy", "p", 2)))

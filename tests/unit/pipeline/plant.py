@@ -1,20 +1,26 @@
 """A small plant for tests of the pipeline and the engine: two kinds, one intent, a server that fails on demand.
 
 A ``box`` has, by its text: ``fail`` raises; ``number`` a ticket with a number out of the pool; ``see NAME`` a part with
-the text of that box, which it looks up by name; anything else a part with that text.
+the text of that box, which it looks up by name; ``below UUID NAME`` a part below that box, which it does not read;
+anything else a part with that text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import anyio
 
 from intentc.dependencies.reactions import Reaction, ReactionMap, Visit
 from intentc.evaluation import Compiler, Context, Intent
-from intentc.model import Claim, Create, Delete, Fact, Key, Name, Schema, Update
+from intentc.model import Claim, Create, Delete, Fact, Key, Name, Parent, ResourceClaim, Schema, Update
 from intentc.offline import Offline
 from intentc.plugins import Loaded
 from intentc.testing.recording import Acknowledging, Recording
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
 from intentc.writing import UnknownOutcome, Written
 from tests.toy_kinds import build
@@ -47,6 +53,10 @@ class BoxIntent(Intent):
             seen = ctx.find("box", (self.text.removeprefix("see "),))
             yield self.child("part", "one", content=seen.text if seen else "nothing")
             return
+        if self.text.startswith("below "):
+            _, uuid, name = self.text.split(" ")
+            yield ResourceClaim(Name("part", (name, "two")), Parent(Key("box", uuid), (name,)), self.uuid)
+            return
         yield self.child("part", "one", content=self.text)
 
 
@@ -58,38 +68,55 @@ def plugins() -> Loaded:
     return Loaded((compiler,), schema, reactions, compiler.intents, dict.fromkeys(schema.kinds, "plant"))
 
 
+class Gate:
+    """Where a call waits until ``opened`` is set; ``entered`` is set as soon as one waits."""
+
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def passed(self) -> None:
+        self.entered.set()
+        await self.opened.wait()
+
+
 class Failing(Recording):
     """Raises what stands in ``failures`` for an object (by the first element of its name, or ``*``), one a call. Writes
-    of objects in ``lost`` are made, and not answered. ``log``: what was asked for, in order."""
+    of objects in ``lost`` are made, and not answered. A call in ``gates`` (as it stands in the log) waits there first.
+    ``log``: what was asked for, in order."""
 
     def __init__(self) -> None:
         super().__init__(Acknowledging())
         self.failures: dict[str, list[Exception]] = {}
         self.lost: set[str] = set()
+        self.gates: dict[str, Gate] = {}
         self.log: list[str] = []
 
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
-        self._enter("create", operation.name)
+        await self._enter("create", operation.name)
         return self._leave(operation.name, await super().create(operation, fence))
 
     async def update(self, operation: Update, fence: str | None = None, /) -> Written:
-        self._enter("update", operation.name)
+        await self._enter("update", operation.name)
         return self._leave(operation.name, await super().update(operation, fence))
 
     async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
-        self._enter("delete", operation.name)
+        await self._enter("delete", operation.name)
         return self._leave(operation.name, await super().delete(operation, fence))
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
-        self._enter("allocate", Name(pool, (owner.split("/")[1],)))
+        await self._enter("allocate", Name(pool, (owner.split("/")[1],)))
         return await super().allocate(pool, owner, fence)
 
     async def free(self, pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
-        self._enter("free", Name(pool, (str(value),)))
+        await self._enter("free", Name(pool, (str(value),)))
         await super().free(pool, owner, value, fence)
 
-    def _enter(self, call: str, name: Name) -> None:
-        self.log.append(f"{call} {name.fq_name[0]}")
+    async def _enter(self, call: str, name: Name) -> None:
+        entry = f"{call} {name.fq_name[0]}"
+        self.log.append(entry)
+        if entry in self.gates:
+            await self.gates[entry].passed()
         for failures in (self.failures.get(name.fq_name[0]), self.failures.get("*")):
             if failures:
                 raise failures.pop(0)
@@ -126,13 +153,28 @@ class Plant:
         if settle:
             await self.offline.settle()
 
-    async def change(self, name: str, **fields: Any) -> None:
+    async def change(self, name: str, *, settle: bool = True, **fields: Any) -> None:
         await self.offline.server.update(await self.key("box", name), fields)
+        if settle:
+            await self.offline.settle()
+
+    async def remove(self, *names: str, settle: bool = True) -> None:
+        """Delete boxes in one transaction."""
+        uuids = [(await self.key("box", name)).uuid for name in names]
+        await self.offline.server.sync([{"kind": "box", "operation": "DELETE", "data": {"uuid": u}} for u in uuids])
+        if settle:
+            await self.offline.settle()
+
+    async def relist(self) -> None:
+        """As after a gap in the watch: everything is listed, and what went meanwhile shows by its absence."""
+        listing = await list_all(self.offline.store, Layout.of("/contrail/"), lambda key: None)
+        await self.engine.step([listing.snapshot])
         await self.offline.settle()
 
-    async def remove(self, name: str) -> None:
-        await self.offline.server.delete(await self.key("box", name))
-        await self.offline.settle()
+    async def numbers(self) -> dict[str, int]:
+        """Owner's uuid → number, as the server has them."""
+        ledger = await self.offline.local.allocations(POOL, "default/")
+        return {owner.split("/")[1]: number for owner, number in ledger.items()}
 
     async def key(self, kind: str, *fq_name: str) -> Key:
         return Key(kind, await self.offline.server.identify(kind, fq_name))
@@ -155,3 +197,10 @@ class Plant:
 def part(box: str) -> Name:
     """The name of a box's part."""
     return Name("part", (box, "one"))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the others work until it holds. Raises ``TimeoutError`` after ten seconds."""
+    with anyio.fail_after(10):
+        while not condition():
+            await anyio.lowlevel.checkpoint()

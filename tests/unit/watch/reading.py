@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from intentc.model.events import Batch, Snapshot
+from intentc.model.events import Batch, Correction, Snapshot
 from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
@@ -19,7 +19,10 @@ PREFIX = "/contrail/"
 
 
 class Reader:
-    """Takes items of a source and keeps the view that follows from them, as the cache does."""
+    """Takes items of a source and keeps the view that follows from them, as the cache does.
+
+    It keeps no keys of the kind ``unheard_of``.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -41,8 +44,10 @@ class Reader:
             return False
         return True
 
-    def apply(self, item: Snapshot | Batch) -> None:
+    def apply(self, item: Snapshot | Batch | Correction) -> None:
         for change in item.changes:
+            if not self.keeps(change.kind):
+                continue
             if change.value is None:
                 self.view.pop((change.kind, change.uuid), None)
             else:
@@ -50,6 +55,9 @@ class Reader:
 
     def keys(self) -> list[tuple[str, str]]:
         return list(self.view)
+
+    def keeps(self, kind: str) -> bool:
+        return kind != "unheard_of"
 
     def mod_revision(self, kind: str, uuid: str) -> int:
         return self.view.get((kind, uuid), 0)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from intentc.model.events import Batch, Change, Snapshot
+from intentc.model.events import Change, Correction, Snapshot
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import RangeResult
 from tests.unit.watch.reading import Reader, delete, put, reading, write
@@ -37,7 +37,7 @@ async def settle(store: MemoryStore, reader: Reader) -> int:
     return revision
 
 
-async def whole_pass(reader: Reader, limit: int | None = None) -> list[Batch]:
+async def whole_pass(reader: Reader, limit: int | None = None) -> list[Correction]:
     found = []
     passes = reader.source.counters.audit_passes
     while reader.source.counters.audit_passes == passes:
@@ -88,15 +88,27 @@ async def test_a_missed_creation_is_found(store: MemoryStore, reader: Reader) ->
     assert [change.uuid for change in correction.changes] == ["new"]
 
 
+async def test_keys_of_kinds_that_the_view_does_not_keep_are_no_missed_events(
+    store: MemoryStore, reader: Reader, caplog: pytest.LogCaptureFixture
+) -> None:
+    await write(store, put("x", kind="unheard_of"))
+    await settle(store, reader)
+    await settle(store, reader)
+    assert await whole_pass(reader) == []
+    assert reader.source.counters.missed_events == 0
+    assert "missed event" not in caplog.text
+
+
 async def test_what_is_still_on_its_way_is_no_missed_event(store: MemoryStore, reader: Reader) -> None:
     await write(store, put("03", b"later"), delete("04"), put("new"))
     assert await whole_pass(reader) == []
 
 
 class DeliversMeanwhile(MemoryStore):
-    """Lets the reader take its next item while an audit's range is on its way back."""
+    """Lets the reader take its next item, or ``items``, while an audit's range is on its way back."""
 
     reader: Reader | None = None
+    items = 1
 
     async def range(
         self,
@@ -118,7 +130,8 @@ class DeliversMeanwhile(MemoryStore):
         )
         if self.reader is not None:
             reader, self.reader = self.reader, None
-            await reader.next()
+            for _ in range(self.items):
+                await reader.next()
         return page
 
 
@@ -132,6 +145,25 @@ async def test_what_is_applied_while_the_slice_is_read_is_no_missed_event() -> N
         store.reader = reader
         assert await reader.source.audit_slice(reader) is None
         assert ("network", "04") not in reader.view
+
+
+async def test_on_a_busy_store_it_tells_of_an_older_revision_than_the_reader_has_come_to() -> None:
+    store = DeliversMeanwhile(max_txn_ops=1_000)
+    await write(store, *(put(f"{n:02}") for n in range(20)))
+    async with reading(store) as reader:
+        await reader.next()
+        await settle(store, reader)
+        store.faults.lose_next()
+        await write(store, delete("07"))
+        await settle(store, reader)
+        await settle(store, reader)
+        for later in ("a", "b", "c"):
+            await write(store, put(later))
+        store.reader, store.items = reader, 3
+        correction = await reader.source.audit_slice(reader)
+        assert correction is not None
+        assert [(change.uuid, change.value) for change in correction.changes] == [("07", None)]
+        assert correction.revision < reader.source.applied_revision
 
 
 async def test_before_the_first_snapshot_nothing_is_audited(store: MemoryStore) -> None:

@@ -1,0 +1,163 @@
+"""Facts that go round: intents that change each other's facts for ever are cut off (engine.md §4.1).
+
+Each job that a changed fact gives remembers the way on which it was reached since anything but a fact changed. Who is
+reached on a way that has come through it a hundred times lies on a cycle; a long chain of facts doesn't, nor does a
+hub with many contributors, nor do intents that agree after some rounds. The intents of a cycle get no more jobs from
+each other until something else that one of them reads changes. Holding what they contributed is left to the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from intentc.model import Key, Problem
+
+from .facts import FactName
+
+ROUNDS = 100
+"""How often a way may come through the same intent."""
+
+FACT_CYCLE = "FactCycle"
+"""The reason of the problem on each intent of a cycle."""
+
+_SHOWN = 8
+"""Intents of a cycle that a message names."""
+
+
+class Hop(NamedTuple):
+    """One step of a way: ``key`` was reached because ``before`` changed ``fact``. The first one, of ``length`` 0, is an
+    intent that ran for another reason; ``fact`` says nothing there. ``before`` is None, too, where an object that is
+    gone took its facts along."""
+
+    key: Key
+    fact: FactName
+    before: Hop | None
+    length: int
+
+
+class FactCycles:
+    """The ways of the intents that facts have reached and that did not run since, and the cycles that are cut off.
+
+    ``named``: what people call an intent.
+    """
+
+    def __init__(self, named: Callable[[Key], str]) -> None:
+        self._named = named
+        self._coming: dict[Key, Hop] = {}
+        self._cut: dict[Key, set[Key]] = {}
+        """Intent → all intents of its cycle; these share the set."""
+        self._news: set[Key] = set()
+        self.problems: dict[Key, Problem] = {}
+        """The intents that are cut off, with the cycle shown."""
+
+    def __contains__(self, key: Key) -> bool:
+        """Whether an intent is cut off."""
+        return key in self._cut
+
+    def runs(self, key: Key) -> Hop:
+        """``key`` was evaluated: the way on which it was reached."""
+        return self._coming.pop(key, None) or Hop(key, ("", ""), None, 0)
+
+    def reach(self, key: Key, fact: FactName, before: Hop | None) -> Collection[Key]:
+        """A reader of a fact that changed is reached: the intents that get a job for it. None if that would only go
+        round; a whole cycle if it is cut off, and this comes from outside."""
+        hop = step(key, fact, before)
+        members = self._cut.get(key)
+        if members is not None:
+            inside = _since_any(before, members)
+            if not inside:
+                return self.resume((key,))
+            self._cut_off({key, *inside}, self.problems[key].message)
+            return ()
+        if hop.length % ROUNDS == 0:
+            closed = _closed(hop)
+            if closed:
+                self._cut_off({passed.key for passed in closed}, self._message(closed))
+                return ()
+        earlier = self._coming.get(key)
+        # The shorter way tells of the later cause outside; rounds are counted from there.
+        if earlier is None or hop.length < earlier.length:
+            self._coming[key] = hop
+        return (key,)
+
+    def resume(self, keys: Iterable[Key]) -> set[Key]:
+        """Something other than a fact of its own cycle changed for each of ``keys``: all intents of the cycles on which
+        they lie. These are cut off no longer, and each must run: it may have missed what the others yielded last."""
+        resumed: set[Key] = set()
+        for key in keys:
+            self._coming.pop(key, None)
+            resumed |= self._cut.get(key, set())
+        for key in resumed:
+            del self._cut[key], self.problems[key]
+            self._coming.pop(key, None)
+        return resumed
+
+    def forget(self, key: Key) -> None:
+        """The intent is gone, and will not run."""
+        self._coming.pop(key, None)
+
+    def news(self, key: Key) -> tuple[tuple[Key, Problem], ...]:
+        """What ``key``, which ran just now, brought to light: the intents cut off since the last call, sorted, with the
+        problem of each. It is among them whenever it is cut off itself: its run ended well, and yet it must be held."""
+        if key in self._cut:
+            self._news.add(key)
+        if not self._news:
+            return ()
+        told = tuple((found, self.problems[found]) for found in sorted(self._news) if found in self.problems)
+        self._news.clear()
+        return told
+
+    def _cut_off(self, keys: set[Key], message: str) -> None:
+        members = keys.union(*(self._cut.get(key, ()) for key in keys))
+        for key in members:
+            self._cut[key] = members
+            self._coming.pop(key, None)
+            if key not in self.problems:
+                self.problems[key] = Problem(key.kind, self._named(key), FACT_CYCLE, message, str(key))
+                self._news.add(key)
+
+    def _message(self, closed: list[Hop]) -> str:
+        last = closed[0].key
+        lap = closed[: next(place for place, hop in enumerate(closed) if place and hop.key == last)]
+        lap.reverse()
+        first = min(range(len(lap)), key=lambda place: lap[place].key)
+        # A hop tells the fact that leads to it, so that of the first one closes the circle.
+        lap = lap[first + 1 :] + lap[: first + 1]
+        steps = [f"{kind} {name} → {self._called(key)}" for key, (kind, name), _, _ in lap[:_SHOWN]]
+        if len(lap) > _SHOWN:
+            steps.append(f"… {len(lap) - _SHOWN} more …")
+        way = " → ".join((self._called(lap[-1].key), *steps))
+        return f"facts change each other without end: {way}; cut off after {ROUNDS} rounds, break the circle"
+
+    def _called(self, key: Key) -> str:
+        return f"{key.kind} {self._named(key)}"
+
+
+def step(key: Key, fact: FactName, before: Hop | None) -> Hop:
+    """The way that goes on from ``before`` by ``fact`` to ``key``."""
+    return Hop(key, fact, before, before.length + 1 if before is not None else 1)
+
+
+def _back(hop: Hop | None) -> Iterator[Hop]:
+    while hop is not None:
+        yield hop
+        hop = hop.before
+
+
+def _since_any(hop: Hop | None, members: Collection[Key]) -> list[Key]:
+    """The intents on a way from where it last passed one of ``members``, backwards; none if it never did."""
+    passed = []
+    for found in _back(hop):
+        passed.append(found.key)
+        if found.key in members:
+            return passed
+    return []
+
+
+def _closed(hop: Hop) -> list[Hop]:
+    """The hops of a way since it first came to where it is now, backwards; none if it did so less than ``ROUNDS``
+    times. All of them lie on one cycle, since each leads from this intent and back to it."""
+    way = list(_back(hop))
+    places = [place for place, found in enumerate(way) if found.key == hop.key]
+    return way[: places[-1] + 1] if len(places) >= ROUNDS else []

@@ -1,0 +1,47 @@
+"""What the properties found, minimised: each a history that once did not end as it must."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.model import Key
+from tests.property.demands import live
+from tests.property.laboratory import Laboratory
+from tests.property.resources import NAMES, PROJECTS, SYSTEMS, Put
+from tests.property.steps import Apply, ForeignList, Replace, Restart, Settle, Spoil
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = Put("project", PROJECTS[0], {})
+GROUP = Put("security_group", NAMES[0], {"security_group_entries": {"policy_rule": []}})
+FOUR_BYTES = Apply(Put("global_system_config", ("default-global-system-config",), SYSTEMS[2]))
+
+
+async def test_a_list_that_names_an_owned_route_target_does_not_take_it_from_its_owner() -> None:
+    """A shared and an owned claim on one object were a dispute, and the owner had no route target at all."""
+    lists = {"export_route_target_list": {"route_target": ["target:64512:8000103"]}}
+    await live([PROJECT, Put("virtual_network", NAMES[0], lists)], [Settle()])
+
+
+async def test_a_foreign_list_of_a_group_that_was_replaced_makes_way_for_the_new_groups_own() -> None:
+    """An adopted list kept its parent, which was gone."""
+    await live([PROJECT, GROUP], [ForeignList(1, "ingress"), Replace(GROUP)])
+
+
+async def test_what_must_wait_for_a_held_intent_waits_without_turning_round() -> None:
+    """A route target that could not go yet and the instance that could not let go of it planned each other for ever."""
+    await live([], [Settle(), Spoil("project", 2, b""), Restart(settle=False), FOUR_BYTES, Settle()])
+
+
+async def test_an_unreadable_network_takes_its_routing_instance_along_when_it_is_deleted() -> None:
+    """The API server did not look for what comes with a network if it could not read the network."""
+    lab = Laboratory()
+    await lab.start()
+    await lab.put_all([PROJECT, Put("virtual_network", NAMES[0], {})])
+    await lab.settle()
+    uuid = await lab.uuid("virtual_network", NAMES[0])
+    assert uuid is not None
+    await lab.spoil(f"/contrail/virtual_network/{uuid}")
+    assert await lab.delete_key(Key("virtual_network", uuid))
+    await lab.settle()
+    assert await lab.uuid("routing_instance", (*NAMES[0], NAMES[0][-1])) is None

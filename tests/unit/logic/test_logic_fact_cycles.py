@@ -1,0 +1,270 @@
+"""Facts that change each other without end are cut off and shown; nothing else is taken for that (engine.md §4.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from intentc.dependencies import load
+from intentc.logic import Concerned, Job, Service
+from intentc.logic.cycles import ROUNDS
+from intentc.model import Fact, Key, Problem
+from intentc.model.reads import fact_read, object_read, setting_read
+from tests.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
+
+Intent = Callable[[Mapping[str, int]], dict[str, int]]
+"""From the facts that it reads to those that it yields."""
+
+
+class Plant:
+    """Evaluates toy intents until none has a job: net → (the names of the facts that it reads, what it makes of them).
+    Facts of the kind ``hint`` are plain, those called ``tag/…`` are intents of their own (kind ``tag``)."""
+
+    def __init__(self, **intents: tuple[tuple[str, ...], Intent]) -> None:
+        self.intents = {name.replace("__", "/"): intent for name, intent in intents.items()}
+        kinds = {"net": False, "tag": False}
+        reactions = load("intent-compiler: {policy: {self: [net]}, net: {policy: []}}\n")
+        self.logic = Service(toy_schema(), reactions, intent_kinds=kinds, settings={"step": 1})
+        self.jobs: dict[Key, Job] = {}
+        self.runs: Counter[str] = Counter()
+        self.held: dict[Key, Problem] = {}
+        nets = [name for name in self.intents if "/" not in name]
+        self.revision = 1
+        self.take(self.logic.apply(snapshot(*(put("net", name, 1) for name in nets))))
+
+    def take(self, concerned: Concerned) -> Concerned:
+        for gone in concerned.gone:
+            self.held.pop(gone, None)
+        self.jobs.update(concerned.jobs)
+        return concerned
+
+    def settle(self, most: int = 20_000) -> None:
+        """First come, first served, as the queue does."""
+        while self.jobs:
+            assert sum(self.runs.values()) < most, "it never comes to rest"
+            intent = next(iter(self.jobs))
+            del self.jobs[intent]
+            name = intent.uuid if intent.kind == "net" else f"tag/{intent.uuid}"
+            self.runs[name] += 1
+            reads, compute = self.intents[name]
+            facts = {read: self.value(read) for read in reads}
+            yielded = tuple(Fact(*fact(name), value) for name, value in compute(facts).items())
+            recorded = frozenset(
+                {object_read(intent), setting_read("step"), *(fact_read(*fact(read)) for read in reads)}
+            )
+            self.held.pop(intent, None)
+            concerned = self.take(self.logic.evaluated(intent, recorded, yielded, complete=True))
+            self.held.update(concerned.cycles)
+
+    def value(self, name: str) -> int:
+        found = self.logic.contributions(*fact(name))
+        return int(found[0][1]) if found else 0
+
+    def change(self, name: str) -> None:
+        """A change of the net itself."""
+        self.revision += 1
+        self.take(self.logic.apply(batch(put("net", name, self.revision, born=1, text=str(self.revision)))))
+
+
+def fact(name: str) -> tuple[str, str]:
+    kind, separator, rest = name.partition("/")
+    return (kind, rest) if separator else ("hint", name)
+
+
+def plus_one(read: str, yields: str, *, up_to: int | None = None) -> tuple[tuple[str, ...], Intent]:
+    """Yields one more than it reads."""
+
+    def compute(facts: Mapping[str, int]) -> dict[str, int]:
+        value = facts[read] + 1
+        return {yields: value if up_to is None else min(value, up_to)}
+
+    return (read,), compute
+
+
+def watching(read: str) -> tuple[tuple[str, ...], Intent]:
+    """Yields nothing."""
+    return (read,), lambda facts: {}
+
+
+@pytest.fixture
+def circle() -> Plant:
+    """Two nets that count each other up, one that only reads what they yield."""
+    plant = Plant(a=plus_one("fb", "fa"), b=plus_one("fa", "fb"), watcher=watching("fa"))
+    plant.settle()
+    return plant
+
+
+def test_a_cycle_is_cut_off_after_a_hundred_rounds_and_its_intents_are_held(circle: Plant) -> None:
+    assert set(circle.held) == keys("net/a", "net/b")
+    assert {problem.reason for problem in circle.held.values()} == {"FactCycle"}
+    assert ROUNDS <= circle.runs["a"] <= ROUNDS + 5
+    assert circle.value("fa") > ROUNDS
+
+
+def test_the_problem_shows_the_cycle_and_stands_on_each_of_its_intents(circle: Plant) -> None:
+    problem = circle.held[key("net/b")]
+    assert (problem.kind, problem.name, problem.source) == ("net", "b", "net/b")
+    assert "net a → hint fa → net b → hint fb → net a; cut off after 100 rounds" in problem.message
+    assert circle.held[key("net/a")].message == problem.message
+
+
+def test_an_intent_that_counts_itself_up_is_a_cycle_of_one() -> None:
+    plant = Plant(a=plus_one("fa", "fa"))
+    plant.settle()
+    assert set(plant.held) == keys("net/a")
+    assert "net a → hint fa → net a;" in plant.held[key("net/a")].message
+
+
+def test_an_intent_that_only_reads_the_facts_of_a_cycle_is_not_held_and_sees_the_last_value(circle: Plant) -> None:
+    assert key("net/watcher") not in circle.held
+    assert key("net/watcher") not in circle.jobs
+
+
+def test_a_change_of_somebody_else_starts_nothing(circle: Plant) -> None:
+    before = circle.runs.total()
+    circle.take(circle.logic.apply(batch(put("policy", "p", 9))))
+    circle.settle()
+    assert circle.runs.total() == before
+    assert set(circle.held) == keys("net/a", "net/b")
+
+
+def test_a_change_of_another_input_runs_all_of_the_cycle_again_and_holds_it_again(circle: Plant) -> None:
+    before = circle.runs["b"]
+    circle.change("a")
+    assert set(circle.jobs) == keys("net/a", "net/b")
+    circle.settle()
+    assert circle.runs["b"] >= before + ROUNDS
+    assert set(circle.held) == keys("net/a", "net/b")
+
+
+def test_a_cycle_that_a_change_breaks_is_held_no_longer(circle: Plant) -> None:
+    circle.intents["a"] = plus_one("fb", "fa", up_to=5)
+    circle.change("a")
+    circle.settle()
+    assert circle.held == {}
+    assert (circle.value("fa"), circle.value("fb")) == (5, 6)
+
+
+def test_a_setting_that_one_of_them_reads_is_another_input(circle: Plant) -> None:
+    assert circle.logic.set_setting("step", 2).jobs.keys() >= keys("net/a", "net/b")
+
+
+def test_the_end_of_one_of_them_runs_the_others_again(circle: Plant) -> None:
+    concerned = circle.take(circle.logic.apply(batch(deleted("net", "a", 9))))
+    assert concerned.jobs[key("net/b")].by_readers
+    circle.settle()
+    assert circle.held == {}
+    assert circle.value("fb") == 1
+
+
+def test_a_fact_from_outside_is_another_input() -> None:
+    plant = Plant(
+        a=(("fb", "go"), lambda facts: {"fa": facts["fb"] + facts["go"]}),
+        b=plus_one("fa", "fb"),
+        c=((), lambda facts: {}),
+    )
+    plant.settle()
+    plant.intents["c"] = (), lambda facts: {"go": 1}
+    before = plant.runs["a"]
+    plant.change("c")
+    plant.settle()
+    assert plant.runs["a"] >= before + ROUNDS
+    assert set(plant.held) == keys("net/a", "net/b")
+
+
+def test_what_only_the_walk_names_stays_cut_off(circle: Plant) -> None:
+    circle.logic.apply(batch(put("policy", "p", 9)))
+    circle.take(circle.logic.apply(batch(put("net", "a", 10, born=1, policy_refs=[{"uuid": "p", "to": ["p"]}]))))
+    circle.settle()
+    assert circle.logic.apply(batch(put("policy", "p", 11, born=9, text="x"))).jobs == {}
+
+
+def test_intents_that_come_and_go_with_each_other_are_a_cycle() -> None:
+    """One yields while the other doesn't, and the other while the one does."""
+    plant = Plant(
+        a=(("fb",), lambda facts: {} if facts["fb"] else {"fa": 1}),
+        b=(("fa",), lambda facts: {"fb": 1} if facts["fa"] else {}),
+    )
+    plant.settle()
+    assert set(plant.held) == keys("net/a", "net/b")
+
+
+def test_a_fact_that_is_an_intent_takes_part_in_a_cycle() -> None:
+    plant = Plant(a=plus_one("fx", "tag/x"), tag__x=plus_one("tag/x", "fx"))
+    plant.settle()
+    assert set(plant.held) == keys("net/a", "tag/x")
+    assert "net a → tag x → tag x → hint fx → net a" in plant.held[key("net/a")].message
+
+
+def test_a_fact_that_is_an_intent_and_comes_and_goes_by_itself_is_a_cycle() -> None:
+    plant = Plant(
+        a=(("fx",), lambda facts: {} if facts["fx"] else {"tag/x": 1}),
+        tag__x=(("tag/x",), lambda facts: {"fx": 1}),
+    )
+    plant.settle()
+    assert key("net/a") in plant.held
+
+
+def test_cycles_that_share_an_intent_come_to_rest_together() -> None:
+    plant = Plant(
+        hub=(("fa", "fb", "fc"), lambda facts: {"hub": max(facts.values()) + 1}),
+        a=plus_one("hub", "fa"),
+        b=plus_one("hub", "fb"),
+        c=plus_one("hub", "fc"),
+    )
+    plant.settle()
+    assert set(plant.held) >= keys("net/hub")
+    assert plant.runs["hub"] <= 6 * ROUNDS
+
+
+def test_a_cycle_that_feeds_another_ends_too() -> None:
+    plant = Plant(
+        a=plus_one("fb", "fa"),
+        b=plus_one("fa", "fb"),
+        c=(("fd", "fa"), lambda facts: {"fc": facts["fd"] + facts["fa"]}),
+        d=plus_one("fc", "fd"),
+    )
+    plant.settle()
+    assert set(plant.held) == keys("net/a", "net/b", "net/c", "net/d")
+
+
+def test_a_long_circle_is_cut_off_and_its_message_stays_short() -> None:
+    nets = {f"n{n:02}": plus_one(f"f{(n - 1) % 30:02}", f"f{n:02}") for n in range(30)}
+    plant = Plant(**nets)
+    plant.settle()
+    assert set(plant.held) == {key(f"net/{name}") for name in nets}
+    assert "… 22 more …" in plant.held[key("net/n00")].message
+
+
+def test_intents_that_agree_after_some_rounds_are_no_cycle() -> None:
+    plant = Plant(a=plus_one("fb", "fa", up_to=90), b=plus_one("fa", "fb", up_to=90))
+    plant.settle()
+    assert plant.held == {}
+    for _ in range(150):
+        plant.change("a")
+        plant.settle()
+    assert plant.held == {}
+
+
+def test_a_chain_of_facts_may_be_long() -> None:
+    nets = {f"n{n:03}": plus_one(f"f{n - 1:03}", f"f{n:03}") for n in reversed(range(450))}
+    plant = Plant(**nets)
+    plant.settle()
+    plant.intents["n000"] = (), lambda facts: {"f000": 1_000}
+    plant.change("n000")
+    plant.settle()
+    assert plant.held == {}
+    assert plant.value("f449") == 1_449
+
+
+def test_a_hub_may_read_more_facts_than_a_cycle_has_rounds() -> None:
+    plant = Plant(
+        hub=(tuple(f"f{n}" for n in range(300)), lambda f: {}), **{f"n{n}": ((), lambda f: {}) for n in range(300)}
+    )
+    plant.settle()
+    for n in range(300):
+        concerned = plant.logic.evaluated(key(f"net/n{n}"), frozenset(), (Fact("hint", f"f{n}", 1),), complete=True)
+        assert concerned.jobs == {key("net/hub"): Job(True)}
+        assert concerned.cycles == ()

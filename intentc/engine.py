@@ -88,7 +88,8 @@ class Engine:
         if isinstance(item, Snapshot):
             self.collecting.due = True
             if item.revision < self.parts.logic.revision:
-                self.parts.assumed.forget()
+                for name in sorted(self.parts.assumed.forget()):
+                    self.parts.objects.add(name, resync=True)
                 self.reconciling.restored(item.revision)
                 self.numbers.distrust()
 
@@ -155,8 +156,8 @@ class Engine:
         return self.quiet and self.numbers.settled and all(name in refused for name in delayed)
 
     async def settled(self, revision: int = 0) -> None:
-        """Return once everything up to ``revision`` is applied and the engine is quiet."""
-        while not (self.quiet and self.parts.logic.revision >= revision):
+        """Return once everything up to ``revision`` is applied and the engine has converged."""
+        while not (self.converged and self.parts.logic.revision >= revision):
             self._moved.clear()
             await self._moved.wait()
 

@@ -2,6 +2,18 @@
 
 Why it exists: a thin coat over ``service.ApiServer``; whatever a call means is decided there. Every answer to a
 mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
+
+What it adds to Contrail's API, told by ``GET /`` where a client must know it:
+
+- ``If-Match``, ``If-None-Match`` and ``X-Intentc-Fence`` on mutations (``fence``); in items of ``/sync`` the first two
+  are ``if_match`` and ``if_none_match``. ``max_txn_ops``: the operations of one transaction; a request that needs more
+  gets 413.
+- References that don't block the deletion of their target, in the transaction that writes them
+  (``relaxed_references``): ``"relaxed": true`` in the body of ``/ref-update``, ``"relaxed": ["<uuid of a target>", …]``
+  beside the resource in the body of a PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
+- A refused ``/sync`` names the guilty element, if it is one: ``{"message": …, "item": <its index>, "detail": <the
+  message without the place>}``.
+- ``/int-pool`` is idempotent by (pool, owner), and a GET lists who holds what.
 """
 
 from __future__ import annotations
@@ -86,7 +98,8 @@ class _Calls:
             for kind in self._server.schema
             if kind.shape == "contrail" and kind.stored
         ]
-        return _answer({"href": base, "links": links, "max_txn_ops": self._server.max_txn_ops, "fence": True})
+        limit = self._server.max_txn_ops
+        return _answer({"href": base, "links": links, "max_txn_ops": limit, "fence": True, "relaxed_references": True})
 
     async def log_in(self, request: Request) -> Response:
         assert self._keystone is not None
@@ -119,6 +132,7 @@ class _Calls:
             key,
             body.resource,
             paths=body.paths,
+            relaxed=body.relaxed,
             caller=caller,
             condition=requests.condition(request.headers),
             fence=requests.fence(request.headers),
@@ -165,6 +179,7 @@ class _Calls:
             asked.ref_uuid or "",
             tuple(asked.ref_name or ()),
             asked.attr,
+            asked.relaxed and asked.operation == "ADD",
         )
         revision = await self._server.update_reference(
             update,
@@ -300,7 +315,8 @@ def _href(request: Request, key: Key) -> str:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
     headers = {"Retry-After": _PAUSE_SECONDS} if error.status == 503 else {}
-    return _answer({"message": error.message}, status=error.status, headers=headers)
+    place = {} if error.item is None else {"item": error.item, "detail": error.detail}
+    return _answer({"message": error.message, **place}, status=error.status, headers=headers)
 
 
 async def _store_failed(request: Request, error: Exception) -> Response:

@@ -7,7 +7,7 @@ parents and reference targets come before those that hang on them, deletions the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
@@ -18,17 +18,19 @@ from .errors import ApiError, BadRequest
 from .resources import Caller, Condition, Resources
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
-_ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match"})
+_ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed"})
 
 
 class Item(NamedTuple):
-    """One element of ``resources``; ``place``: its index in the request."""
+    """One element of ``resources``; ``place``: its index in the request. ``relaxed``: the uuids of targets of its
+    references whose deletion these must not block."""
 
     place: int
     kind: Kind
     operation: str
     data: Document
     condition: Condition
+    relaxed: tuple[str, ...] = ()
 
     @property
     def uuid(self) -> str:
@@ -63,31 +65,48 @@ def parse(schema: Schema, elements: Any) -> list[Item]:
     """The items of a request. Raises ``BadRequest`` naming the first bad one by its index."""
     if not isinstance(elements, list):
         raise BadRequest('resources must be a list of {"kind", "operation", "data"}')
-    return [_item(schema, place, element) for place, element in enumerate(elements)]
+    items = []
+    for place, element in enumerate(elements):
+        try:
+            items.append(_item(schema, place, element))
+        except BadRequest as error:
+            kind = element.get("kind") if isinstance(element, dict) else None
+            raise error.within(place, f"item {place}" + (f" ({kind})" if kind else "")) from None
+    return items
 
 
 def _item(schema: Schema, place: int, element: Any) -> Item:
-    where = f"item {place}"
     if not isinstance(element, dict) or not isinstance(element.get("data", {}), dict):
-        raise BadRequest(f'{where} must be an object {{"kind", "operation", "data"}} with an object as data')
+        raise BadRequest('it must be an object {"kind", "operation", "data"} with an object as data')
     unknown = set(element) - _ITEM_FIELDS
     if unknown:
-        raise BadRequest(f"{where} has unknown fields {', '.join(sorted(unknown))}")
+        raise BadRequest(f"unknown fields {', '.join(sorted(unknown))}")
     kind = schema.kinds.get(snake(str(element.get("kind", ""))))
     if kind is None or kind.shape != "contrail" or not kind.stored:
-        raise BadRequest(f"{where}: unknown kind {element.get('kind')!r}")
+        raise BadRequest(f"unknown kind {element.get('kind')!r}")
     operation = element.get("operation") or CREATE
     if operation not in (CREATE, UPDATE, DELETE):
-        raise BadRequest(f"{where} ({kind.name}): operation {operation!r} is none of CREATE, UPDATE, DELETE")
+        raise BadRequest(f"operation {operation!r} is none of CREATE, UPDATE, DELETE")
     data = element.get("data") or {}
     if not is_readable(data):
-        raise BadRequest(f"{where} ({kind.name}): uuid must be a text and fq_name a list of texts")
+        raise BadRequest("uuid must be a text and fq_name a list of texts")
     if operation != CREATE and not data.get("uuid"):
-        raise BadRequest(f"{where} ({kind.name}): {operation} needs data.uuid")
+        raise BadRequest(f"{operation} needs data.uuid")
     revision = element.get("if_match")
     if revision is not None and not isinstance(revision, int):
-        raise BadRequest(f"{where} ({kind.name}): if_match must be a revision (an integer)")
-    return Item(place, kind, operation, data, Condition(revision, bool(element.get("if_none_match"))))
+        raise BadRequest("if_match must be a revision (an integer)")
+    relaxed = relaxed_targets(element)
+    if relaxed and operation == DELETE:
+        raise BadRequest("a DELETE has no references to relax; leave relaxed out")
+    return Item(place, kind, operation, data, Condition(revision, bool(element.get("if_none_match"))), relaxed)
+
+
+def relaxed_targets(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """``"relaxed": ["<uuid of a target>", …]`` beside a resource. Raises ``BadRequest``."""
+    relaxed = body.get("relaxed") or []
+    if not (isinstance(relaxed, list) and all(isinstance(uuid, str) for uuid in relaxed)):
+        raise BadRequest("relaxed must be a list of the uuids of targets")
+    return tuple(relaxed)
 
 
 async def apply(draft: Draft, resources: Resources, items: Sequence[Item], caller: Caller) -> list[Applied]:
@@ -108,10 +127,12 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
         applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
     for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
         document = await _one(resources.create(draft, item.kind, item.data, caller, item.condition), item)
+        await _one(resources.relax(draft, Key(item.kind.name, document["uuid"]), item.relaxed), item)
         applied.append(Applied(item.kind.name, CREATE, document))
     for item in updates:
         key = Key(item.kind.name, item.uuid)
         document = await _one(resources.update(draft, key, item.data, caller, item.condition), item)
+        await _one(resources.relax(draft, key, item.relaxed), item)
         applied.append(Applied(item.kind.name, UPDATE, document))
     return applied
 
@@ -120,7 +141,7 @@ def blame(items: Sequence[Item], error: ApiError) -> ApiError:
     """An error of the whole draft, told on the item that it is about, if that is known."""
     for item in items:
         if error.key == (item.kind.name, item.uuid):
-            return error.within(str(item))
+            return error.within(item.place, str(item))
     return error
 
 
@@ -128,7 +149,7 @@ async def _one(step: Any, item: Item) -> Any:
     try:
         return await step
     except ApiError as error:
-        raise error.within(str(item)) from None
+        raise error.within(item.place, str(item)) from None
 
 
 def _wanted(item: Item) -> Iterator[Key | Name]:

@@ -77,6 +77,11 @@ def relationships(kind: Kind, document: Document) -> Iterator[tuple[Relationship
                 yield Relationship(Key(relation.name, entry["uuid"]), REFERENCE), relation.derived
 
 
+def referred(kind: Kind, document: Document) -> frozenset[str]:
+    """The uuids of what a resource refers to."""
+    return frozenset(other.target.uuid for other, _ in relationships(kind, document) if other.sort == REFERENCE)
+
+
 def without_reference(document: Document, target: Key) -> Document:
     """``document`` without its reference to ``target``; an emptied list goes."""
     field = f"{target.kind}_refs"

@@ -15,7 +15,7 @@ from intentc.watch.protocol import Compare, Store, present
 
 from .documents import Document, decode, decode_fq_name, encode, without_reference
 from .errors import Malformed
-from .layout import CHILD, REFERENCE, Holder, Layout
+from .layout import CHILD, Layout
 from .reading import Reading
 
 
@@ -41,6 +41,8 @@ class Draft:
         self.writes: dict[str, bytes | None] = {}
         """Keys of the index and the pools that this mutation writes; None deletes."""
         self.compares: dict[str, Compare] = {}
+        self.relaxed: dict[tuple[Key, str], None] = {}
+        """(holder, uuid of a target): references that shall not block the deletion of their target, in order."""
         self._names: dict[Name, str | None] = {}
         self._documents: dict[Key, Document] = {}
 
@@ -129,6 +131,13 @@ class Draft:
         """Delete one, even if this mutation wrote it before."""
         self.writes[key] = None
 
+    async def clear(self, key: str) -> None:
+        """Let nothing stand at ``key``: not what this mutation would write there, nor what is stored."""
+        if await self.reading.item(key) is None:
+            self.writes.pop(key, None)
+        else:
+            self.writes[key] = None
+
     async def guard(self, key: str) -> None:
         """Let the commit hold only while ``key`` is as it was read."""
         await self.reading.item(key)
@@ -164,16 +173,9 @@ class Draft:
         if document is not None:
             await self.stage(key, without_reference(document, target))
 
-    async def relax(self, holder: Key, target: Key) -> None:
-        """Let a reference no longer block the deletion of its target (spec B.2, /ref-relax-for-delete)."""
-        document = await self.document(holder)
-        assert document is not None
-        entry = Holder(holder, REFERENCE)
-        await self.reading.load([self.layout.value(holder), self.layout.link(target.uuid, entry)])
-        await self.guard(self.layout.value(holder))
-        if await self.read(self.layout.link(target.uuid, entry)) is None:
-            self.drop(self.layout.hold(target.uuid, entry))
-            self.put(self.layout.link(target.uuid, entry), fq_name_value(document))
+    def relax(self, holder: Key, target: str) -> None:
+        """Let a reference no longer block the deletion of its target, by uuid (spec B.2, /ref-relax-for-delete)."""
+        self.relaxed[holder, target] = None
 
 
 def fq_name_value(document: Document) -> bytes:

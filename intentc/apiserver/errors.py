@@ -12,7 +12,8 @@ from intentc.watch.protocol import StoreError, StoreUnavailable, TooManyOperatio
 
 
 class ApiError(Exception):
-    """The base; ``status`` is the HTTP status. ``key`` is the resource that it is about, if a rule knows."""
+    """The base; ``status`` is the HTTP status. ``key`` is the resource that it is about, if a rule knows. ``item``: the
+    index of the element of a larger request that it is about, and then ``detail`` is the message without the place."""
 
     status: ClassVar[int] = 500
 
@@ -20,10 +21,14 @@ class ApiError(Exception):
         super().__init__(message)
         self.message = message
         self.key = key
+        self.item: int | None = None
+        self.detail = message
 
-    def within(self, place: str) -> ApiError:
+    def within(self, item: int, place: str) -> ApiError:
         """The same refusal, told with the place in a larger request (once: the key is not carried on)."""
-        return type(self)(f"{place}: {self.message}")
+        told = type(self)(f"{place}: {self.message}")
+        told.item, told.detail = item, self.message
+        return told
 
 
 class BadRequest(ApiError):

@@ -48,13 +48,11 @@ class LocalWriteService:
             operation.key,
             _plain(mutation),
             paths=mutation.mask,
+            relaxed=mutation.relaxed,
             condition=Condition(operation.revision),
             fence=_fence(fence),
         )
-        written = Written((await _told(answer, relates=mutation.relates)).revision)
-        for target in operation.relaxed:
-            await self._relax(operation.key, target, fence)
-        return written
+        return Written((await _told(answer, relates=mutation.relates)).revision)
 
     async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
         condition = Condition(operation.revision)
@@ -69,11 +67,9 @@ class LocalWriteService:
             operation.target.key.uuid,
             operation.target.fq_name,
             None if attribute is None else thaw(attribute),
+            operation.relaxed,
         )
-        written = Written(await _told(self._server.update_reference(update, fence=_fence(fence)), relates=True))
-        if operation.relaxed:
-            await self._relax(operation.key, operation.target.key, fence)
-        return written
+        return Written(await _told(self._server.update_reference(update, fence=_fence(fence)), relates=True))
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
         update = ReferenceUpdate(operation.key, operation.relation, False, operation.target.uuid)
@@ -114,9 +110,6 @@ class LocalWriteService:
                 for owner, value in (await self.allocations(pool, owner_prefix)).items()
             ]
         )
-
-    async def _relax(self, holder: Key, target: Key, fence: str | None) -> None:
-        await _told(self._server.relax_reference(holder.uuid, target.uuid, fence=_fence(fence)), relates=True)
 
 
 def _plain(mutation: Mutation) -> Any:

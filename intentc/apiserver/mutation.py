@@ -24,7 +24,7 @@ from intentc.watch.protocol import (
     Target,
 )
 
-from .documents import Relationship, encode, relationships
+from .documents import Relationship, encode, referred, relationships
 from .draft import Draft, Staged, fq_name_value
 from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store
 from .layout import CHILD, REFERENCE, Holder, Layout, leader_key
@@ -199,6 +199,7 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
             values.append(Put(where, encode(staged.after)))
         await _index_identity(draft, key, staged)
         _index_relationships(draft, key, staged)
+    await _index_relaxed(draft)
     for name, value in draft.writes.items():
         values.append(Put(name, value) if value is not None else Delete(name))
     return values, newest or draft.reading.revision
@@ -270,6 +271,25 @@ def _index_relationships(draft: Draft, key: Key, staged: Staged) -> None:
             draft.guard_present(draft.layout.value(target))
         elif other.after is None:
             raise Conflict(f"{key} refers to {target}, which this request deletes", key=key)
+
+
+async def _index_relaxed(draft: Draft) -> None:
+    """References that shall not block a deletion move from those that hold to those that only link."""
+    layout = draft.layout
+    moves: list[tuple[Key, str, str, str]] = []
+    for key, target in draft.relaxed:
+        holder = Holder(key, REFERENCE)
+        moves.append((key, target, layout.hold(target, holder), layout.link(target, holder)))
+    await draft.reading.load(where for _, _, hold, link in moves for where in (hold, link))
+    for key, target, hold, link in moves:
+        document = await draft.document(key)
+        if document is None or target not in referred(draft.schema.kind(key.kind), document):
+            # This request itself has the reference go again, with its holder or its target.
+            continue
+        await draft.guard(layout.value(key))
+        if await draft.read(link) is None:
+            await draft.clear(hold)
+            draft.put(link, fq_name_value(document))
 
 
 def _forget(draft: Draft, key: Key, relationship: Relationship, derived: bool) -> None:

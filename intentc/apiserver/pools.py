@@ -130,9 +130,13 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
         return
     current.give_back(value)
     await _write(draft, pool, current)
-    draft.drop_for_good(draft.layout.pool_values(pool) + str(value))
+    # The holder was read before the pool: meanwhile another server may have given the number to somebody else.
+    held_keys = [draft.layout.pool_values(pool) + str(value)]
     if holder:
-        draft.drop_for_good(draft.layout.pool_owners(pool) + holder)
+        held_keys.append(draft.layout.pool_owners(pool) + holder)
+    for key in held_keys:
+        await draft.guard(key)
+        draft.drop_for_good(key)
 
 
 async def covers(draft: Draft, pool: str, value: int) -> bool:

@@ -17,7 +17,7 @@ from .errors import BadRequest, Conflict
 
 class ReferenceUpdate(NamedTuple):
     """One ``/ref-update``: ``add`` or take away the reference of ``holder`` to a target of kind ``relation``, named by
-    uuid or by fq_name."""
+    uuid or by fq_name. ``relaxed``: an added one must not block the target's deletion."""
 
     holder: Key
     relation: str
@@ -25,6 +25,11 @@ class ReferenceUpdate(NamedTuple):
     uuid: str = ""
     fq_name: tuple[str, ...] = ()
     attribute: Any = None
+    relaxed: bool = False
+
+    def names(self, entry: Document) -> bool:
+        """Whether a stored entry is of the target in question."""
+        return bool(entry.get("uuid") == self.uuid if self.uuid else entry.get("to") == list(self.fq_name))
 
 
 async def complete(draft: Draft, kind: Kind, document: Document) -> None:
@@ -56,15 +61,13 @@ async def apply(draft: Draft, kind: Kind, document: Document, update: ReferenceU
     """``document`` with one reference added (or its attribute replaced) or taken away; itself if nothing changes."""
     field = f"{update.relation}_refs"
     entries: list[Document] = list(document.get(field) or ())
-    wanted: Document = {"uuid": update.uuid} if update.uuid else {"to": list(update.fq_name)}
-    places = [
-        place for place, entry in enumerate(entries) if all(entry.get(name) == value for name, value in wanted.items())
-    ]
+    places = [place for place, entry in enumerate(entries) if update.names(entry)]
     if update.add:
         attribute = _attribute(kind, update.relation, update.attribute, field)
         if places:
             entries[places[0]] = {"uuid": entries[places[0]]["uuid"], "to": entries[places[0]]["to"]} | attribute
         else:
+            wanted: Document = {"uuid": update.uuid} if update.uuid else {"to": list(update.fq_name)}
             entries.append(await _resolve(draft, update.relation, wanted, field) | attribute)
     else:
         entries = [entry for place, entry in enumerate(entries) if place not in places]

@@ -12,6 +12,7 @@ import msgspec
 
 from intentc.model import Kind, kebab
 
+from .batch import relaxed_targets
 from .collections import ElementUpdate
 from .documents import Document
 from .errors import BadRequest
@@ -36,6 +37,7 @@ class ReferenceRequest(
     ref_uuid: str | None = None
     ref_name: list[str] | None = None
     attr: dict[str, Any] | None = None
+    relaxed: bool = False
 
 
 class RelaxRequest(msgspec.Struct, rename={"ref_uuid": "ref-uuid"}):
@@ -108,10 +110,12 @@ class NumberRequest(msgspec.Struct):
 
 
 class Envelope(NamedTuple):
-    """The resource in a body, and the paths of the field mask (None: no mask)."""
+    """The resource in a body, the paths of the field mask (None: no mask), and the uuids of targets whose deletion its
+    references must not block."""
 
     resource: Any
     paths: Sequence[str] | None
+    relaxed: tuple[str, ...]
 
 
 def decode(raw: bytes, wanted: type[Request]) -> Request:
@@ -123,7 +127,7 @@ def decode(raw: bytes, wanted: type[Request]) -> Request:
 
 
 def envelope(raw: bytes, kind: Kind) -> Envelope:
-    """``{"virtual-x": {…}, "field_mask": {"paths": […]}}``. Raises ``BadRequest``."""
+    """``{"virtual-x": {…}, "field_mask": {"paths": […]}, "relaxed": […]}``. Raises ``BadRequest``."""
     body: Any = decode(raw, dict[str, Any])
     name = kebab(kind.name)
     if name not in body:
@@ -132,7 +136,7 @@ def envelope(raw: bytes, kind: Kind) -> Envelope:
     paths = mask.get("paths") if isinstance(mask, dict) else None
     if paths is not None and not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
         raise BadRequest("field_mask.paths must be a list of texts")
-    return Envelope(body[name], paths or None)
+    return Envelope(body[name], paths or None, relaxed_targets(body))
 
 
 def condition(headers: Mapping[str, str]) -> Condition:

@@ -16,7 +16,7 @@ from .admission import NO_RULES, RULES
 from .admission.fields import IDENTITY, accept
 from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules
 from .admission.stamps import stamp_changed, stamp_created
-from .documents import Document
+from .documents import Document, referred
 from .draft import Draft
 from .errors import BadRequest, Conflict, Exhausted, Forbidden, NotFound, PreconditionFailed
 from .identity import check_uuid, place
@@ -120,7 +120,24 @@ class Resources:
         kind = self._schema.kind(update.holder.kind)
         before = await self.existing(draft, update.holder, c)
         after = await references.apply(draft, kind, before, update)
-        await self.replace(draft, update.holder, before, after, frozenset({f"{update.relation}_refs"}), caller)
+        field = f"{update.relation}_refs"
+        await self.replace(draft, update.holder, before, after, frozenset({field}), caller)
+        if update.relaxed:
+            await self.relax(draft, update.holder, [entry["uuid"] for entry in after[field] if update.names(entry)])
+
+    async def relax(self, draft: Draft, holder: Key, targets: Sequence[str]) -> None:
+        """Let references of ``holder``, as it will be, not block the deletion of their targets (uuids); idempotent.
+
+        Raises ``NotFound`` for a target to which it does not refer.
+        """
+        if not targets:
+            return
+        document = await self.existing(draft, holder)
+        there = referred(self._schema.kind(holder.kind), document)
+        for target in targets:
+            if target not in there:
+                raise NotFound(f"{holder} does not refer to {target}, so that can't be relaxed", key=holder)
+            draft.relax(holder, target)
 
     async def delete(self, draft: Draft, key: Key, condition: Condition = NO_CONDITION) -> None:
         """Stage a deletion. Whether others hold the resource is seen to when the draft is complete."""
@@ -129,13 +146,18 @@ class Resources:
             return
         await self._check_condition(draft, key, condition)
         before = await draft.readable(key)
-        if before is None:
+        if before is not None:
+            await draft.stage(key, None)
+        else:
             draft.stage_malformed(key)
-            return
+            # What is unreadable still has a name in the index: what came with it and its numbers go, too.
+            known = await draft.identity(key.uuid)
+            if known is None:
+                return
+            before = {"uuid": key.uuid, "fq_name": list(known.fq_name)}
         rules = RULES.get(key.kind, NO_RULES)
         change = Change(key.uuid, before, None)
         await self._take_numbers(draft, rules, change)
-        await draft.stage(key, None)
         for name in rules.companions_gone(change):
             companion = await draft.find(name)
             if companion is not None:

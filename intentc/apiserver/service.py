@@ -103,14 +103,18 @@ class ApiServer:
         body: Any,
         *,
         paths: Sequence[str] | None = None,
+        relaxed: Sequence[str] = (),
         caller: Caller = ANYONE,
         condition: Condition = NO_CONDITION,
         fence: Fence | None = None,
     ) -> Answer:
-        """Write the fields in ``body``, or those at ``paths``; the written fields and the uuid."""
+        """Write the fields in ``body``, or those at ``paths``; the written fields and the uuid. ``relaxed``: uuids of
+        targets whose deletion its references must not block."""
 
         async def work(draft: Draft) -> Document:
-            return await self._resources.update(draft, key, body, caller, condition, paths)
+            written = await self._resources.update(draft, key, body, caller, condition, paths)
+            await self._resources.relax(draft, key, relaxed)
+            return written
 
         return Answer(*await self._mutate(work, fence, key.kind))
 
@@ -151,11 +155,7 @@ class ApiServer:
         """Let the reference of ``holder`` to ``target`` (uuids) no longer block the target's deletion."""
 
         async def work(draft: Draft) -> None:
-            key, other = await self._known(draft, holder), await self._known(draft, target)
-            document = await self._resources.existing(draft, key)
-            if not any(entry.get("uuid") == target for entry in document.get(f"{other.kind}_refs") or ()):
-                raise NotFound(f"{key} does not refer to {other}")
-            await draft.relax(key, other)
+            await self._resources.relax(draft, await self._known(draft, holder), [target])
 
         return (await self._mutate(work, fence))[1]
 
@@ -193,8 +193,8 @@ class ApiServer:
     async def sync(
         self, elements: Any, *, caller: Caller = ANYONE, fence: Fence | None = None
     ) -> tuple[list[batch.Applied], int]:
-        """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?}]`` in one transaction, all or
-        nothing; what was done in the order in which it was done, and the revision."""
+        """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?}]`` in one transaction,
+        all or nothing; what was done in the order in which it was done, and the revision."""
         items = batch.parse(self.schema, elements)
 
         async def work(draft: Draft) -> list[batch.Applied]:

@@ -1,4 +1,4 @@
-"""The diagnostics over HTTP: ``/healthz``, ``/readyz``, ``/status``, ``/pending``, ``/metrics``; everything read-only.
+"""The diagnostics over HTTP: what ``PATHS`` names, and ``/``, which shows that; everything read-only.
 
 Why so strict with headers: the page shows names out of a control plane, so no browser may frame, sniff, cache or embed
 it, and a name that resolves to our address (DNS rebinding) gets nothing. Who listens where is ``serving``'s business.
@@ -22,6 +22,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .metrics import registry_of
 from .observed import Observed
+
+PATHS = {
+    "/healthz": "whether the process does its work; if not (503), it should be started again",
+    "/readyz": "whether the first list was applied and etcd and the API server are heard; if not (503), why",
+    "/status": "converged, healthy, queues, counts, and what is held, waiting, refused or a problem",
+    "/pending": "the references whose target has not arrived",
+    "/metrics": "the figures, for Prometheus",
+}
+"""What is served, as ``/`` tells it."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -53,29 +62,33 @@ class StrictHeaders:
 def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -> Starlette:
     """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400.
 
-    ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons": [text]}``. ``/status``:
-    ``Observed.status``; ``/pending``: ``{"pending_references": Observed.pending}``.
+    ``/``: ``PATHS``. ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons": [text]}``. ``/status``:
+    ``Observed.status``; ``/pending``: ``{"pending_references": Observed.pending}``. ``?pretty`` indents any of them.
     """
     registry = registry_of(observed)
 
     async def healthz(request: Request) -> Response:
         healthy = observed.healthy()
-        return _verdict(healthy, () if healthy else ("a part that must not end has ended",))
+        return _verdict(request, healthy, () if healthy else ("a part that must not end has ended",))
 
     async def readyz(request: Request) -> Response:
-        return _verdict(*observed.ready())
+        return _verdict(request, *observed.ready())
 
     async def status(request: Request) -> Response:
-        return _json(observed.status())
+        return _json(request, observed.status())
 
     async def pending(request: Request) -> Response:
-        return _json({"pending_references": observed.pending()})
+        return _json(request, {"pending_references": observed.pending()})
 
     async def metrics(request: Request) -> Response:
         return _metrics(registry)
 
+    async def root(request: Request) -> Response:
+        return _json(request, {"paths": PATHS, "pretty": "?pretty indents"}, pretty=True)
+
     return Starlette(
         routes=[
+            Route("/", root),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/status", status),
@@ -89,12 +102,15 @@ def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -
     )
 
 
-def _verdict(ok: bool, reasons: Sequence[str]) -> Response:
-    return _json({"ok": ok, "reasons": list(reasons)}, 200 if ok else 503)
+def _verdict(request: Request, ok: bool, reasons: Sequence[str]) -> Response:
+    return _json(request, {"ok": ok, "reasons": list(reasons)}, 200 if ok else 503)
 
 
-def _json(value: object, code: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), code, media_type="application/json")
+def _json(request: Request, value: object, code: int = 200, *, pretty: bool = False) -> Response:
+    content = msgspec.json.encode(value)
+    if pretty or "pretty" in request.query_params:
+        content = msgspec.json.format(content, indent=2) + b"\n"
+    return Response(content, code, media_type="application/json")
 
 
 def _metrics(registry: CollectorRegistry) -> Response:

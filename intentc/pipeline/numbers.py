@@ -16,11 +16,13 @@ from ..evaluation import Outcome, Status, Wish
 from ..model import Name
 from ..model.reads import allocation_read
 from ..queue import Backoff, KeyedQueue
-from ..writing import Fenced, Throttled, WriteError
+from ..writing import Fenced, Throttled, Unreachable, WriteError
 from .intake import Intake
 from .parts import Parts
 
 _LOG = logging.getLogger(__name__)
+_AWAY = 1.0
+"""Seconds between tries at a server that can't be reached."""
 
 
 class Place(NamedTuple):
@@ -151,12 +153,26 @@ class Numbers:
         except Fenced:
             raise
         except WriteError as error:
-            after = error.retry_after if isinstance(error, Throttled) else None
-            if self._places.failures(place) == 0:
-                _LOG.warning("the ledger refuses %s of %s: %s; trying again", place.pool, place.owner, error)
-            self._places.retry(place, after=after)
+            self._put_off(place, error)
         finally:
             self._places.done(place)
+
+    def _put_off(self, place: Place, error: WriteError) -> None:
+        """Try again by and by; at a server that is away soon, since nobody knows when it is back."""
+        if self._places.failures(place) == 0:
+            _LOG.log(
+                logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
+                "the ledger can't be asked for %s of %s: %s; trying again",
+                *place,
+                error,
+            )
+        match error:
+            case Throttled(retry_after=seconds):
+                self._places.retry(place, after=seconds)
+            case Unreachable():
+                self._places.retry(place, after=_AWAY)
+            case _:
+                self._places.retry(place)
 
     async def _grant(self, place: Place) -> None:
         value = await self._parts.write.allocate(*place, self._parts.fence())

@@ -128,10 +128,13 @@ class Assumed:
         parent = (resource.parent,) if resource.parent else ()
         self._assume(key, Assumption(Seen(resource), resource.name, stored.revision, parent + targets))
 
-    def forget(self) -> None:
-        """The store was put back to an older state: nothing that was acknowledged can be relied on."""
+    def forget(self) -> frozenset[Name]:
+        """The store was put back to an older state: nothing that was acknowledged can be relied on. Returns the
+        objects concerned; no event will tell that they are not as they were written."""
+        names = frozenset(assumption.name for pending in self._pending.values() for assumption in pending)
         for key, pending in list(self._pending.items()):
             self._end(key, len(pending))
+        return names
 
     def listed(self, revision: int) -> None:
         """The cache applies a listing of everything at ``revision``."""

@@ -7,7 +7,7 @@ we made. Such a pass is held per kind until a person allows it. What makes an ob
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from intentc.model import Name
 
@@ -26,12 +26,12 @@ class DeleteGuard:
         self._withheld: dict[str, frozenset[Name]] = {}
 
     def owner_gone(self, uuid: str) -> None:
-        """The delete event of an owner was seen live: what it leaves behind doesn't count in the next pass."""
+        """The delete event of an owner was seen live: what it leaves behind doesn't count until ``settle``."""
         self._gone.add(uuid)
 
-    def settle(self) -> None:
-        """What owners that went left behind is dealt with: from now on it would count again."""
-        self._gone.clear()
+    def settle(self, leaves_something: Callable[[str], object]) -> None:
+        """Forget the owners that went of which nothing is left; an owner that came again counts again."""
+        self._gone = set(filter(leaves_something, self._gone))
 
     def sift(self, orphans: Mapping[Name, str], owned: Mapping[str, int]) -> None:
         """A pass would delete ``orphans`` (name → the origin in its mark) of ``owned`` objects per kind: hold all of a
@@ -40,7 +40,6 @@ class DeleteGuard:
         for name, origin in orphans.items():
             if origin not in self._gone:
                 counted.setdefault(name.kind, set()).add(name)
-        self._gone.clear()
         self._withheld = {
             kind: frozenset(names)
             for kind, names in counted.items()

@@ -300,9 +300,11 @@ class Planner:
             return False
         claims = self._book.on(name)
         draft = Draft(name, actual.kind, claims, merge(actual.kind, name, claims, self._title))
-        if draft.desired.exists:
-            return self._replaced(draft.desired, actual) and self._leave(draft, actual)(EXISTENCE)
-        return not self.guard.holds(name) and self._leave(draft, actual)(EXISTENCE)
+        unwanted = self._replaced(draft.desired, actual) if draft.desired.exists else not self.guard.holds(name)
+        if not unwanted or not self._leave(draft, actual)(EXISTENCE):
+            return False
+        # While users keep it from going it is there, for our references, too.
+        return not blockers(self._schema, self._installation, self._assumed, actual).users
 
     def _is_doomed(self, actual: Actual) -> bool:
         return actual.mark is not None and self._doomed(actual.name, actual)

@@ -5,7 +5,6 @@ Pure functions of status, headers and body. What happens then is the caller's bu
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -15,8 +14,6 @@ from typing import NamedTuple
 import msgspec
 
 from .service import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, WriteError
-
-_LOG = logging.getLogger(__name__)
 
 REVISION_HEADER = "X-Etcd-Revision"
 DEFAULT_PAUSE = 1.0
@@ -42,10 +39,25 @@ class Answer(NamedTuple):
     @property
     def message(self) -> str:
         """The server's own words (spec B.4: ``{"message": …}``), empty if it says nothing in this form."""
+        return self._refusal.message
+
+    @property
+    def item(self) -> int | None:
+        """The index of the element of a batch that this refusal is about, None if the server names none."""
+        return self._refusal.item
+
+    @property
+    def of_item(self) -> Answer:
+        """The refusal as if that element had come alone: without its place in the message."""
+        refusal = self._refusal
+        return self._replace(content=msgspec.json.encode({"message": refusal.detail or refusal.message}))
+
+    @property
+    def _refusal(self) -> _Refusal:
         try:
-            return msgspec.json.decode(self.content, type=_Message).message
+            return msgspec.json.decode(self.content, type=_Refusal)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return ""
+            return _Refusal()
 
     @property
     def revision(self) -> int | None:
@@ -58,53 +70,10 @@ class Answer(NamedTuple):
         return self.status in _NO_ROUTE and self.message in {"", HTTPStatus(self.status).phrase}
 
 
-class _Message(msgspec.Struct):
+class _Refusal(msgspec.Struct):
     message: str = ""
-
-
-class _Limits(msgspec.Struct):
-    max_txn_ops: int = 0
-
-
-class Capabilities:
-    """What the server at the other end can do, learned as it answers. Each lack is said once, in the log.
-
-    ``bulk``: it has ``/sync``. ``revisions``: it tells ``X-Etcd-Revision``, and so keeps our conditions and the fence
-    (None: not known yet). ``operations``: the most operations of one of its transactions (None: not asked yet, 0: it
-    does not tell).
-    """
-
-    def __init__(self) -> None:
-        self.bulk = True
-        self.revisions: bool | None = None
-        self.operations: int | None = None
-
-    def note(self, answer: Answer) -> int | None:
-        """The revision of an acknowledged write; None if the server doesn't tell, and then this is said once."""
-        revision = answer.revision
-        if revision is not None:
-            self.revisions = True
-        elif self.revisions is None:
-            self.revisions = False
-            _LOG.warning(
-                "the API server tells no %s: going on without compare-and-set and without the fence;"
-                " let no second compiler write there",
-                REVISION_HEADER,
-            )
-        return revision
-
-    def note_limit(self, answer: Answer) -> None:
-        """Take ``max_txn_ops`` from the answer to ``GET /``."""
-        try:
-            self.operations = max(0, msgspec.json.decode(answer.content, type=_Limits).max_txn_ops)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            self.operations = 0
-
-    def note_no_bulk(self) -> None:
-        """The server has no ``/sync``."""
-        if self.bulk:
-            self.bulk = False
-            _LOG.warning("the API server has no /sync: writing one by one, which is slower")
+    item: int | None = None
+    detail: str = ""
 
 
 def failure(answer: Answer, *, relates: bool = False) -> WriteError:

@@ -2,8 +2,9 @@
 
 Why: a request costs the compiler and the server half a millisecond whatever it carries; a hundred writes in one share
 that, and one etcd transaction. There is no timer: a write that meets a free slot goes at once, alone; only those that
-would have to wait are gathered. A batch is one transaction, so one bad item refuses all: it is halved until the
-guilty one is alone, and that one gets the server's words. What an operation looks like is ``encode.py``'s business.
+would have to wait are gathered. A batch is one transaction, so one bad item refuses all: the one that the server names
+gets its words, and the others are sent again; if it names none, the batch is halved until the guilty one is alone.
+What an operation looks like is ``encode.py``'s business.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from collections.abc import Callable
 
 from intentc.model import Key
 
-from .answers import Answer, Capabilities, failure
+from .answers import Answer, failure
+from .capabilities import Capabilities
 from .connection import Connection
 from .encode import Mutation
+from .fencing import fence_header
 from .service import Conflict, Rejected, UnknownOutcome, Unreachable, WriteError, Written
 
 _LOG = logging.getLogger(__name__)
-
-FENCE_HEADER = "X-Intentc-Fence"
 
 _TOO_LARGE = 413
 _FULL_BATCHES_TO_GROW = 16
@@ -113,7 +114,7 @@ class Gatherer:
                 self._ended(self._waiting.popleft().mutation.key)
                 continue
             size += len(waiting.item)
-            if batch and (size > self._endpoint.batch_bytes or not _together(batch[0], waiting)):
+            if batch and (size > self._endpoint.batch_bytes or not _go_together(batch[0], waiting)):
                 break
             batch.append(self._waiting.popleft())
         return batch
@@ -134,23 +135,27 @@ class Gatherer:
             raise
 
     async def _send(self, batch: list[_Waiting]) -> None:
-        if len(batch) == 1:
-            await self._alone(batch[0])
-            return
-        if not self._capabilities.bulk:
-            for waiting in batch:
-                await self._alone(waiting)
-            return
-        if self._capabilities.operations is None:
-            await self._learn()
-        if len(batch) > (self._capabilities.operations or len(batch)):
-            await self._halve(batch)
-            return
+        while len(batch) > 1 and self._capabilities.bulk:
+            if self._capabilities.operations is None:
+                await self._capabilities.learn(self._connection)
+            if len(batch) > (self._capabilities.operations or len(batch)):
+                await self._halve(batch)
+                return
+            guilty = await self._together(batch)
+            if guilty is None:
+                return
+            batch = [waiting for waiting in batch if waiting is not guilty]
+        for waiting in batch:
+            await self._alone(waiting)
+
+    async def _together(self, batch: list[_Waiting]) -> _Waiting | None:
+        """Send a batch as one request. If it is refused for one that the server names, that one, told so: the others
+        are still to be sent. Otherwise None: all are seen to. Raises what concerns all of a batch."""
         body = b'{"resources":[%b]}' % b",".join(waiting.item for waiting in batch)
         answer = await self._connection.send("POST", "/sync", body, fence_header(batch[0].fence))
         if answer.ok:
             self._acknowledge(batch, answer)
-            return
+            return None
         error = failure(answer)
         if answer.no_route:
             self._capabilities.note_no_bulk()
@@ -160,7 +165,12 @@ class Gatherer:
             self._full_batches = 0
         elif not isinstance(error, Conflict | Rejected):
             raise error
+        elif answer.item is not None and 0 <= answer.item < len(batch):
+            guilty = batch[answer.item]
+            self._settle(guilty, failure(answer.of_item, relates=guilty.mutation.relates))
+            return guilty
         await self._halve(batch)
+        return None
 
     async def _halve(self, batch: list[_Waiting]) -> None:
         middle = len(batch) // 2
@@ -205,21 +215,8 @@ class Gatherer:
         else:
             future.set_result(outcome)
 
-    async def _learn(self) -> None:
-        """Ask the server once how much one of its transactions takes."""
-        try:
-            answer = await self._connection.send("GET", "/")
-        except UnknownOutcome as error:
-            raise Unreachable(str(error)) from None
-        self._capabilities.note_limit(answer)
 
-
-def _together(first: _Waiting, other: _Waiting) -> bool:
+def _go_together(first: _Waiting, other: _Waiting) -> bool:
     return first.fence == other.fence and (first.mutation.operation == "DELETE") == (
         other.mutation.operation == "DELETE"
     )
-
-
-def fence_header(fence: str | None) -> dict[str, str]:
-    """The header that carries the fence, if there is one."""
-    return {} if fence is None else {FENCE_HEADER: fence}

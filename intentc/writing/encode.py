@@ -40,7 +40,7 @@ class Mutation(NamedTuple):
 
     ``data``: the resource's JSON. ``mask``: the field paths that an update replaces. ``if_match``: the revision at
     which the object must be, None if unknown. ``relates``: it carries a parent or references, so that a 400 may mean
-    that one of them is not there (yet).
+    that one of them is not there (yet). ``relaxed``: uuids of targets whose deletion its references must not block.
     """
 
     key: Key
@@ -50,6 +50,7 @@ class Mutation(NamedTuple):
     mask: tuple[str, ...] = ()
     if_match: int | None = None
     relates: bool = False
+    relaxed: tuple[str, ...] = ()
 
     @property
     def method(self) -> str:
@@ -65,7 +66,7 @@ class Mutation(NamedTuple):
         if self.operation == "DELETE":
             return None
         mask = b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask) if self.mask else b""
-        return b'{"%b":%b%b}' % (kebab(self.key.kind).encode(), self.data, mask)
+        return b'{"%b":%b%b%b}' % (kebab(self.key.kind).encode(), self.data, mask, self._relaxed)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -81,12 +82,17 @@ class Mutation(NamedTuple):
             condition = b',"if_none_match":true'
         else:
             condition = b"" if self.if_match is None else b',"if_match":%d' % self.if_match
-        return b'{"kind":"%b","operation":"%b","data":%b%b}' % (
+        return b'{"kind":"%b","operation":"%b","data":%b%b%b}' % (
             self.key.kind.encode(),
             self.operation.encode(),
             self.data,
             condition,
+            self._relaxed,
         )
+
+    @property
+    def _relaxed(self) -> bytes:
+        return b',"relaxed":%b' % ENCODER.encode(self.relaxed) if self.relaxed else b""
 
 
 def resource_path(key: Key) -> str:
@@ -106,14 +112,18 @@ def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Muta
         case Update():
             data, mask = _update(operation, kind)
             relates = any(operation.references.values())
-            return Mutation(key, "UPDATE", collection, _json(key, data), mask, operation.revision, relates)
+            relaxed = tuple(target.uuid for target in operation.relaxed)
+            return Mutation(key, "UPDATE", collection, _json(key, data), mask, operation.revision, relates, relaxed)
         case Delete():
             data = _identity(key, kind)
             return Mutation(key, "DELETE", collection, _json(key, data), if_match=operation.revision)
 
 
-def encode_reference(operation: AddReference | RemoveReference) -> bytes:
-    """The body of ``/ref-update``. Raises ``Rejected`` if the attribute can't be written as JSON."""
+def encode_reference(operation: AddReference | RemoveReference, *, relaxed: bool = False) -> bytes:
+    """The body of ``/ref-update``. ``relaxed``: the server is to relax the reference in the same transaction.
+
+    Raises ``Rejected`` if the attribute can't be written as JSON.
+    """
     add = isinstance(operation, AddReference)
     body: dict[str, Any] = {
         "operation": "ADD" if add else "DELETE",
@@ -126,6 +136,8 @@ def encode_reference(operation: AddReference | RemoveReference) -> bytes:
         body["ref-fq-name"] = operation.target.fq_name
         if operation.target.attribute is not None:
             body["attr"] = operation.target.attribute
+        if relaxed:
+            body["relaxed"] = True
     else:
         body["ref-uuid"] = operation.target.uuid
     return _json(operation.key, body)

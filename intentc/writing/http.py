@@ -7,8 +7,9 @@ with a new token: whoever plans decides what a failure means.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -18,11 +19,14 @@ import msgspec
 
 from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReference, Schema, Update, kebab
 
-from .answers import Answer, Capabilities, failure
-from .bulk import Gatherer, fence_header
+from .answers import Answer, failure
+from .bulk import Gatherer
+from .capabilities import Capabilities
 from .connection import Connection
 from .encode import encode_mutation, encode_reference, resource_path
 from .endpoint import Endpoint
+from .fencing import fence_header
+from .relaxing import Relaxations
 from .service import Allocation, ReadBack, Rejected, UnknownOutcome, Unreachable, Written
 from .turns import Turns
 
@@ -50,10 +54,12 @@ class _Identity(msgspec.Struct):
 
 
 class HttpWriteService:
-    """``WriteService`` over a connection. ``capabilities``: what was learned about the server so far."""
+    """``WriteService`` over a connection. ``capabilities``: what was learned about the server so far. ``relaxations``:
+    what it still owes to a server that relaxes references in a request of its own."""
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
         self.capabilities = Capabilities()
+        self.relaxations = Relaxations(connection)
         self._connection = connection
         self._schema = schema
         self._turns = Turns()
@@ -63,22 +69,27 @@ class HttpWriteService:
         return await self._mutate(operation, fence)
 
     async def update(self, operation: Update, fence: str | None = None) -> Written:
-        written = await self._mutate(operation, fence)
+        if not operation.relaxed or await self._relaxes():
+            return await self._mutate(operation, fence)
+        with self._owing(operation.key, operation.relaxed, fence):
+            written = await self._mutate(operation._replace(relaxed=()), fence)
         for target in operation.relaxed:
-            await self._relax(operation.key, target, fence)
+            await self.relaxations.relax(operation.key, target, fence)
         return written
 
     async def delete(self, operation: Delete, fence: str | None = None) -> Written:
         return await self._mutate(operation, fence)
 
     async def add_ref(self, operation: AddReference, fence: str | None = None) -> Written:
-        written = await self._refer(operation, fence)
-        if operation.relaxed:
-            await self._relax(operation.key, operation.target.key, fence)
+        if not operation.relaxed or await self._relaxes():
+            return await self._refer(operation, encode_reference(operation, relaxed=operation.relaxed), fence)
+        with self._owing(operation.key, (operation.target.key,), fence):
+            written = await self._refer(operation, encode_reference(operation), fence)
+        await self.relaxations.relax(operation.key, operation.target.key, fence)
         return written
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None) -> Written:
-        return await self._refer(operation, fence)
+        return await self._refer(operation, encode_reference(operation), fence)
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None) -> int:
         body = msgspec.json.encode({"pool": pool, "owner": owner})
@@ -96,14 +107,14 @@ class HttpWriteService:
     async def aclose(self) -> None:
         """Let writes that are under way end, and refuse others. The connection stays open."""
         await self._gatherer.aclose()
+        await self.relaxations.aclose()
 
     async def _mutate(self, operation: Create | Update | Delete, fence: str | None) -> Written:
         mutation = encode_mutation(operation, self._schema)
         await self._turns.begin(mutation.key)
         return await self._gatherer.submit(mutation, fence)
 
-    async def _refer(self, operation: AddReference | RemoveReference, fence: str | None) -> Written:
-        body = encode_reference(operation)
+    async def _refer(self, operation: AddReference | RemoveReference, body: bytes, fence: str | None) -> Written:
         await self._turns.begin(operation.key)
         try:
             answer = await self._acknowledged("POST", "/ref-update", body, fence, relates=True)
@@ -111,9 +122,21 @@ class HttpWriteService:
             self._turns.end(operation.key)
         return Written(self.capabilities.note(answer))
 
-    async def _relax(self, holder: Key, target: Key, fence: str | None) -> None:
-        body = msgspec.json.encode({"uuid": holder.uuid, "ref-uuid": target.uuid})
-        await self._acknowledged("POST", "/ref-relax-for-delete", body, fence, relates=True)
+    async def _relaxes(self) -> bool:
+        """Whether the server relaxes a reference in the transaction that writes it."""
+        if self.capabilities.operations is None:
+            await self.capabilities.learn(self._connection)
+        return self.capabilities.relaxes
+
+    @contextmanager
+    def _owing(self, holder: Key, targets: Sequence[Key], fence: str | None) -> Iterator[None]:
+        """A write whose outcome is unknown may have made the references, and no later plan relaxes them."""
+        try:
+            yield
+        except (UnknownOutcome, asyncio.CancelledError):
+            for target in targets:
+                self.relaxations.owe(holder, target, fence)
+            raise
 
     async def _acknowledged(
         self, method: str, path: str, body: bytes, fence: str | None, *, relates: bool = False

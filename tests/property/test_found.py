@@ -33,6 +33,17 @@ async def test_what_must_wait_for_a_held_intent_waits_without_turning_round() ->
     await live([], [Settle(), Spoil("project", 2, b""), Restart(settle=False), FOUR_BYTES, Settle()])
 
 
+async def test_a_route_target_that_only_a_users_router_keeps_is_given_to_the_routers_instances() -> None:
+    """It was taken for one that is about to go, although the router's reference keeps it from going."""
+    network, other = NAMES[:2]
+    port = Put("virtual_machine_interface", other, {"parent_type": "project", "virtual_network_refs": [{"to": other}]})
+    listed = Put("virtual_network", network, {"route_target_list": {"route_target": ["target:1:2"]}})
+    unlisted = Put("virtual_network", network, {"route_target_list": {"route_target": []}})
+    fields = {"virtual_machine_interface_refs": [{"to": other}], "route_target_refs": [{"to": ["target:1:2"]}]}
+    begin = [PROJECT, listed, Put("virtual_network", other, {}), port]
+    await live(begin, [Settle(), Apply(unlisted), Apply(Put("logical_router", other, fields))])
+
+
 async def test_an_unreadable_network_takes_its_routing_instance_along_when_it_is_deleted() -> None:
     """The API server did not look for what comes with a network if it could not read the network."""
     lab = Laboratory()

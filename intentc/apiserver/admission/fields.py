@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from intentc.loading import in_words
 from intentc.model import Kind, Schema, kebab
 from intentc.model.types import SCALARS, FieldSpec, TypeTable
 from intentc.model.values import decode_hook, without_nulls
@@ -45,7 +46,8 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
     try:
         msgspec.convert(document, _checked_kind(kind), dec_hook=decode_hook)
     except msgspec.ValidationError as error:
-        raise BadRequest(f"{kebab(kind.name)}: {error}") from None
+        field, words = in_words(error)
+        raise BadRequest(f"{kebab(kind.name)}: {field}: {words}" if field else f"{kebab(kind.name)}: {words}") from None
     return document, given
 
 

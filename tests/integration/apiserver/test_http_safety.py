@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 import httpx2
 import pytest
@@ -173,3 +174,29 @@ async def test_a_server_that_stops_leaves_what_it_wrote(etcd_store: EtcdStore, s
         await client.post("/network-policys", json=policy("p"))
     async with served(etcd_store, schema, path) as client:
         assert (await client.get("/network-policys?count=true")).json() == {"network-policys": {"count": 1}}
+
+
+async def test_repeated_frees_at_two_servers_never_give_a_number_to_two(
+    two_clients: tuple[httpx2.AsyncClient, httpx2.AsyncClient],
+) -> None:
+    """A free whose answer was lost is sent again while others take numbers."""
+    pool = "route_target_number"
+
+    async def live(number: int) -> None:
+        for turn in range(5):
+            asked = {"pool": pool, "owner": f"o{number}/{turn}"}
+            given = await two_clients[number % 2].post("/int-pool", json=asked)
+            async with create_task_group() as both:
+                for client in two_clients:
+                    both.start_soon(partial(client.request, "DELETE", "/int-pool", json={**asked, **given.json()}))
+        await two_clients[number % 2].post("/int-pool", json={"pool": pool, "owner": f"o{number}/last"})
+
+    async with create_task_group() as tasks:
+        for number in range(8):
+            tasks.start_soon(live, number)
+    holders = (await two_clients[0].get(f"/int-pool?pool={pool}")).json()["allocations"]
+    assert len(holders) == 8
+    assert len({holder["value"] for holder in holders}) == 8
+    for holder in holders:
+        told = (await two_clients[1].get(f"/int-pool?pool={pool}&value={holder['value']}")).json()
+        assert told == {"owner": holder["owner"]}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
+import httpx2
 import msgspec
 import pytest
 from anyio import create_task_group
@@ -13,7 +15,7 @@ from intentc.model import AddReference, Create, Delete, Key, Mark, Name, Referen
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import HttpReadService, HttpWriteService, http_services
-from intentc.writing.service import Conflict, Fenced, Rejected
+from intentc.writing.service import Conflict, Fenced, Rejected, Written
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -89,6 +91,53 @@ async def test_references_written_either_way_arrive(
     for create in creates:
         await write.delete(Delete(create.key, create.name, None))
     assert "route_target_refs" not in (await running.server.get(key)).document
+
+
+async def test_a_relaxed_reference_is_one_request_and_one_revision(
+    running: Running, services: tuple[HttpWriteService, HttpReadService], schema: Schema
+) -> None:
+    write, read = services
+    await running.server.create("virtual_network", {"fq_name": [*PROJECT, "n"]})
+    name = Name("routing_instance", (*PROJECT, "n", "n"))
+    key = await read.identify(name)
+    attribute = schema.kind("routing_instance").attribute_type("route_target")
+    assert key is not None
+    assert attribute is not None
+    one, other = target(1), target(2)
+    await write.create(one)
+    last = await write.create(other)
+    values = [ReferenceValue(create.key, create.fq_name, attribute()) for create in (one, other)]
+    update = await write.update(Update(key, name, {}, {"route_target": (values[0],)}, None, (one.key,)))
+    added = await write.add_ref(AddReference(key, name, "route_target", values[1], relaxed=True))
+    assert last.revision is not None
+    assert (update.revision, added.revision) == (last.revision + 1, last.revision + 2)
+    assert write.capabilities.relaxes
+    for create in (one, other):
+        deleted = await write.delete(Delete(create.key, create.name, None))
+        assert deleted.revision, "a user's delete is not blocked"
+
+
+async def test_what_exists_already_is_taken_out_of_a_batch_and_the_others_are_written(
+    running: Running, schema: Schema
+) -> None:
+    """As at a restart whose plan does not know yet what is there."""
+    requests: list[str] = []
+
+    class Counting(httpx2.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            requests.append(request.url.path)
+            return await super().handle_async_request(request)
+
+    there, new = [target(number) for number in range(6)], [target(number) for number in range(6, 20)]
+    for create in there:
+        await running.server.sync(
+            [{"kind": "route_target", "data": {"uuid": create.uuid, "fq_name": list(create.fq_name)}}]
+        )
+    async with http_services(Endpoint(running.url), schema, pools=[], transport=Counting()) as (write, _):
+        outcomes = await asyncio.gather(*(write.create(create) for create in [*there, *new]), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [Conflict] * 6 + [Written] * 14
+    assert requests == ["/"] + ["/sync"] * 7
+    assert "item" not in str(outcomes[0]), "the place in a batch means nothing to whoever asked for one write"
 
 
 async def test_refusals_keep_their_meaning(services: tuple[HttpWriteService, HttpReadService]) -> None:

@@ -171,13 +171,13 @@ async def test_orphans_are_collected_only_after_a_complete_pass(world: World, mo
 
     async with world.compiling() as again:
         collecting, evaluating = again.engine.collecting, again.engine.evaluating
-        first_pass_done, seen = collecting.first_pass_done, []
+        make_pass, seen = collecting.make_pass, []
 
         def noted() -> None:
             seen.append((evaluating.runs, world.calls.mutations))
-            first_pass_done()
+            make_pass()
 
-        monkeypatch.setattr(collecting, "first_pass_done", noted)
+        monkeypatch.setattr(collecting, "make_pass", noted)
         await world.settle(again)
         ((runs, mutations),) = seen
         assert runs >= 9

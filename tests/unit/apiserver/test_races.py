@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import anyio
 import pytest
@@ -60,6 +61,78 @@ async def test_servers_share_a_pool(store: MemoryStore, schema: Schema, api: Api
         for n in range(60):
             tasks.start_soon(take, servers[n % 3], f"o{n}")
     assert sorted(given) == list(range(8000100, 8000160))
+
+
+class _Interleaved(MemoryStore):
+    """Before its ``turn``-th transaction from now on, somebody else has theirs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = 0
+        self.rival: Callable[[], Awaitable[None]] | None = None
+
+    async def transaction(
+        self, compares: Sequence[Compare], success: Sequence[Operation], failure: Sequence[Operation] = ()
+    ) -> TransactionResult:
+        self.turn -= 1
+        if self.turn == 0 and self.rival is not None:
+            await self.rival()
+        return await super().transaction(compares, success, failure)
+
+
+@pytest.mark.parametrize("turn", range(1, 6))
+@pytest.mark.parametrize("by", ["value", "owner", "both"])
+async def test_a_late_free_never_takes_the_number_from_the_next_owner(schema: Schema, by: str, turn: int) -> None:
+    """Wherever between its reads and its commit another server frees the number and gives it away."""
+    store = _Interleaved()
+    server, other = ApiServer(store, schema), ApiServer(store, schema)
+    await server.create_pool("p", 0, 3)
+    value, _ = await server.allocate("p", "a")
+
+    async def free_and_give() -> None:
+        await other.free("p", value=value, owner="a")
+        assert (await other.allocate("p", "b"))[0] == value
+
+    store.turn, store.rival = turn, free_and_give
+    asked = {"value": {"value": value}, "owner": {"owner": "a"}, "both": {"value": value, "owner": "a"}}
+    await server.free("p", **asked[by])  # type: ignore[arg-type]
+    store.rival = None
+    if store.turn > 0:
+        await free_and_give()  # the rival's turn had not come
+    holders = await server.allocations("p", "")
+    if by == "value" and not holders:
+        # Freed whoever held it: then it was the next owner's, and all of it is gone.
+        assert (await server.allocate("p", "c"))[0] == value
+    else:
+        assert holders == [("b", value)]
+        assert await server.owner_of("p", value) == "b"
+        assert (await server.allocate("p", "c"))[0] == value + 1
+    await store.close()
+
+
+async def test_repeated_frees_on_two_servers_never_give_a_number_to_two(
+    store: MemoryStore, schema: Schema, api: Api
+) -> None:
+    servers = [api.server, ApiServer(store, schema)]
+    pool = "route_target_number"
+
+    async def live(number: int) -> None:
+        for turn in range(4):
+            owner = f"o{number}/{turn}"
+            value, _ = await servers[number % 2].allocate(pool, owner)
+            async with anyio.create_task_group() as both:
+                for server in servers:
+                    both.start_soon(partial(server.free, pool, value=value, owner=owner))
+        await servers[number % 2].allocate(pool, f"o{number}/last")
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(8):
+            tasks.start_soon(live, number)
+    holders = await api.server.allocations(pool, "")
+    assert len(holders) == 8
+    assert len({value for _, value in holders}) == 8
+    for owner, value in holders:
+        assert await api.server.owner_of(pool, value) == owner
 
 
 async def test_references_added_at_once_are_all_there(store: MemoryStore, schema: Schema, api: Api) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from intentc.apiserver.errors import ApiError
 from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
@@ -112,6 +113,28 @@ async def test_a_deletion_that_something_holds_names_its_item(api: Api) -> None:
     await api.server.sync(world())
     with refused(409, "item 1 (network_policy", "virtual_network/"):
         await api.server.sync([item("security_group", 5, "DELETE"), item("network_policy", 2, "DELETE")])
+
+
+@pytest.mark.parametrize(
+    ("elements", "place", "detail"),
+    [
+        ([item("project", 9, fq_name=["default-domain", "q"]), {"kind": "nonsense"}], 1, "unknown kind"),
+        ([item("project", 9, fq_name=["default-domain", "q"]), item("project", 1, "DELETE")], 1, "no project"),
+        ([item("project", 8, fq_name=["default-domain", "default-project"])], 0, "project default-domain"),
+    ],
+)
+async def test_a_refusal_tells_its_item_apart_from_its_words(api: Api, elements: Any, place: int, detail: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        await api.server.sync(elements)
+    assert caught.value.item == place
+    assert caught.value.detail.startswith((detail, f"there is {detail}"))
+    assert caught.value.message.startswith(f"item {place} (")
+
+
+async def test_a_refusal_of_the_whole_request_names_no_item(api: Api) -> None:
+    with pytest.raises(ApiError) as caught:
+        await api.server.sync([item("network_policy", n, fq_name=[*PROJECT, f"p{n}"]) for n in range(40)])
+    assert caught.value.item is None
 
 
 async def test_what_goes_can_not_be_referred_to(api: Api) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, WriteError
-from intentc.writing.answers import DEFAULT_PAUSE, LONGEST_PAUSE, Answer, Capabilities, failure
+from intentc.writing.answers import DEFAULT_PAUSE, LONGEST_PAUSE, Answer, failure
 
 
 def answer(status: int, message: str | None = "no", **headers: str) -> Answer:
@@ -84,17 +84,13 @@ def test_the_revision_is_read_from_its_header(text: str, revision: int | None) -
     assert Answer(200, {"X-Etcd-Revision": text}, b"").revision == revision
 
 
-def test_a_server_without_revisions_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    capabilities = Capabilities()
-    for _ in range(3):
-        assert capabilities.note(answer(200)) is None
-    assert capabilities.revisions is False
-    assert len(caplog.records) == 1
+def test_a_refusal_may_name_an_element_of_a_batch_and_its_words() -> None:
+    refusal = Answer(409, {}, b'{"message":"item 3 (target t): it exists","item":3,"detail":"it exists"}')
+    assert refusal.item == 3
+    assert refusal.of_item.message == "it exists"
+    assert refusal.of_item.status == 409
 
 
-@pytest.mark.parametrize(("content", "limit"), [(b'{"max_txn_ops":1024}', 1024), (b"{}", 0), (b"<html>", 0)])
-def test_the_operation_limit_is_learned_or_known_to_be_unknown(content: bytes, limit: int) -> None:
-    capabilities = Capabilities()
-    assert capabilities.operations is None
-    capabilities.note_limit(Answer(200, {}, content))
-    assert capabilities.operations == limit
+@pytest.mark.parametrize("content", [b'{"message":"no"}', b'{"message":"no","item":"3"}', b"<html>", b""])
+def test_a_refusal_of_the_whole_batch_names_no_element(content: bytes) -> None:
+    assert Answer(409, {}, content).item is None

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, Written
 from intentc.writing.endpoint import Endpoint
@@ -128,6 +128,65 @@ async def test_a_refused_batch_is_halved_until_the_guilty_one_is_alone(api: ToyA
     assert guilty.message == "u037 is not allowed"
     assert all(isinstance(result, Written) for result in results)
     assert len(api.writes) <= 2 * 7 + 1
+
+
+def naming(*guilty: str) -> Rule:
+    """Refuses a batch for the first of ``guilty`` in it, and names that; a single write with the same words."""
+
+    def rule(sent: Sent) -> Response | None:
+        there = [place for place, uuid in enumerate(uuids(sent)) if uuid in guilty] if sent.path != "/" else []
+        if not there:
+            return None
+        detail = f"{uuids(sent)[there[0]]} exists already"
+        if sent.path != "/sync":
+            return refuse(409, detail)
+        return JSONResponse(
+            {"message": f"item {there[0]} (x): {detail}", "item": there[0], "detail": detail}, status_code=409
+        )
+
+    return rule
+
+
+async def test_those_that_the_server_names_are_taken_out_one_by_one(api: ToyApi, write: HttpWriteService) -> None:
+    api.rule = naming("u003", "u009", "u019")
+    results = await outcomes(creates(write, 20))
+    assert [number for number, result in enumerate(results) if isinstance(result, Conflict)] == [3, 9, 19]
+    assert next(result.message for result in results if isinstance(result, Conflict)) == "u003 exists already"
+    assert len(api.writes) == 3 + 1
+
+
+async def test_a_batch_whose_items_are_all_guilty_costs_one_request_each(api: ToyApi, write: HttpWriteService) -> None:
+    api.rule = naming(*(f"u{number:03}" for number in range(100)))
+    assert {type(result) for result in await outcomes(creates(write, 100))} == {Conflict}
+    assert len(api.writes) == 100
+
+
+async def test_what_a_named_item_means_follows_from_the_item(api: ToyApi, write: HttpWriteService) -> None:
+    def rule(sent: Sent) -> Response | None:
+        if "u001" in (uuids(sent) if sent.path != "/" else ()):
+            return JSONResponse({"message": "item 1: bad", "item": uuids(sent).index("u001"), "detail": "bad"}, 400)
+        return None
+
+    api.rule = rule
+    with_parent = await outcomes(creates(write, 3))
+    assert [type(result) for result in with_parent] == [Written, Conflict, Written]
+    without = await outcomes(write.create(create(f"u{number:03}", parent=None)) for number in range(3))
+    assert [type(result) for result in without] == [Written, Rejected, Written]
+
+
+async def test_an_item_that_is_not_in_the_batch_is_not_believed(api: ToyApi, write: HttpWriteService) -> None:
+    guilty = JSONResponse({"message": "no", "item": 99, "detail": "no"}, 403)
+    api.rule = refusing(guilty, "u002")
+    results = await outcomes(creates(write, 4))
+    assert [type(result) for result in results] == [Written, Written, Rejected, Written]
+
+
+async def test_a_fault_of_the_server_is_nobodys_guilt_though_an_item_is_named(
+    api: ToyApi, write: HttpWriteService
+) -> None:
+    api.rule = refusing(JSONResponse({"message": "etcd can't be reached", "item": 1, "detail": "x"}, 503))
+    assert {type(result) for result in await outcomes(creates(write, 4))} == {Throttled}
+    assert len(api.writes) == 1
 
 
 async def test_a_conflict_in_a_batch_is_the_guilty_ones_alone(api: ToyApi, write: HttpWriteService) -> None:

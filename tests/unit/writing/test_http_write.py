@@ -53,21 +53,6 @@ async def test_shared_references_are_written_one_by_one(api: ToyApi, write: Http
     ]
 
 
-async def test_a_relaxed_reference_is_relaxed_at_once(api: ToyApi, write: HttpWriteService) -> None:
-    written = await write.add_ref(ADD._replace(relaxed=True))
-    assert [sent.path for sent in api.sent] == ["/ref-update", "/ref-relax-for-delete"]
-    assert api.sent[1].body == {"uuid": "a1", "ref-uuid": "t1"}
-    assert written == Written(101), "the holder was written by the first of the two calls"
-
-
-async def test_relaxed_targets_of_an_update_are_relaxed_after_it(api: ToyApi, write: HttpWriteService) -> None:
-    await write.update(update()._replace(relaxed=(Key("target", "t1"), Key("target", "t2"))))
-    assert [(sent.path, sent.body.get("ref-uuid")) for sent in api.sent[1:]] == [
-        ("/ref-relax-for-delete", "t1"),
-        ("/ref-relax-for-delete", "t2"),
-    ]
-
-
 async def test_a_number_is_asked_for_by_pool_and_owner(api: ToyApi, write: HttpWriteService) -> None:
     api.rule = lambda sent: JSONResponse({"value": 8000100})
     assert await write.allocate("numbers", "main/u/rt", "main/5") == 8000100

@@ -84,7 +84,7 @@ def refuse(status: int, message: str = "no", **headers: str) -> Response:
 class ToyApi:
     """Acknowledges everything with a rising revision, save what ``rule`` answers otherwise.
 
-    ``gate``: while it is closed, no request is answered. ``limit``: what ``GET /`` tells.
+    ``gate``: while it is closed, no request is answered. ``limit``, ``relaxes``: what ``GET /`` tells.
     """
 
     def __init__(self) -> None:
@@ -93,6 +93,7 @@ class ToyApi:
         self.gate = asyncio.Event()
         self.gate.set()
         self.limit: int | None = 1000
+        self.relaxes = False
         self.revisions = True
         self.revision = 100
         self.most_at_once = 0
@@ -129,7 +130,8 @@ class ToyApi:
         if (answer := self.rule(sent)) is not None:
             return answer
         if (sent.method, sent.path) == ("GET", "/"):
-            return JSONResponse({} if self.limit is None else {"max_txn_ops": self.limit})
+            limit = {} if self.limit is None else {"max_txn_ops": self.limit}
+            return JSONResponse(limit | ({"relaxed_references": True} if self.relaxes else {}))
         self.revision += 1
         return JSONResponse({}, headers={"X-Etcd-Revision": str(self.revision)} if self.revisions else {})
 

@@ -1,0 +1,79 @@
+"""What the API server at the other end can do: asked once, and learned as it answers.
+
+Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` lists it), and the compiler works with both.
+Each lack is said once, in the log. What follows from a lack is the business of those who write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import msgspec
+
+from .answers import REVISION_HEADER, Answer, failure
+from .connection import Connection
+from .service import Throttled, UnknownOutcome, Unreachable
+
+_LOG = logging.getLogger(__name__)
+
+
+class _About(msgspec.Struct):
+    max_txn_ops: int = 0
+    relaxed_references: bool = False
+
+
+class Capabilities:
+    """``bulk``: it has ``/sync``. ``revisions``: it tells ``X-Etcd-Revision``, and so keeps our conditions and the
+    fence (None: not known yet). ``operations``: the most operations of one of its transactions (None: not asked yet,
+    0: it does not tell). ``relaxes``: it relaxes references in the transaction that writes them."""
+
+    def __init__(self) -> None:
+        self.bulk = True
+        self.revisions: bool | None = None
+        self.operations: int | None = None
+        self.relaxes = False
+        self._asking = asyncio.Lock()
+
+    async def learn(self, connection: Connection) -> None:
+        """Ask the server (``GET /``) unless it was asked before. Raises ``Unreachable`` or ``Throttled``."""
+        async with self._asking:
+            if self.operations is not None:
+                return
+            try:
+                answer = await connection.send("GET", "/")
+            except UnknownOutcome as error:
+                raise Unreachable(str(error)) from None
+            refusal = None if answer.ok else failure(answer)
+            if isinstance(refusal, Throttled):
+                raise refusal
+            self.note_about(answer)
+
+    def note(self, answer: Answer) -> int | None:
+        """The revision of an acknowledged write; None if the server doesn't tell, and then this is said once."""
+        revision = answer.revision
+        if revision is not None:
+            self.revisions = True
+        elif self.revisions is None:
+            self.revisions = False
+            _LOG.warning(
+                "the API server tells no %s: going on without compare-and-set and without the fence;"
+                " let no second compiler write there",
+                REVISION_HEADER,
+            )
+        return revision
+
+    def note_about(self, answer: Answer) -> None:
+        """Take what the answer to ``GET /`` tells."""
+        try:
+            about = msgspec.json.decode(answer.content, type=_About)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            about = _About()
+        self.operations = max(0, about.max_txn_ops)
+        self.relaxes = about.relaxed_references
+
+    def note_no_bulk(self) -> None:
+        """The server has no ``/sync``."""
+        if self.bulk:
+            self.bulk = False
+            _LOG.warning("the API server has no /sync: writing one by one, which is slower")

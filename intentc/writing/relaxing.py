@@ -1,0 +1,107 @@
+"""Relaxing references at a server that takes a request of its own for it, as Contrail's does.
+
+Why it exists: there a reference and its relaxation are two requests, and the second may fail after the first was
+acknowledged. The reference is then as planned, so no later plan would make up for it, and a user could never delete
+the target (engine.md §6.6). So what is owed is remembered here and tried until the server takes it, or has no such
+reference any more. What a crash forgets stays blocked: only a server that does both in one transaction has no such gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import msgspec
+
+from intentc.model import Key
+
+from .answers import failure
+from .connection import Connection
+from .fencing import fence_header
+from .service import Conflict, Fenced, WriteError
+
+_LOG = logging.getLogger(__name__)
+
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+"""Seconds between two rounds; doubled while nothing succeeds."""
+
+
+class Relaxations:
+    """``owed``: (holder, target) of the references that may still block their target, with the fence to send."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.owed: dict[tuple[Key, Key], str | None] = {}
+        self._connection = connection
+        self._making_up: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._closed = False
+
+    async def relax(self, holder: Key, target: Key, fence: str | None) -> None:
+        """Relax a reference that was written just now. A failure is no failure of that write: it is owed then."""
+        try:
+            await self._request(holder, target, fence)
+        except asyncio.CancelledError:
+            self.owe(holder, target, fence)
+            raise
+        except WriteError as error:
+            if not self.owed:
+                _LOG.warning(
+                    "a reference still blocks the deletion of %s: %s; trying again until it doesn't", target, error
+                )
+            self.owe(holder, target, fence)
+        else:
+            # The server takes them (again): what is owed need not wait for its time.
+            self._wake.set()
+
+    def owe(self, holder: Key, target: Key, fence: str | None) -> None:
+        """Have a reference relaxed later, if it is there then."""
+        self.owed[holder, target] = fence
+        if self._making_up is None and not self._closed:
+            self._wake.clear()
+            self._making_up = asyncio.create_task(self._make_up(), name="relax references")
+
+    async def settled(self) -> None:
+        """Wait until nothing is owed."""
+        if self._making_up is not None:
+            await asyncio.wait([self._making_up])
+
+    async def aclose(self) -> None:
+        """Stop trying; what is owed is told."""
+        self._closed = True
+        if self._making_up is not None:
+            self._making_up.cancel()
+            await asyncio.wait([self._making_up])
+        if self.owed:
+            _LOG.warning("%d references still block the deletion of their targets", len(self.owed))
+
+    async def _make_up(self) -> None:
+        pause = _SHORTEST_PAUSE
+        try:
+            while self.owed:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), pause)
+                self._wake.clear()
+                before = len(self.owed)
+                await self._round()
+                pause = _SHORTEST_PAUSE if len(self.owed) < before else min(2 * pause, _LONGEST_PAUSE)
+        finally:
+            self._making_up = None
+
+    async def _round(self) -> None:
+        for (holder, target), fence in list(self.owed.items()):
+            try:
+                await self._request(holder, target, fence)
+            except WriteError as error:
+                _LOG.info("relaxing the reference of %s to %s: %s", holder, target, error)
+
+    async def _request(self, holder: Key, target: Key, fence: str | None) -> None:
+        """One try; idempotent. Nothing is owed any more if it succeeds, if there is no such reference, or if another
+        compiler leads and owes it now."""
+        body = msgspec.json.encode({"uuid": holder.uuid, "ref-uuid": target.uuid})
+        answer = await self._connection.send("POST", "/ref-relax-for-delete", body, fence_header(fence))
+        error = None if answer.ok else failure(answer)
+        if error is None or isinstance(error, Conflict | Fenced):
+            self.owed.pop((holder, target), None)
+        else:
+            raise error

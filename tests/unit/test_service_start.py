@@ -1,0 +1,37 @@
+"""The service before its first pass: it waits for the ledger, and says so once an outage."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc import service as service_module
+from intentc.service import CompilerService
+from intentc.writing import Unreachable
+from tests.unit.pipeline.plant import POOL, Plant
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_unreadable_ledger_is_waited_for_and_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plant = Plant()
+    await plant.offline.server.ensure_pool(POOL, 1, 1000)
+    tries: list[int] = []
+    load = plant.engine.numbers.load
+
+    async def failing() -> None:
+        tries.append(len(tries))
+        if len(tries) <= 5:
+            raise Unreachable("connection refused")
+        await load()
+
+    monkeypatch.setattr(service_module, "_RETRY", 0.0)
+    monkeypatch.setattr(plant.engine.numbers, "load", failing)
+    await CompilerService(plant.engine, plant.offline.store, "contrail")._load_ledger()
+    assert len(tries) == 6
+    assert [
+        record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
+    ] == ["the ledger can't be read yet: connection refused; trying again until it can"]
+    plant.parts.jobs.close()
+    plant.parts.objects.close()

@@ -103,23 +103,38 @@ class Offline:
 
 
 class _NumberingWriteService(LocalWriteService):
-    """Gives owners the numbers that they are known to have, others the lowest free one."""
+    """Gives owners the numbers that they are known to have, others the lowest that nobody is known to have."""
 
     def __init__(self, offline: Offline, pools: tuple[str, ...], given: GivenNumbers) -> None:
         super().__init__(offline.server, pools=pools)
         self._offline = offline
         self._given = given
+        self._kept: set[str] = set()
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
         names = self._given.get(pool)
         if names:
-            logic = self._offline.engine.parts.logic
+            await self._keep(pool, names)
+            server, logic = self._offline.server, self._offline.engine.parts.logic
             for kind in logic.intent_kinds:
                 resource = logic.cache.shown(Key(kind, owner.split("/")[1]))
-                if resource is not None and ":".join(resource.fq_name) in names:
-                    value, _ = await self._offline.server.allocate(pool, owner, names[":".join(resource.fq_name)])
+                if resource is not None and (name := ":".join(resource.fq_name)) in names:
+                    await server.free(pool, value=names[name], owner=_place(name))
+                    value, _ = await server.allocate(pool, owner, names[name])
                     return value
         return await super().allocate(pool, owner, fence)
+
+    async def _keep(self, pool: str, names: Mapping[str, int]) -> None:
+        """Take the known numbers out of the pool before anybody gets one, so that nobody else does."""
+        if pool not in self._kept:
+            self._kept.add(pool)
+            for name, value in names.items():
+                await self._offline.server.allocate(pool, _place(name), value)
+
+
+def _place(name: str) -> str:
+    """Who holds the number of an owner that has not come yet."""
+    return f"given/{name}"
 
 
 def _passed_over(key: str) -> None:

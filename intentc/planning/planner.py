@@ -125,7 +125,7 @@ class Planner:
             return
         if desired.owner is None:
             return
-        if desired.parent is not None and not self._assumed.present(desired.parent.key):
+        if desired.parent is not None and not self._usable(desired.parent.key):
             draft.waits_for.add(Name(desired.parent.key.kind, desired.parent.fq_name))
             return
         uuid = object_uuid(self._installation, name, desired.owner)
@@ -138,6 +138,13 @@ class Planner:
         draft.operations.append(
             Create(name.kind, uuid, name.fq_name, desired.parent, mark, dict(desired.properties), references)
         )
+
+    def _usable(self, parent: Key) -> bool:
+        """Whether something can be created below it: the server refuses a parent that it can't read."""
+        try:
+            return self._assumed.at(parent) is not None
+        except HeldInput:
+            return False
 
     def _ours(self, draft: Draft, actual: Actual) -> None:
         desired = draft.desired

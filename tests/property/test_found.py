@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Key
+from intentc.offline import Offline
 from tests.property.demands import live
-from tests.property.laboratory import Laboratory
+from tests.property.laboratory import LOADED, POOL, Laboratory
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, Put
 from tests.property.steps import Apply, ForeignList, Replace, Restart, Settle, Spoil
 
@@ -56,3 +57,16 @@ async def test_an_unreadable_network_takes_its_routing_instance_along_when_it_is
     assert await lab.delete_key(Key("virtual_network", uuid))
     await lab.settle()
     assert await lab.uuid("routing_instance", (*NAMES[0], NAMES[0][-1])) is None
+
+
+async def test_a_given_number_is_kept_for_its_owner_until_that_comes() -> None:
+    """Offline, somebody without a given number could take the number of another."""
+    name = ":".join((*NAMES[0], NAMES[0][-1]))
+    offline = Offline(LOADED, given={POOL: {name: 8_000_100}})
+    await offline.seed()
+    names = [(PROJECT.kind, PROJECT.fq_name), ("virtual_network", NAMES[0])]
+    await offline.apply([{"kind": kind, "data": {"fq_name": list(fq_name)}} for kind, fq_name in names])
+    numbers = await offline.server.allocations(POOL, "")
+    assert len(numbers) > 1
+    targets = [r["fq_name"] for r in offline.outputs() if r["kind"] == "route_target"]
+    assert targets == [["target:64512:8000100"]]

@@ -46,8 +46,8 @@ async def plant() -> Plant:
 
 async def settled(plant: Plant) -> None:
     """Everything that was written to the store until now is applied, and the engine is quiet."""
-    items = (await plant.offline.store.range("/contrail/", "/contrail0")).items
-    revision = max(item.mod_revision for item in items)
+    unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
+    revision = max((batch.revision for batch in unseen), default=0)
     with anyio.fail_after(10):
         await plant.engine.settled(revision)
 

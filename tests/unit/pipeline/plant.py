@@ -8,6 +8,7 @@ anything else a part with that text.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,8 @@ from intentc.writing import UnknownOutcome, Written
 from tests.toy_kinds import build
 
 POOL = "tickets"
+_MOST_STEPS = 20_000
+"""Of the engine of one plant; the largest test takes a tenth of them."""
 
 _KINDS: tuple[dict[str, Any], ...] = (
     {"kind": "box", "properties": {"text": "string"}, "references": {"box": {"derived": True}}},
@@ -136,7 +139,18 @@ class Plant:
         self.offline = Offline(plugins(), write=self.write, store=store, observe=observe)
         self.write.target = self.offline.local
         self.engine = self.offline.engine
+        self._fail_instead_of_hanging()
         self.parts = self.engine.parts
+
+    def _fail_instead_of_hanging(self) -> None:
+        """An engine whose steps wake each other for ever never gives the loop back: no time limit would end it."""
+        stir, stirred = self.engine.numbers.stir, itertools.count()
+
+        def counted() -> None:
+            assert next(stirred) < _MOST_STEPS, "its steps wake each other for ever"
+            stir()
+
+        self.engine.numbers.stir = counted  # type: ignore[method-assign]
 
     async def begin(self) -> Plant:
         await self.offline.server.ensure_pool(POOL, 1, 1000)
@@ -165,11 +179,13 @@ class Plant:
         if settle:
             await self.offline.settle()
 
-    async def relist(self) -> None:
-        """As after a gap in the watch: everything is listed, and what went meanwhile shows by its absence."""
+    async def relist(self, *, settle: bool = True) -> None:
+        """As after a gap in the watch: everything is listed, and what went meanwhile shows by its absence. Without
+        ``settle`` the writes that follow are made, and not seen yet."""
         listing = await list_all(self.offline.store, Layout.of("/contrail/"), lambda key: None)
         await self.engine.step([listing.snapshot])
-        await self.offline.settle()
+        if settle:
+            await self.offline.settle()
 
     async def numbers(self) -> dict[str, int]:
         """Owner's uuid → number, as the server has them."""

@@ -1,0 +1,70 @@
+"""A router's number goes back to the pool only after the route target that stands for it is gone, whoever else names it
+(engine.md §8)."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.model import Delete
+from tests.scenario.scene import Scene
+
+pytestmark = pytest.mark.anyio
+
+
+async def router_with_target(scene: Scene) -> tuple[str, str]:
+    """A router's uuid and the name of its own route target."""
+    uuid = await scene.apply("logical_router", "blue:router")
+    (target,) = await scene.targets("logical_router", "blue:router")
+    return uuid, target
+
+
+def noting_frees(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """For each number that goes back: the route targets of which the delete had been acknowledged by then."""
+    seen: list[set[str]] = []
+    free = scene.offline.local.free
+
+    async def noting(pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
+        seen.append({operation.name.fq_name[0] for operation in scene.calls.written if isinstance(operation, Delete)})
+        await free(pool, owner, value, fence)
+
+    monkeypatch.setattr(scene.offline.local, "free", noting)
+    return seen
+
+
+async def test_a_number_goes_back_after_its_route_target_is_deleted(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uuid, target = await router_with_target(scene)
+    seen = noting_frees(scene, monkeypatch)
+    await scene.remove("logical_router", "blue:router")
+    assert seen == [{target}]
+    assert uuid not in await scene.numbers()
+    assert target not in await scene.stored("route_target")
+
+
+async def test_a_number_whose_route_target_a_network_names_goes_back_after_the_routers_own_is_deleted(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uuid, target = await router_with_target(scene)
+    await scene.apply("virtual_network", "blue:net", import_route_target_list={"route_target": [target]})
+    seen = noting_frees(scene, monkeypatch)
+    await scene.remove("logical_router", "blue:router")
+    assert seen == [{target}]
+    assert uuid not in await scene.numbers()
+    assert scene.problems == {}
+    imported = await scene.targets("routing_instance", "blue:net:net")
+    assert imported[target] == "import"
+    assert target in await scene.stored("route_target"), "the network's list names it still"
+
+
+async def test_a_number_whose_route_target_somebody_keeps_from_being_deleted_stays_taken(scene: Scene) -> None:
+    uuid, target = await router_with_target(scene)
+    await scene.apply("logical_router", "blue:other")
+    key = await scene.offline.server.identify("route_target", [target])
+    await scene.change("logical_router", "blue:other", route_target_refs=[{"to": [target], "uuid": key}])
+    await scene.remove("logical_router", "blue:router")
+    assert uuid in await scene.numbers()
+    assert target in await scene.stored("route_target")
+    newcomer = await scene.apply("logical_router", "blue:newcomer")
+    numbers = await scene.numbers()
+    assert numbers[newcomer] != numbers[uuid]

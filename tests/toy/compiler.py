@@ -37,9 +37,7 @@ class GatewayIntent(Intent):
         for route in self.references("served"):
             for service in route.references("service"):
                 addresses = ctx.fact("toy_cluster", ":".join(service.fq_name)) or ()
-                served.append(
-                    {"hostname": route.hostname, "prefix": route.match.prefix, "addresses": list(addresses)}
-                )
+                served.append({"hostname": route.hostname, "prefix": route.match.prefix, "addresses": list(addresses)})
         yield self.owned("toy_listener", ("-".join(self.fq_name),), port=self.port, routes=served)
 
 

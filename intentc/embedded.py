@@ -12,12 +12,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import sysconfig
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from importlib import util
 from pathlib import Path
@@ -29,6 +32,10 @@ _HEALTHY_WITHIN_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _STOP_WITHIN_SECONDS = 5.0
 _STARTS = 3
+
+_TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
+"""Run by a Python of its own before etcd takes its place: PR_SET_PDEATHSIG, SIGKILL. Not as ``preexec_fn``: forking a
+process with gRPC's threads and running Python before exec may hang."""
 
 
 class EtcdNotStarted(Exception):
@@ -155,10 +162,14 @@ class Etcd:
         ]
         if self._temporary and _knows_flag(self.binary, "unsafe-no-fsync"):
             arguments.append("--unsafe-no-fsync")
+        if sys.platform == "linux":
+            arguments = [sys.executable, "-I", "-S", "-c", _TIED, *arguments]
         with self._log.open("ab") as log:
             # A group of its own: Ctrl-C in the terminal reaches us alone, and we end it in order.
-            self.process = subprocess.Popen(  # noqa: S603 - the binary is the one asked for
-                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+            self.process = _started_by_lasting_thread(
+                lambda: subprocess.Popen(  # noqa: S603 - the binary is the one asked for
+                    arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+                )
             )
 
     def _wait_until_healthy(self) -> None:
@@ -211,6 +222,27 @@ async def running_etcd(
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(etcd.close)
+
+
+def _started_by_lasting_thread(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """Start a process from a thread that ends when the process does. Raises what ``start`` raises.
+
+    The kernel sends a child its death signal when the *thread* that started it ends, and a worker thread ends whenever
+    it has been idle; one that waits for the child ends before only if all of us do, even by SIGKILL.
+    """
+    started: Future[subprocess.Popen[bytes]] = Future()
+
+    def run() -> None:
+        try:
+            process = start()
+        except BaseException as error:
+            started.set_exception(error)
+            return
+        started.set_result(process)
+        process.wait()
+
+    threading.Thread(target=run, name="etcd", daemon=True).start()
+    return started.result()
 
 
 def _is_healthy(opener: urllib.request.OpenerDirector, endpoint: str) -> bool:

@@ -34,7 +34,7 @@ async def _serve(configuration: Configuration) -> int:
     from intentc.plugins import installed
 
     from .connecting import etcd_store
-    from .signals import cancel_on_signal
+    from .signals import ended_by_signals
 
     server = configuration.server
     schema = installed(configuration).schema
@@ -53,11 +53,11 @@ async def _serve(configuration: Configuration) -> int:
                 certificate=server.tls.cert_file if server.tls.enabled else "",
                 certificate_key=server.tls.key_file if server.tls.enabled else "",
             ) as running,
-            anyio.create_task_group() as group,
+            ended_by_signals(),
         ):
             click.echo(running.url)
             _LOG.info("serving %s kinds at %s", len(schema.kinds), running.url)
-            group.start_soon(cancel_on_signal, group.cancel_scope)
+            await anyio.sleep_forever()
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()

@@ -27,17 +27,20 @@ _COLUMNS = ("severity", "source", "reason", "message")
 def command(output: str, strict: bool, loaded: Loaded) -> int:
     """Check the configuration, the kinds' schemas, the reaction maps, and that each compiler's package loads.
 
-    Prints the findings; exit code 3 if one of them is an error.
+    Prints the findings; exit code 3 if one of them is an error. Notes are remarks: nothing needs to be done.
     """
+    from intentc.dependencies.check import SEVERITIES
+
     from .output import print_document
 
     found = _findings(loaded.configuration)
     content = {"findings": [{name: getattr(finding, name) for name in finding.__struct_fields__} for finding in found]}
     rows = [(finding.severity, finding.source, finding.reason, finding.message) for finding in found]
     print_document(output, content, _COLUMNS, rows)
-    wrong = sum(strict or finding.severity == "error" for finding in found)
-    click.echo(f"{len(found)} findings, {wrong} of them errors", err=True)
-    return Exit.INVALID if wrong else Exit.DONE
+    errors, warnings, notes = (sum(finding.severity == severity for finding in found) for severity in SEVERITIES)
+    remark = f"; {notes} notes, which need nothing to be done" if notes else ""
+    click.echo(f"{errors} errors, {warnings} warnings{remark}", err=True)
+    return Exit.INVALID if errors or (strict and warnings) else Exit.DONE
 
 
 def _findings(configuration: Configuration) -> list[Finding]:

@@ -21,8 +21,9 @@ from intentc.writing.connection import Connection
 from intentc.writing.service import UnknownOutcome, Unreachable
 
 from .errors import CommandError, Exit
+from .places import item_in
 
-_HINTS = {
+_HINTS: Mapping[int, str] = {
     HTTPStatus.FORBIDDEN: "the user of client.id may not do this, or the field is the server's own",
     HTTPStatus.NOT_FOUND: "see with `intentc get KIND` what there is",
     HTTPStatus.CONFLICT: "delete or mend what is in the way first",
@@ -33,10 +34,16 @@ class Refused(CommandError):
     """The server answered with ``status``, which is not one of success."""
 
     def __init__(self, answer: Answer, where: str) -> None:
-        message = answer.message or HTTPStatus(answer.status).phrase
-        hint = _HINTS.get(HTTPStatus(answer.status), "mend the resource and run the command again")
-        super().__init__(message, where=f"{where} (HTTP {answer.status})", next_step=hint)
+        index, detail = item_in(answer.message or _phrase(answer.status))
+        hint = _HINTS.get(answer.status, "mend the resource and run the command again")
+        super().__init__(detail, where=f"{where} (HTTP {answer.status})", next_step=hint)
         self.status = answer.status
+        self.item = index if answer.item is None else answer.item
+        """The index of the element of a ``/sync`` that this is about, None if the server names none."""
+
+    def about(self, message: str, where: str) -> CommandError:
+        """The same refusal, told of the resource that it is about; ``where``: its ``file:line``."""
+        return CommandError(message, where=where, next_step=self.next_step, code=self.code)
 
 
 class Change(NamedTuple):
@@ -53,6 +60,8 @@ class ApiClient:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.revision = 0
+        """The highest revision of etcd that an answer told: of a change, or of a resource that was read."""
 
     async def __aenter__(self) -> ApiClient:
         return self
@@ -73,6 +82,11 @@ class ApiClient:
         answer = await self._call("POST", "/fqname-to-id", body, absent=True)
         return str(_json(answer)["uuid"]) if answer.ok else None
 
+    async def name_of(self, uuid: str) -> str:
+        """The fq_name, joined by ``:``, of the resource with this uuid; empty if there is none."""
+        answer = await self._call("POST", "/id-to-fqname", {"uuid": uuid}, absent=True)
+        return ":".join(_json(answer)["fq_name"]) if answer.ok else ""
+
     async def get(self, kind: Kind, uuid: str) -> dict[str, Any] | None:
         """One resource with what the server adds to it, None if there is none."""
         answer = await self._call("GET", f"/{kebab(kind.name)}/{quote(uuid, safe='')}", absent=True)
@@ -85,10 +99,10 @@ class ApiClient:
         resources = [entry.get(kebab(kind.name), entry) for entry in found]
         return sorted(resources, key=lambda data: data.get("fq_name", []))
 
-    async def sync(self, changes: list[Change]) -> int:
-        """Carry out all of them in one transaction; the revision of etcd, 0 if the server does not tell it."""
+    async def sync(self, changes: list[Change]) -> None:
+        """Carry out all of them in one transaction."""
         body = {"resources": [{"kind": c.kind, "operation": c.operation, "data": c.data} for c in changes]}
-        return (await self._call("POST", "/sync", body)).revision or 0
+        await self._call("POST", "/sync", body)
 
     async def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, absent: bool = False
@@ -104,9 +118,14 @@ class ApiClient:
                 next_step="see that the server runs, and that client.endpoint and keystone.authurl name it",
                 code=Exit.UNREACHABLE,
             ) from None
+        self.revision = max(self.revision, answer.revision or 0)
         if answer.ok or (absent and answer.status == HTTPStatus.NOT_FOUND and not answer.no_route):
             return answer
         raise Refused(answer, where)
+
+
+def _phrase(status: int) -> str:
+    return next((known.phrase for known in HTTPStatus if known == status), "refused")
 
 
 def _json(answer: Answer) -> Any:

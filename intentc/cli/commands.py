@@ -6,6 +6,7 @@ Why it exists: help must be quick, and ``intentc --config-file F`` alone must ru
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 from collections.abc import Mapping
@@ -40,6 +41,15 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         return cast(click.Command, importlib.import_module(f"intentc.cli.{name}").command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS:
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
+            ctx.fail(f"there is no command {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -43,6 +43,7 @@ async def _compile(files: tuple[str, ...], output: str, allocations: str | None,
     from intentc.offline import Offline
     from intentc.plugins import installed
 
+    from .places import located
     from .transfer import read_input
 
     configuration = loaded.configuration
@@ -56,25 +57,23 @@ async def _compile(files: tuple[str, ...], output: str, allocations: str | None,
     )
     await offline.seed()
     await _apply(offline, inputs)
-    _print(output, offline.outputs(), [_located(problem, inputs) for problem in offline.problems()])
-    return Exit.QUARANTINED if offline.engine.parts.standing.held else Exit.DONE
+    _print(output, offline.outputs(), [located(problem, inputs) for problem in offline.problems()])
+    return Exit.HELD if offline.engine.parts.standing.held else Exit.DONE
 
 
 async def _apply(offline: Any, inputs: Sequence[Input]) -> None:
     from intentc.apiserver.errors import ApiError
     from intentc.model import InvalidInput
 
+    from .places import place_of, told_of
+
     try:
         await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in inputs)
     except ApiError as error:
-        raise InvalidInput(error.message, source=_culprit(error.message, inputs)) from None
-
-
-def _culprit(message: str, inputs: Sequence[Input]) -> str:
-    """Where the resource stands of which a refusal speaks; the first file if it speaks of none."""
-    from .ordering import name_of
-
-    return next((i.source for i in inputs if name_of(i) in message), inputs[0].source if inputs else "")
+        if error.item is None:
+            raise InvalidInput(error.message) from None
+        resource = inputs[error.item]
+        raise InvalidInput(told_of(resource, error.detail), source=place_of(resource, error.detail)) from None
 
 
 def _given(path: str | None) -> GivenNumbers:
@@ -86,25 +85,16 @@ def _given(path: str | None) -> GivenNumbers:
     return given
 
 
-def _located(problem: Problem, inputs: Sequence[Input]) -> Problem:
-    from .ordering import name_of
-
-    for item in inputs:
-        if item.kind == problem.kind and name_of(item) == problem.name:
-            return msgspec.structs.replace(problem, source=item.source)
-    return problem
-
-
 def _print(output: str, resources: list[dict[str, Any]], problems: list[Problem]) -> None:
     from .output import print_document
+    from .places import line_of
 
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in resources]
     content = {"resources": resources, "problems": [msgspec.structs.asdict(problem) for problem in problems]}
     print_document(output, content, ("kind", "name", "contents"), rows)
     if output == "table":
         for problem in problems:
-            where = f"{problem.source}: " if problem.source else ""
-            click.echo(f"{where}{problem.kind} {problem.name}: {problem.message}", err=True)
+            click.echo(line_of(problem), err=True)
 
 
 def summary(resource: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ async def _delete(files: tuple[str, ...], output: str, loaded: Loaded) -> int:
 
     from .client import ApiClient, Change
     from .connecting import api_server
-    from .transfer import present, print_results, read_input, send
+    from .transfer import Sent, present, print_results, read_input, send
 
     resources, schema = read_input(files, loaded.configuration)
     resources.reverse()
@@ -42,6 +42,6 @@ async def _delete(files: tuple[str, ...], output: str, loaded: Loaded) -> int:
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
         uuids = await present(client, resources, schema)
         there = [(resource, uuid) for resource, uuid in zip(resources, uuids, strict=True) if uuid]
-        revision = await send(client, [Change("DELETE", r.kind, {"uuid": uuid}) for r, uuid in there])
-    print_results(output, resources, ["deleted" if uuid else "absent" for uuid in uuids], revision)
+        await send(client, [Sent(r, Change("DELETE", r.kind, {"uuid": uuid})) for r, uuid in there])
+        print_results(output, resources, ["deleted" if uuid else "absent" for uuid in uuids], client.revision)
     return Exit.DONE

@@ -6,7 +6,7 @@ its own whose data is thrown away. Ctrl-C ends everything that it started.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ from .process import run_service
 
 if TYPE_CHECKING:
     from intentc.configuration import Configuration, Loaded
+    from intentc.loading.resources import Loaded as Input
     from intentc.service import CompilerService
 
 _TRANSACTION = 1024
@@ -61,21 +62,22 @@ def command(
 
 
 async def _dev(files: tuple[str, ...], exit_when_converged: bool, configuration: Configuration) -> int:
-    from .signals import cancel_on_signal
+    from .signals import ended_by_signals
+    from .transfer import read_input
 
+    # Before anything is started: what can't be read should say so at once.
+    resources = read_input(files, configuration)[0] if files else []
     code: int = Exit.DONE
-    async with anyio.create_task_group() as group:
-        group.start_soon(cancel_on_signal, group.cancel_scope)
-        async with running(configuration) as started:
-            _introduce(started)
-            if files:
-                code = await _load(files, started)
-            if exit_when_converged:
-                await started.service.engine.settled()
-                group.cancel_scope.cancel()
-            else:
-                click.echo("\nCtrl-C ends everything.", err=True)
-            await anyio.sleep_forever()
+    async with ended_by_signals() as scope, running(configuration) as started:
+        _introduce(started)
+        if resources:
+            code = await _load(resources, started)
+        if exit_when_converged:
+            await started.service.engine.settled()
+            scope.cancel()
+        else:
+            click.echo("\nCtrl-C ends everything.", err=True)
+        await anyio.sleep_forever()
     return code
 
 
@@ -130,32 +132,33 @@ def _reaching(configuration: Configuration, etcd: str, server: Any, diagnostics:
 def _introduce(started: Running) -> None:
     click.echo(f"etcd         {started.etcd}  (its data is thrown away at the end)", err=True)
     click.echo(f"API server   {started.api_server}", err=True)
-    click.echo(f"diagnostics  {started.diagnostics}/status", err=True)
+    click.echo(f"diagnostics  {started.diagnostics}/status?pretty", err=True)
     click.echo("\nFrom another terminal:", err=True)
     click.echo(f"  export INTENTC_CLIENT__ENDPOINT={started.api_server}", err=True)
     click.echo(f"  export INTENTC_INTENTC__DIAGNOSTICS__ADDRESS={started.diagnostics[7:]}", err=True)
     click.echo("  intentc get KIND [NAME]; intentc apply --wait FILE; intentc delete FILE\n", err=True)
 
 
-async def _load(files: tuple[str, ...], started: Running) -> int:
+async def _load(resources: Sequence[Input], started: Running) -> int:
     """Apply, wait until everything that follows is written, and show it."""
     from intentc.pipeline.outputs import in_order, lower_level, shown
 
-    from .apply import apply_files
+    from .apply import apply_resources
     from .compile import summary
     from .output import table
+    from .places import line_of, located
 
     engine = started.service.engine
     await engine.settled()
     before = {resource.key: resource.raw for resource in lower_level(engine.parts)}
     written = engine.reconciling.written
-    applied = await apply_files(files, started.configuration)
+    applied = await apply_resources(resources, engine.parts.schema, started.configuration)
     await engine.settled(applied.revision)
-    click.echo(f"applied {len(applied.resources)} resources at revision {applied.revision}; "
+    click.echo(f"applied {len(resources)} resources at revision {applied.revision}; "
                f"{engine.reconciling.written - written} writes followed:\n", err=True)  # fmt: skip
     found = [shown(r) for r in in_order(lower_level(engine.parts)) if before.get(r.key) != r.raw]
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in found]
     click.echo(table(("kind", "name", "contents"), rows))
     for problem in engine.parts.standing.problems(engine.parts.logic.held.values()):
-        click.echo(f"problem: {problem.kind} {problem.name}: {problem.message}", err=True)
-    return Exit.QUARANTINED if engine.parts.standing.held else Exit.DONE
+        click.echo(f"problem: {line_of(located(problem, resources))}", err=True)
+    return Exit.HELD if engine.parts.standing.held else Exit.DONE

@@ -16,26 +16,26 @@ class Exit(enum.IntEnum):
     """The exit codes; ``EXIT_HELP`` says them to people."""
 
     DONE = 0
-    DIFFERENT = 1
     USAGE = 2
     INVALID = 3
     UNREACHABLE = 4
-    QUARANTINED = 5
+    HELD = 5
     INTERNAL = 70
     INTERRUPTED = 130
 
 
 EXIT_HELP = """\b
 Exit codes:
-  0    done, no difference
-  1    differences (plan --exit-code, audit)
+  0    done
   2    usage: unknown command, option or argument
   3    configuration, reaction map or input invalid, or refused by the server
   4    etcd or API server not reachable
-  5    some intents quarantined
+  5    some intents are held: they can't be compiled now, and what they made stays
   70   internal error: please report it
   130  interrupted
 """
+
+_NOT_THERE = "see that it is there, and that this user may read it"
 
 TRACEBACK = "INTENTC_TRACEBACK"
 """Set to anything: internal errors show their traceback."""
@@ -57,6 +57,7 @@ def explain(error: BaseException) -> CommandError:
     import click
 
     from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown
+    from intentc.embedded import EtcdNotStarted
     from intentc.model import InvalidInput
     from intentc.watch.protocol import AccessDenied, StoreError
 
@@ -71,8 +72,13 @@ def explain(error: BaseException) -> CommandError:
             return CommandError(
                 error.format_message(), where=command, next_step=f"`{command} --help` shows how", code=Exit.USAGE
             )
+        case InvalidInput(reason="NotReadable"):
+            return CommandError(error.message, where=error.source, next_step=_NOT_THERE)
         case InvalidInput():
-            return CommandError(error.message, where=error.source, next_step="mend it there and run the command again")
+            following = "mend it there and run the command again" if error.source else ""
+            return CommandError(error.message, where=error.source, next_step=following)
+        case EtcdNotStarted():
+            return CommandError(str(error), code=Exit.UNREACHABLE)
         case AccessDenied():
             return CommandError(str(error), where="etcd", next_step="put etcd.username and etcd.password right")
         case StoreError() | Busy() | OutcomeUnknown():
@@ -86,12 +92,11 @@ def explain(error: BaseException) -> CommandError:
             return CommandError(
                 error.message, where="the API server in this process", next_step="mend what it names, and start again"
             )
+        case OSError(filename=None):
+            # An address, for example: the message says what to do, and there is no place to look at.
+            return CommandError(error.strerror or str(error))
         case OSError():
-            return CommandError(
-                error.strerror or str(error),
-                where=str(error.filename or ""),
-                next_step="see that it is there and that this user may use it",
-            )
+            return CommandError(error.strerror or str(error), where=str(error.filename), next_step=_NOT_THERE)
         case _:
             return _internal(error)
 
@@ -104,8 +109,8 @@ def show(error: CommandError, stream: TextIO | None = None) -> None:
     head = "error:"
     if out.isatty() and not os.environ.get("NO_COLOR"):
         head = f"\033[31m{head}\033[0m"
-    lines = [f"{head} {error.what}", f"  where: {error.where}", f"  next:  {error.next_step}"]
-    print("\n".join(line for line in lines if not line.endswith(": ")), file=out)
+    further = [("  where: ", error.where), ("  next:  ", error.next_step)]
+    print("\n".join([f"{head} {error.what}", *(name + text for name, text in further if text)]), file=out)
 
 
 def _innermost(error: BaseException) -> BaseException:

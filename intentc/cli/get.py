@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import uuid as uuid_module
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -21,17 +23,31 @@ _COLUMNS = ("name", "uuid", "parent")
 
 
 @click.command(name="get")
-@click.argument("kind")
+@click.argument("kind", required=False)
 @click.argument("name", required=False)
 @output_option
 @configured()
-def command(kind: str, name: str | None, output: str, loaded: Loaded) -> int:
-    """Show the resources of KIND, or the one with NAME.
+def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> int:
+    """Show the resources of KIND, or the one with NAME; without KIND, which kinds there are.
 
     KIND in any spelling: snake_case, kebab-case, plural. NAME: the fq_name joined by ":", a uuid, or an end of the
     fq_name that fits one resource only.
     """
+    if kind is None:
+        return _kinds(output, loaded)
     return anyio.run(_get, kind, name, output, loaded)
+
+
+def _kinds(output: str, loaded: Loaded) -> int:
+    from intentc.plugins import installed
+
+    from .output import print_document
+
+    kinds = sorted(installed(loaded.configuration).schema, key=lambda kind: kind.name)
+    rows = [(kind.name, kind.group, " ".join(kind.description.split())) for kind in kinds]
+    content = {"kinds": [{"name": name, "group": group, "description": text} for name, group, text in rows]}
+    print_document(output, content, ("kind", "group", "description"), rows)
+    return Exit.DONE
 
 
 async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) -> int:
@@ -85,7 +101,23 @@ def _kind(schema: Schema, name: str) -> Kind:
     from intentc.model import kebab, snake
 
     path = kebab(name)
-    return schema.by_path(path) or schema.by_plural(path) or schema.kind(snake(name))
+    found = schema.by_path(path) or schema.by_plural(path) or schema.kinds.get(snake(name))
+    if found is None:
+        near = near_kinds(snake(name), schema.kinds)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise CommandError(f"unknown kind {name!r}{hint}", next_step="`intentc get` lists the kinds")
+    return found
+
+
+def near_kinds(name: str, kinds: Iterable[str]) -> list[str]:
+    """The kinds that a name may mean, at most three: those with these initials (``acl``), spelt nearly so, or
+    with this text inside (``list``); the first way that finds any."""
+    known = sorted(kinds)
+    initials = [
+        kind for kind in known if "".join(word[:1] for word in kind.split("_")) in (name, name.removesuffix("s"))
+    ]
+    inside = [kind for kind in known if name in kind]
+    return (initials or difflib.get_close_matches(name, known, 3) or inside)[:3]
 
 
 def _is_uuid(text: str) -> bool:

@@ -45,7 +45,7 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     from intentc.writing.http import http_services
 
     from .connecting import api_server, etcd_store
-    from .signals import cancel_on_signal
+    from .signals import ended_by_signals
 
     configuration = loaded.configuration
     compilers = installed(configuration)
@@ -54,12 +54,8 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     try:
         async with http_services(api_server(configuration), compilers.schema, pools=compilers.pools) as (write, read):
             service = build_service(configuration, compilers, store, write, read, observe=observe)
-            async with (
-                running_diagnostics(service, address.host, address.port) as url,
-                anyio.create_task_group() as group,
-            ):
+            async with running_diagnostics(service, address.host, address.port) as url, ended_by_signals():
                 _LOG.info("compiling %s; diagnostics at %s", ", ".join(configuration.intentc.compilers), url)
-                group.start_soon(cancel_on_signal, group.cancel_scope)
                 await service.run()
     finally:
         with anyio.CancelScope(shield=True):

@@ -6,7 +6,9 @@ them; if it says that they are too many, in as few as it takes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import anyio
 
@@ -16,17 +18,32 @@ from intentc.model import InvalidInput, Schema
 from intentc.plugins import installed
 
 from .client import ApiClient, Change, Refused
+from .errors import CommandError
 from .ordering import name_of, targets_first
 from .output import print_document
+from .places import place_of, told_of
 
-_LOOKUPS_AT_ONCE = 16
+CALLS_AT_ONCE = 16
 _TOO_MANY_OPERATIONS = 413
+_HOLDER = re.compile(r"(?P<kind>[\w-]+)/(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+
+
+class Sent(NamedTuple):
+    """One change, and the resource of the input that it is for."""
+
+    resource: Loaded
+    change: Change
 
 
 def read_input(files: Iterable[str], configuration: Configuration) -> tuple[list[Loaded], Schema]:
-    """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput``."""
+    """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput``, also if there are
+    none."""
+    given = list(files)
     schema = installed(configuration).schema
-    return targets_first(load_resources(files, schema), schema), schema
+    resources = load_resources(given, schema)
+    if not resources:
+        raise InvalidInput(f"no resources in {', '.join(given)}", reason="Empty")
+    return targets_first(resources, schema), schema
 
 
 async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema) -> list[str | None]:
@@ -35,7 +52,7 @@ async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema
     Raises ``InvalidInput`` if the file gives another uuid than the server has.
     """
     found: list[str | None] = [None] * len(resources)
-    limiter = anyio.CapacityLimiter(_LOOKUPS_AT_ONCE)
+    limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
     async def look_up(index: int, resource: Loaded) -> None:
         kind, data = schema.kind(resource.kind), resource.data
@@ -59,23 +76,35 @@ async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema
     return found
 
 
-async def send(client: ApiClient, changes: Sequence[Change]) -> int:
-    """Carry out ``changes`` in their order; the last revision of etcd that the server told, 0 if none.
+async def send(client: ApiClient, changes: Sequence[Sent]) -> None:
+    """Carry out ``changes`` in their order.
 
     A request that is refused as too large is halved; what was sent before a refusal of another sort stays done.
+    Raises ``CommandError``, naming ``file:line`` of the resource that was refused if the server tells which.
     """
     waiting = [list(changes)] if changes else []
-    revision = 0
     while waiting:
         chunk = waiting.pop()
         try:
-            revision = max(revision, await client.sync(chunk))
+            await client.sync([sent.change for sent in chunk])
         except Refused as error:
             if error.status != _TOO_MANY_OPERATIONS or len(chunk) == 1:
-                raise
+                raise await _explained(client, error, chunk) from None
             middle = len(chunk) // 2
             waiting += [chunk[middle:], chunk[:middle]]
-    return revision
+
+
+async def _explained(client: ApiClient, error: Refused, chunk: Sequence[Sent]) -> CommandError:
+    """The refusal with the resource's name and line, and names in place of bare uuids."""
+    message = error.what
+    for kind, uuid in dict.fromkeys(_HOLDER.findall(message)):
+        name = await client.name_of(uuid)
+        if name:
+            message = message.replace(f"{kind}/{uuid}", f"{kind} {name}")
+    if error.item is None or error.item >= len(chunk):
+        return CommandError(message, where=error.where, next_step=error.next_step, code=error.code)
+    resource = chunk[error.item].resource
+    return error.about(told_of(resource, message), place_of(resource, message))
 
 
 def print_results(output: str, resources: Sequence[Loaded], actions: Sequence[str], revision: int) -> None:

@@ -21,8 +21,8 @@ _PERIOD_SECONDS = 0.1
 
 async def wait_until_converged(
     address: Address, revision: int, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
-) -> int:
-    """Return once the compiler at ``address`` has applied ``revision`` and has nothing left to do; the exit code.
+) -> dict[str, Any]:
+    """The status of the compiler at ``address`` once it has applied ``revision`` and has nothing left to do.
 
     Raises ``CommandError`` if it can't be reached, or not within ``timeout`` seconds.
     """
@@ -33,7 +33,7 @@ async def wait_until_converged(
             while True:
                 status = await _status(http, url)
                 if status.get("applied_revision", 0) >= revision and status.get("converged"):
-                    return _verdict(status)
+                    return status
                 await anyio.sleep(_PERIOD_SECONDS)
     behind = status.get("applied_revision", 0) < revision
     waited_for = f"revision {revision}, it is at {status.get('applied_revision', 0)}" if behind else "quiet"
@@ -41,7 +41,7 @@ async def wait_until_converged(
         f"not converged after {timeout:g} s: still waiting for {waited_for}",
         where=url,
         next_step="look at what it waits for there, or wait longer with --timeout",
-        code=Exit.UNREACHABLE if behind else Exit.QUARANTINED,
+        code=Exit.UNREACHABLE if behind else Exit.HELD,
     )
 
 
@@ -59,9 +59,9 @@ async def _status(http: httpx2.AsyncClient, url: str) -> dict[str, Any]:
         ) from None
 
 
-def _verdict(status: dict[str, Any]) -> int:
-    """Done, or quarantined with the held intents named on stderr."""
+def verdict(status: dict[str, Any]) -> int:
+    """The exit code: done, or held, with the held intents named on stderr."""
     stuck = [str(name) for name in (*status.get("held", ()), *status.get("refused", ()))]
     for name in stuck:
         click.echo(f"held: {name}", err=True)
-    return Exit.QUARANTINED if stuck else Exit.DONE
+    return Exit.HELD if stuck else Exit.DONE

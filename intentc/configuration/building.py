@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from intentc.loading.convert import did_you_mean
+from intentc.loading.convert import did_you_mean, in_words
 from intentc.model import InvalidInput
 
 from .sections import Section
@@ -84,7 +84,9 @@ class Builder:
         try:
             converted = msgspec.convert(value, wanted, strict=False, dec_hook=decode_setting)
         except (msgspec.ValidationError, ValueError) as error:
-            raise self._error(path, f"{dotted(path)}: {error}") from None
+            inner, words = in_words(error)
+            at = dotted(path) + (inner if inner.startswith("[") else f".{inner}" if inner else "")
+            raise self._error(path, f"{at}: {words}") from None
         if wanted is Secret and converted and not str(path[-1]).endswith(FILE_SUFFIX):
             self.literal_secrets.append(path)
         return converted

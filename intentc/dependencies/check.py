@@ -1,7 +1,8 @@
 """What can be proved of a reaction map before anything runs: findings, each with file and line.
 
 A map only says what was meant; a wrong one makes no output wrong (engine.md §3). So all but kinds that don't exist
-are warnings. What recorded reads say about a map is told by ``logic``, as missing reactions.
+are warnings, and entries without effect only notes: an inherited map has them. What recorded reads say about a map is
+told by ``logic``, as missing reactions.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
 
 _State = tuple[str, str]
 
+SEVERITIES = ("error", "warning", "note")
+"""The worst first. A note needs nothing to be done."""
+
 
 class Finding(msgspec.Struct, frozen=True, order=True):
-    """``severity``: ``error`` or ``warning``; ``reason``: UnknownKind, SilentStop, Unreachable, NoRelation or Cycle;
+    """``severity``: one of ``SEVERITIES``; ``reason``: UnknownKind, SilentStop, Unreachable, NoRelation or Cycle;
     ``source``: file:line."""
 
     source: str
@@ -33,7 +37,7 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 
 
 def findings(reactions: ReactionMap, schema: Schema) -> list[Finding]:
-    """Everything that is wrong or odd about ``reactions``, errors first, then by file and line."""
+    """Everything that is wrong or odd about ``reactions``, errors first and notes last, then by file and line."""
     import networkx  # 144 ms, and only checks and the start need it
 
     states: networkx.DiGraph[_State] = networkx.DiGraph()
@@ -48,7 +52,7 @@ def findings(reactions: ReactionMap, schema: Schema) -> list[Finding]:
         *_unrelated(reactions, schema),
         *_cycles(reactions, states),
     ]
-    return sorted(set(found), key=lambda finding: (finding.severity, _line(finding.source), finding))
+    return sorted(set(found), key=lambda finding: (SEVERITIES.index(finding.severity), _line(finding.source), finding))
 
 
 def _line(source: str) -> tuple[str, int]:
@@ -93,7 +97,7 @@ def _unreachable(reactions: ReactionMap, states: networkx.DiGraph[_State]) -> It
         if (reaction.kind, reaction.cause) not in reached:
             yield Finding(
                 reaction.source,
-                "warning",
+                "note",
                 "Unreachable",
                 f"no change ever reaches {reaction.kind} by the cause {reaction.cause}: "
                 f"let {reaction.cause} go on to {reaction.kind}, or take the entry out",

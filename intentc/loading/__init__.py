@@ -4,7 +4,7 @@ The only part of intentc that knows YAML. It checks what can be said while file 
 meaning of what it read to those who asked.
 """
 
-from .convert import convert, did_you_mean
+from .convert import convert, did_you_mean, in_words
 from .resources import Loaded, load_resources
 from .schemas import load_schema
 from .yaml import Limits, Located, load_documents, load_yaml
@@ -15,6 +15,7 @@ __all__ = [
     "Located",
     "convert",
     "did_you_mean",
+    "in_words",
     "load_documents",
     "load_resources",
     "load_schema",

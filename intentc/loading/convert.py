@@ -1,7 +1,8 @@
 """Plain values with lines to typed values, with errors that a person can act on.
 
-``msgspec`` says where in the value it failed (``$.routes[3].prefix``); here that becomes ``file:line``, and an unknown
-key gets the nearest known ones. Used for schemas, reaction maps, configuration and input files alike.
+``msgspec`` says where in the value it failed (``$.routes[3].prefix``) and which types it expected; here that becomes
+``file:line`` and words for people, and an unknown key gets the nearest known ones. Used for schemas, reaction maps,
+configuration and input files alike.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ from .yaml import Located, Steps
 T = TypeVar("T")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
+_MISSING = re.compile(r"Object missing required field `(?P<name>.*)`")
+_TYPE = re.compile(r"Expected `(?P<wanted>[^`]*)`(?P<bounds>[^,`]*)(?:, got `(?P<given>[^`]*)`)?(?P<rest>.*)")
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_TYPE_WORDS = {
+    "object": "an object", "array": "a list", "str": "a string", "int": "an integer", "float": "a number",
+    "bool": "true or false", "null": "empty", "list": "a list",
+}  # fmt: skip
 
 
 def convert(located: Located, wanted: type[T], path: Steps = ()) -> T:
@@ -33,6 +41,28 @@ def convert(located: Located, wanted: type[T], path: Steps = ()) -> T:
         raise explained(located, path, error, wanted) from None
 
 
+def in_words(error: Exception) -> tuple[str, str]:
+    """What a conversion refused, for people: the path of the field (``a.b[0].c``, empty for the whole value), and what
+    is wrong with it, as it may stand behind the path: ``must be a list, is an integer``."""
+    message, _, path = str(error).partition(" - at `")
+    return path.removesuffix("`").removeprefix("$").removeprefix("."), _in_words(message)
+
+
+def _in_words(message: str) -> str:
+    missing = _MISSING.fullmatch(message)
+    if missing:
+        return f"`{missing['name']}` is missing"
+    found = _TYPE.fullmatch(message)
+    if not found or found["rest"]:
+        return message
+    bounds = found["bounds"]
+    for sign, words in _BOUNDS.items():
+        bounds = bounds.replace(f" {sign} ", f" {words} ")
+    wanted = " or ".join(_TYPE_WORDS.get(part, part) for part in found["wanted"].split(" | ") if part != "null")
+    given = found["given"]
+    return f"must be {wanted}{bounds}" + (f", is {_TYPE_WORDS.get(given, given)}" if given else "")
+
+
 def explained(located: Located, path: Steps, error: msgspec.ValidationError, wanted: Any = None) -> InvalidInput:
     """The ``InvalidInput`` that says what ``error``, raised for what stands at ``path``, means in the file."""
     message, _, inner = str(error).partition(" - at `")
@@ -43,10 +73,12 @@ def explained(located: Located, path: Steps, error: msgspec.ValidationError, wan
     value = located.value
     for step in path:
         value = value[step]
-    steps = (*path, *_pinned(value, steps, name))
+    pinned = _pinned(value, steps, name)
+    told, steps = len(pinned) == len(steps), (*path, *pinned)
     if name is None:
         at = ".".join(map(str, steps))
-        return located.error(f"{at}: {message}" if at else message, steps)
+        words = _in_words(message) if told else f"something in it: {_in_words(message)}"
+        return located.error(f"{at}: {words}" if at else words, steps)
     steps = (*steps, name)
     at = ".".join(map(str, steps))
     return located.error(f"unknown key {at!r}{did_you_mean(name, known)}", steps, "UnknownKey")

@@ -18,7 +18,7 @@ from intentc.model.schema import KindSpec
 from intentc.model.types import SCALARS, FieldSpec
 from intentc.model.values import decode_hook, split_path
 
-from .convert import did_you_mean, explained
+from .convert import did_you_mean, explained, in_words
 from .yaml import Located, Steps
 
 Types = Mapping[str, Mapping[str, Any]]
@@ -85,7 +85,7 @@ def _check_field(located: Located, path: Steps, declared: Any, types: Types, key
         try:
             msgspec.convert(spec.default, SCALARS[spec.type][0], dec_hook=decode_hook)
         except msgspec.ValidationError as error:
-            raise located.error(f"default: {error}", (*path, "default")) from None
+            raise located.error(f"default: {in_words(error)[1]}", (*path, "default")) from None
 
 
 def _check_choice(located: Located, path: Steps, value: Any, known: Iterable[str]) -> None:

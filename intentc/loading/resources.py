@@ -26,11 +26,18 @@ _ENTRY_KEYS = ("kind", "data", "operation")
 
 class Loaded(NamedTuple):
     """One resource as it stands in a file. ``kind``: snake_case; ``data``: its own fields (a manifest whole);
-    ``source``: ``file:line``."""
+    ``source``: ``file:line``; ``document`` and ``path``: where ``data`` stands."""
 
     kind: str
     data: dict[str, Any]
     source: str
+    document: Located
+    path: Steps
+
+    def where(self, field: Steps) -> str:
+        """``file:line`` of a field, given by its steps from ``data``; of the nearest thing around it if it isn't there;
+        ``source`` for the resource as a whole."""
+        return self.document.where((*self.path, *field)) if field else self.source
 
 
 def load_resources(paths: str | Path | Iterable[str | Path], schema: Schema) -> list[Loaded]:
@@ -121,7 +128,7 @@ def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loa
         if schema.kind(name).shape != "kubernetes":
             raise document.error(f"{name} is written as `{{kind: {name}, data: …}}`, not as a manifest", path)
         _check_metadata(document, path, entry)
-        return Loaded(name, entry, document.where(path))
+        return Loaded(name, entry, document.where(path), document, path)
     for key in entry:
         if key not in _ENTRY_KEYS:
             raise document.error(f"unknown key {key!r}{did_you_mean(key, _ENTRY_KEYS)}", (*path, key), "UnknownKey")
@@ -132,7 +139,7 @@ def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loa
     if not isinstance(entry.get("data"), dict):
         raise document.error("`data` with the resource's fields is missing", (*path, "data"))
     _check_name(document, (*path, "data"), entry["data"])
-    return Loaded(name, entry["data"], document.where(path))
+    return Loaded(name, entry["data"], document.where(path), document, (*path, "data"))
 
 
 def _manifest_kind(name: str, schema: Schema) -> str:

@@ -116,14 +116,14 @@ class Intentc:
             )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def start(self, *arguments: str) -> Service:
+    def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Service:
         """Start the service; without arguments as ``intentc --config-file F``."""
         log = self._folder / f"service-{len(self._services)}.log"
         with log.open("wb") as stream:
             process = subprocess.Popen(
                 [*_PROGRAM, "--config-file", str(self.configuration), *arguments],
                 cwd=ROOT,
-                env=_environment({}),
+                env=_environment(environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ async def test_applying_what_is_there_already_converges_too(world: World, intent
     before, calls = await world.values(), dict(world.calls.mutations)
     again = await intentc("apply", "--wait", "--timeout", "10", SAMPLE, "-o", "json", environment=environment)
     assert again.code == 0, again.err
-    assert {result["action"] for result in again.json["results"]} == {"updated"}
+    assert {result["action"] for result in again.json["results"]} == {"unchanged"}
     await service.settled(world.revision)
     lower_level = {key for key in before if key.split("/")[2] in ("access_control_list", "route_target")}
     after = await world.values()
@@ -131,6 +132,45 @@ async def test_dev_loads_the_sample_shows_what_was_compiled_and_ends_by_itself(i
     offline = await intentc("compile", SAMPLE, configured=False)
     assert ended.out == offline.out
     assert "access_control_list" in ended.out
+
+
+async def test_dev_tells_a_refused_resource_with_its_line(intentc: Intentc, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yml"
+    bad.write_text(
+        "resources:\n  - kind: project\n    data: {fq_name: [default-domain, p]}\n  - kind: security_group\n    data:\n"
+        "      fq_name: [default-domain, p, g]\n      security_group_entries: none\n"
+    )
+    ended = await intentc("dev", "--load", bad, "--exit-when-converged", configured=False)
+    assert ended.code == 3
+    assert ended.err.splitlines()[-3:-1] == [
+        "error: security_group default-domain:p:g: security_group_entries: must be an object, is a string",
+        f"  where: {bad}:7",
+    ]
+    offline = await intentc("compile", bad, configured=False)
+    assert offline.err.splitlines()[:2] == ended.err.splitlines()[-3:-1]
+
+
+async def test_what_holds_a_deletion_up_is_told_by_its_name(world: World, intentc: Intentc, tmp_path: Path) -> None:
+    assert (await intentc("apply", SAMPLE)).code == 0
+    project = tmp_path / "project.yml"
+    project.write_text("kind: project\ndata: {fq_name: [default-domain, shop]}\n")
+    ended = await intentc("delete", project)
+    assert ended.code == 3
+    assert "security_group default-domain:shop:web (child)" in ended.err
+    assert f"where: {project}:1" in ended.err
+
+
+async def test_dev_ended_by_two_signals_at_once_leaves_nothing_behind(intentc: Intentc, tmp_path: Path) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    service = intentc.start("dev", environment={"TMPDIR": str(folder)})
+    await until(lambda: "Ctrl-C ends everything" in service.log)
+    assert len(list(folder.iterdir())) == 1
+    service.process.send_signal(signal.SIGINT)
+    service.process.send_signal(signal.SIGTERM)
+    await until(lambda: service.process.poll() is not None)
+    assert service.process.returncode == 0
+    assert list(folder.iterdir()) == []
 
 
 async def test_an_api_server_as_a_process_prints_its_url_serves_and_ends_with_0(world: World, intentc: Intentc) -> None:

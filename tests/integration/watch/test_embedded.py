@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
 import anyio
@@ -23,6 +27,14 @@ def runs(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def ended(pid: int) -> bool:
+    """Whether a process that is not our child is gone, or only waits to be buried by whoever took it over."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def pid_of(etcd: Etcd) -> int:
@@ -64,6 +76,37 @@ async def test_it_ends_when_the_block_is_cancelled() -> None:
             scope.cancel()
             await anyio.sleep_forever()
     assert pid and not runs(pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
+def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    script = (
+        "import pathlib, sys, time\nfrom intentc.embedded import Etcd\n"
+        "etcd = Etcd(pathlib.Path(sys.argv[1]))\netcd.start()\nprint(etcd.process.pid, flush=True)\ntime.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert not ended(pid)
+        parent.kill()
+    until = time.monotonic() + 10
+    while not ended(pid) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert ended(pid)
+
+
+async def test_it_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
+    etcd = Etcd(tmp_path)
+    starting = threading.Thread(target=etcd.start)
+    starting.start()
+    await anyio.to_thread.run_sync(starting.join)
+    try:
+        store = EtcdStore([etcd.endpoint])
+        await store.transaction([], [Put("/a", b"")])
+        await store.close()
+        assert runs(pid_of(etcd))
+    finally:
+        etcd.close()
 
 
 async def test_a_given_data_directory_is_kept(tmp_path: Path) -> None:

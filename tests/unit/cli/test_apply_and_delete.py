@@ -48,10 +48,30 @@ def test_parents_and_targets_go_first_in_one_transaction(
 
 
 def test_what_is_there_already_is_updated(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.put("network-policy", "d", "p", "rules", display_name="rules")
+    changed = tenant.with_name("changed.yml")
+    changed.write_text(TENANT.replace("{fq_name: [d, p, rules]}", "{fq_name: [d, p, rules], display_name: other}"))
+    intentc("apply", changed)
+    assert connected.batches[0][1] == ("UPDATE", "network_policy", "rules")
+    assert connected.names("network-policy") == ["d:p:rules"]
+
+
+def test_what_is_as_the_file_says_already_is_not_sent(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
     connected.put("project", "d", "p")
+    ended = intentc("apply", tenant)
+    assert [operation for operation, _, _ in connected.batches[0]] == ["CREATE", "CREATE"]
+    assert ended.out.splitlines()[1].split() == ["project", "d:p", "unchanged"]
+
+
+def test_applying_again_sends_nothing_and_waits_for_what_is_there(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
     intentc("apply", tenant)
-    assert [operation for operation, _, _ in connected.batches[0]] == ["UPDATE", "CREATE", "CREATE"]
-    assert connected.names("project") == ["d:p"]
+    connected.status = [{"applied_revision": 100, "converged": True}, {"applied_revision": 101, "converged": True}]
+    ended = intentc("apply", "--wait", tenant)
+    assert ended.code == 0
+    assert [line.split()[-1] for line in ended.out.splitlines()[1:]] == ["unchanged"] * 3
+    assert len(connected.batches) == len(connected.status) == 1
 
 
 def test_too_many_for_one_transaction_go_in_several_in_the_same_order(
@@ -71,6 +91,60 @@ def test_a_refusal_is_told_in_three_lines(intentc: Intentc, connected: ToyApiSer
         f"  where: POST {connected.url}/sync (HTTP 409)",
         "  next:  delete or mend what is in the way first",
     ]
+
+
+def test_a_refusal_that_names_an_element_is_told_on_that_resource_with_its_line(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    connected.refusal = (400, "item 1 (network_policy d:p:rules): network-policy: it is bad")
+    connected.refused_item = (1, "network-policy: it is bad")
+    ended = intentc("apply", tenant)
+    assert ended.code == 3
+    assert ended.err.splitlines() == [
+        "error: network_policy d:p:rules: it is bad",
+        f"  where: {tenant}:5",
+        "  next:  mend the resource and run the command again",
+    ]
+
+
+def test_the_element_is_known_from_the_message_alone_too(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    connected.refusal = (409, "item 0 (project d:p): taken (by another)")
+    ended = intentc("apply", tenant)
+    assert ended.err.splitlines()[:2] == ["error: project d:p: taken (by another)", f"  where: {tenant}:7"]
+
+
+def test_the_element_is_the_right_one_in_later_transactions(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    connected.limit = 2
+    connected.accepts = 1
+    connected.refusal = (400, "item 0 (…): bad")
+    ended = intentc("apply", tenant)
+    assert [batch[0][1] for batch in connected.batches] == ["project"]
+    assert ended.err.startswith("error: network_policy d:p:rules: bad\n")
+
+
+def test_a_field_that_is_named_is_pointed_at(intentc: Intentc, connected: ToyApiServer, tmp_path: Path) -> None:
+    path = tmp_path / "group.yml"
+    path.write_text(
+        "kind: security_group\ndata:\n  fq_name: [d, p, g]\n  security_group_entries:\n    policy_rule:\n"
+        "      - {protocol: tcp}\n      - {protocol: udp,\n         ethertype: IPv5}\n"
+    )
+    connected.refusal = (400, "item 0 (security_group d:p:g): security_group_entries.policy_rule[1].ethertype: no such")
+    assert f"  where: {path}:8\n" in intentc("apply", path).err
+
+
+def test_an_input_without_resources_is_an_error(intentc: Intentc, connected: ToyApiServer, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.yml"
+    empty.write_text("resources: []\n")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for command in ("apply", "delete", "compile"):
+        for given in (empty, folder):
+            ended = intentc(command, given)
+            assert (ended.code, ended.out, ended.err) == (3, "", f"error: no resources in {given}\n")
 
 
 def test_another_uuid_than_the_servers_is_refused_before_anything_is_sent(
@@ -124,6 +198,24 @@ def test_wait_tells_what_is_held(intentc: Intentc, connected: ToyApiServer, tena
     assert ended.err == "held: virtual_network/x\n"
 
 
+def test_wait_tells_the_problems_of_what_was_applied_with_their_lines(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    def problem(name: str, message: str) -> dict[str, str]:
+        return {"kind": "virtual_network", "name": name, "reason": "R", "message": message, "source": "key@7"}
+
+    connected.status = [
+        {
+            "applied_revision": 101,
+            "converged": True,
+            "problems": [problem("d:p:blue", "is odd"), problem("d:p:others", "is odd, too")],
+        }
+    ]
+    ended = intentc("apply", tenant, "--wait")
+    assert ended.code == 0
+    assert ended.err == f"{tenant}:3: virtual_network d:p:blue: is odd\n"
+
+
 def test_wait_gives_up_on_a_compiler_that_stays_behind(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
     connected.status = [{"applied_revision": 7, "converged": True}]
     ended = intentc("apply", tenant, "--wait", "--timeout", "0.2")
@@ -146,6 +238,24 @@ def test_delete_goes_the_other_way_round(intentc: Intentc, connected: ToyApiServ
     assert ended.code == 0
     assert [kind for _, kind, _ in connected.batches[-1]] == ["virtual_network", "network_policy", "project"]
     assert connected.stored == {}
+
+
+def test_what_is_in_the_way_of_a_deletion_is_told_by_name(
+    intentc: Intentc, connected: ToyApiServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "project.yml"
+    path.write_text("kind: project\ndata: {fq_name: [d, p]}\n")
+    project, group = connected.put("project", "d", "p"), connected.put("security-group", "d", "p", "g")
+    gone = "00000000-0000-4000-8000-000000000000"
+    connected.refusal = (
+        409,
+        f"item 0 (project {project}): project/{project} is held by security_group/{group} and policy/{gone}",
+    )
+    ended = intentc("delete", path)
+    assert ended.err.splitlines()[:2] == [
+        f"error: project d:p: project d:p is held by security_group d:p:g and policy/{gone}",
+        f"  where: {path}:1",
+    ]
 
 
 def test_deleting_what_is_gone_is_no_error(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:

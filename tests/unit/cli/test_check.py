@@ -33,9 +33,15 @@ def test_an_error_in_a_map_is_shown_with_its_line(intentc: Intentc, configuratio
     assert "did you mean virtual_network" in ended.out
 
 
+def test_what_ships_is_said_to_be_clean_and_its_notes_are_not_counted(intentc: Intentc) -> None:
+    ended = intentc("check", "--strict", "--config-file", SAMPLE)
+    assert ended.code == 0
+    assert ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need nothing to be done"
+
+
 def test_warnings_count_when_asked(intentc: Intentc, configuration: Path, tmp_path: Path) -> None:
     reactions = tmp_path / "map.yml"
-    reactions.write_text("intent-compiler:\n  virtual_network:\n    project: []\n")
+    reactions.write_text("intent-compiler:\n  virtual_network:\n    self: [project]\n")
     configuration.write_text(f"intentc: {{reactions: {{contrail: {reactions}}}}}")
     assert intentc("check", "--config-file", configuration).code == 0
     assert intentc("check", "--strict", "--config-file", configuration).code == 3

@@ -11,13 +11,17 @@ import click
 import pytest
 
 from intentc.apiserver.errors import Busy, Malformed, OutcomeUnknown
+from intentc.apiserver.serving import AddressTaken
 from intentc.cli import commands
 from intentc.cli.commands import with_default
 from intentc.cli.errors import CommandError, Exit, explain, show
+from intentc.diagnostics.serving import AddressInUse
+from intentc.embedded import EtcdNotStarted
 from intentc.model import InvalidInput
 from intentc.watch.protocol import AccessDenied, StoreUnavailable
 from tests.unit.cli.ended import Intentc
 
+NOT_THERE = "see that it is there, and that this user may read it"
 HEAVY = ("grpc", "httpx2", "networkx", "rich", "yaml", "starlette", "uvicorn", "prometheus_client", "msgspec", "anyio")
 
 
@@ -75,7 +79,7 @@ def test_run_is_the_default_when_the_environment_names_the_file() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["nonsense"], ["get"], ["apply"], ["get", "project", "--nonsense"], ["get", "project", "-o", "xml"]],
+    [["nonsense"], ["apply"], ["get", "project", "--nonsense"], ["get", "project", "-o", "xml"]],
 )
 def test_a_usage_error_takes_three_lines(intentc: Intentc, arguments: list[str]) -> None:
     ended = intentc(*arguments)
@@ -84,6 +88,55 @@ def test_a_usage_error_takes_three_lines(intentc: Intentc, arguments: list[str])
     assert what.startswith("error: ")
     assert where.startswith("  where: intentc")
     assert "--help" in following
+
+
+def test_a_misspelt_command_gets_a_suggestion(intentc: Intentc) -> None:
+    assert intentc("dve").err.startswith("error: there is no command 'dve'; did you mean dev?\n")
+
+
+def test_a_command_that_resembles_none_gets_the_list(intentc: Intentc) -> None:
+    assert "there are run, dev, apiserver," in intentc("nonsense").err
+
+
+def test_exit_codes_speak_of_commands_that_exist_and_of_held_intents(intentc: Intentc) -> None:
+    out = intentc("--help").out
+    assert "plan" not in out and "audit" not in out and "quarantine" not in out
+    assert "some intents are held" in out
+
+
+def test_what_dev_shall_load_is_read_before_anything_is_started(
+    intentc: Intentc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intentc.embedded.find_binary", lambda: pytest.fail("etcd was started"))
+    ended = intentc("dev", "--load", tmp_path / "none.yml")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.splitlines()[0] == "error: can't be read: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("error", "following"),
+    [
+        (InvalidInput("bad", source="f:1"), "mend it there and run the command again"),
+        (InvalidInput("bad"), ""),
+        (
+            InvalidInput("gone", source="f", reason="NotReadable"),
+            NOT_THERE,
+        ),
+        (FileNotFoundError(2, "gone", "f"), NOT_THERE),
+        (AddressTaken(98, "can't listen on h:1: in use; choose another server.address"), ""),
+        (AddressInUse(98, "h:1 is in use; set intentc.diagnostics.address to another one"), ""),
+        (EtcdNotStarted("no etcd found: install one"), ""),
+    ],
+)
+def test_the_next_step_fits_the_failure(error: BaseException, following: str) -> None:
+    assert explain(error).next_step == following
+
+
+@pytest.mark.parametrize("kind", [AddressTaken, AddressInUse])
+def test_an_address_in_use_is_told_in_the_exceptions_own_words(kind: type[OSError]) -> None:
+    printed = io.StringIO()
+    show(explain(kind(98, "h:1 is in use; choose another")), printed)
+    assert printed.getvalue() == "error: h:1 is in use; choose another\n"
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
@@ -109,6 +162,7 @@ def test_the_environment_may_name_the_configuration(
     ("error", "code"),
     [
         (InvalidInput("bad", source="f:1"), Exit.INVALID),
+        (EtcdNotStarted("no etcd found"), Exit.UNREACHABLE),
         (StoreUnavailable("no etcd"), Exit.UNREACHABLE),
         (AccessDenied("who are you"), Exit.INVALID),
         (Busy("etcd can't be reached"), Exit.UNREACHABLE),

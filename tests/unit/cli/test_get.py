@@ -56,6 +56,34 @@ def test_an_unknown_kind_gets_a_suggestion(intentc: Intentc, networks: ToyApiSer
     assert "did you mean virtual_network" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("acl", "access_control_list"),
+        ("vmis", "virtual_machine_interface"),
+        ("control_list", "access_control_list"),
+        ("security-gruop", "security_group"),
+    ],
+)
+def test_a_kind_is_guessed_from_initials_parts_and_misspellings(intentc: Intentc, written: str, meant: str) -> None:
+    ended = intentc("get", written)
+    assert ended.code == 3
+    assert ended.err.startswith(f"error: unknown kind '{written}'; did you mean {meant}")
+    assert ended.err.endswith("next:  `intentc get` lists the kinds\n")
+
+
+def test_what_resembles_no_kind_gets_no_guess(intentc: Intentc) -> None:
+    assert intentc("get", "xyzzy").err.startswith("error: unknown kind 'xyzzy'\n")
+
+
+def test_without_a_kind_the_kinds_are_listed(intentc: Intentc) -> None:
+    kinds = [line.split()[:2] for line in intentc("get").out.splitlines()]
+    assert kinds[0] == ["KIND", "GROUP"]
+    assert ["security_group", "contrail"] in kinds
+    listed = json.loads(intentc("get", "-o", "json").out)["kinds"]
+    assert [kind["name"] for kind in listed] == [name for name, _ in kinds[1:]]
+
+
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_one_shape_for_programs(intentc: Intentc, networks: ToyApiServer, form: str) -> None:
     out = intentc("get", "virtual_network", "red", "-o", form).out

@@ -18,7 +18,8 @@ Resource = dict[str, Any]
 
 class ToyApiServer(ThreadingHTTPServer):
     """``stored``: (kind in kebab-case, uuid) → fields. ``limit``: resources that one /sync takes. ``refusal``: status
-    and message for every /sync. ``batches``: the accepted ones, as (operation, kind, last name). ``token``: what
+    and message for every /sync but the first ``accepts`` (``refused_item``: the index of the guilty element, and the
+    message without its place). ``batches``: the accepted ones, as (operation, kind, last name). ``token``: what
     X-Auth-Token must be, given out to ``password``. ``status``: answers of /status, one after the other."""
 
     daemon_threads = True
@@ -28,6 +29,8 @@ class ToyApiServer(ThreadingHTTPServer):
         self.stored: dict[tuple[str, str], Resource] = {}
         self.limit = 1000
         self.refusal: tuple[int, str] | None = None
+        self.refused_item: tuple[int, str] | None = None
+        self.accepts = 0
         self.batches: list[list[tuple[str, str, str]]] = []
         self.revision = 100
         self.token = ""
@@ -38,10 +41,10 @@ class ToyApiServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def put(self, kind: str, *fq_name: str) -> str:
+    def put(self, kind: str, *fq_name: str, **fields: Any) -> str:
         """Store a resource; its uuid."""
         made = str(uuid.uuid4())
-        self.stored[kind, made] = {"uuid": made, "fq_name": list(fq_name), "parent_type": "domain"}
+        self.stored[kind, made] = {"uuid": made, "fq_name": list(fq_name), "parent_type": "domain", **fields}
         return made
 
     def names(self, kind: str) -> list[str]:
@@ -56,6 +59,11 @@ class ToyApiServer(ThreadingHTTPServer):
                     if (kind, stored["fq_name"]) == (body["type"], body["fq_name"]):
                         return 200, {"uuid": found}
                 return 404, {"message": "no such name"}
+            case "POST", ["id-to-fqname"]:
+                for (kind, found), stored in self.stored.items():
+                    if found == body["uuid"]:
+                        return 200, {"type": kind, "fq_name": stored["fq_name"]}
+                return 404, {"message": "no such uuid"}
             case "POST", ["sync"]:
                 return self._sync(body["resources"])
             case "GET", [kind, found]:
@@ -67,8 +75,9 @@ class ToyApiServer(ThreadingHTTPServer):
         return 404, {"message": "Not Found"}
 
     def _sync(self, entries: list[Any]) -> tuple[int, Any]:
-        if self.refusal:
-            return self.refusal[0], {"message": self.refusal[1]}
+        if self.refusal and len(entries) <= self.limit and len(self.batches) >= self.accepts:
+            place = {"item": self.refused_item[0], "detail": self.refused_item[1]} if self.refused_item else {}
+            return self.refusal[0], {"message": self.refusal[1], **place}
         if len(entries) > self.limit:
             return 413, {"message": f"{len(entries)} operations, the limit is {self.limit}"}
         for entry in entries:

@@ -67,7 +67,11 @@ def test_a_kind_that_reacts_to_itself_by_itself_is_a_cycle() -> None:
     assert reasons("intent-compiler:\n  net:\n    self: [net]\n    net: [net]\n") == [("Cycle", "4")]
 
 
-def test_findings_come_errors_first_then_by_line() -> None:
+def test_an_entry_without_effect_is_only_a_note() -> None:
+    assert [finding.severity for finding in found("intent-compiler:\n  net:\n    self: []\n    port: []\n")] == ["note"]
+
+
+def test_findings_come_errors_first_notes_last_and_then_by_line() -> None:
     text = "intent-compiler:\n  net:\n    port: []\n    self: [policy, nonsense]\n"
-    assert [finding.severity for finding in found(text)] == ["error", "warning", "warning", "warning"]
-    assert reasons(text) == [("UnknownKind", "4"), ("Unreachable", "3"), ("SilentStop", "4"), ("SilentStop", "4")]
+    assert [finding.severity for finding in found(text)] == ["error", "warning", "warning", "note"]
+    assert reasons(text) == [("UnknownKind", "4"), ("SilentStop", "4"), ("SilentStop", "4"), ("Unreachable", "3")]

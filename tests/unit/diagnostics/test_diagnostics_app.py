@@ -70,6 +70,22 @@ async def test_status_is_json() -> None:
     assert (await answer(Compiler(), "/status")).json()["applied_revision"] == 42
 
 
+async def test_the_root_lists_every_path_with_a_line() -> None:
+    compiler = Compiler()
+    paths = (await answer(compiler, "/")).json()["paths"]
+    assert sorted(paths) == ["/healthz", "/metrics", "/pending", "/readyz", "/status"]
+    assert all(paths.values())
+    for path in paths:
+        assert (await answer(compiler, path)).status_code == 200
+
+
+async def test_json_is_indented_for_who_asks() -> None:
+    plain, pretty = [await answer(Compiler(), path) for path in ("/status", "/status?pretty")]
+    assert plain.json() == pretty.json()
+    assert b"\n" not in plain.content
+    assert b'\n  "converged": true' in pretty.content
+
+
 async def test_metrics_show_the_status() -> None:
     text = (await answer(Compiler(), "/metrics")).text
     for line in (
@@ -86,7 +102,7 @@ async def test_metrics_show_the_status() -> None:
         assert f"\n{line}" in text
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/status", "/metrics", "/nowhere"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/status", "/metrics", "/nowhere"])
 async def test_every_answer_carries_the_strict_headers(path: str) -> None:
     found = await answer(Compiler(), path)
     assert {name: found.headers[name] for name in HEADERS} == HEADERS

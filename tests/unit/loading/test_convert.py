@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
 
-from intentc.loading import convert, load_yaml
+from intentc.loading import convert, in_words, load_yaml
 from intentc.loading.convert import did_you_mean, fields_at
 from intentc.model.problem import InvalidInput
 
@@ -42,11 +43,11 @@ def test_a_part_can_be_converted_alone() -> None:
 def test_a_wrong_type_names_its_place() -> None:
     message = refused("endpoints:\n  - address: a\n  - address: b\n    port: many")
 
-    assert message == "f.yml:4: endpoints.1.port: Expected `int`, got `str`"
+    assert message == "f.yml:4: endpoints.1.port: must be an integer, is a string"
 
 
 def test_a_missing_key_names_where_it_is_missing() -> None:
-    assert refused("first:\n  port: 1") == "f.yml:1: first: Object missing required field `address`"
+    assert refused("first:\n  port: 1") == "f.yml:1: first: `address` is missing"
 
 
 def test_an_unknown_key_gets_the_nearest_known_one() -> None:
@@ -66,7 +67,29 @@ def test_an_unknown_key_inside_a_mapping_is_found_by_its_key() -> None:
 
 
 def test_another_error_inside_a_mapping_has_the_line_of_the_mapping() -> None:
-    assert refused("\nnamed:\n  one: {address: 1}") == "f.yml:2: named: Expected `str`, got `int`"
+    assert (
+        refused("\nnamed:\n  one: {address: 1}") == "f.yml:2: named: something in it: must be a string, is an integer"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "told"),
+    [
+        (dict[str, int], [], ("", "must be an object, is a list")),
+        (dict[str, list[int]], {"a": [1, "b"]}, ("[...][1]", "must be an integer, is a string")),
+        (Settings, {"first": "x"}, ("first", "must be an object, is a string")),
+        (Settings, {"endpoints": [{}]}, ("endpoints[0]", "`address` is missing")),
+        (bool | None, 3, ("", "must be true or false, is an integer")),
+        (Annotated[int, msgspec.Meta(ge=1)], 0, ("", "must be an integer at least 1")),
+        (str, None, ("", "must be a string, is empty")),
+        (Literal["a"], "b", ("", "Invalid enum value 'b'")),
+    ],
+)
+def test_a_refused_conversion_is_told_in_peoples_words(wanted: Any, value: Any, told: tuple[str, str]) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(value, wanted)
+
+    assert in_words(caught.value) == told
 
 
 def test_many_known_names_without_a_near_one_give_no_hint() -> None:

@@ -27,10 +27,23 @@ def test_contrails_form_gives_each_resource_its_line(write: Write, contrail: Sch
         "- kind: virtual-network\n  operation: CREATE\n  data: {fq_name: [a, b, c]}\n",
     )
 
-    assert load_resources([path], contrail) == [
+    assert [item[:3] for item in load_resources([path], contrail)] == [
         ("project", {"fq_name": ["a", "b"]}, f"{path}:2"),
         ("virtual_network", {"fq_name": ["a", "b", "c"]}, f"{path}:4"),
     ]
+
+
+def test_each_field_of_a_resource_knows_its_line(write: Write, toy: Schema, contrail: Schema) -> None:
+    (group,) = load_resources(
+        write("in.yml", "kind: project\ndata:\n  fq_name: [a, b]\n  quota:\n    first: 1\n    second: 2\n"), contrail
+    )
+    (pod,) = load_resources(
+        write("pod.yml", "apiVersion: v1\nkind: ToyPod\nmetadata:\n  name: p\nspec:\n  x: 1\n"), toy
+    )
+
+    assert [group.where(field).rpartition(":")[2] for field in ((), ("quota",), ("quota", "second"))] == ["1", "4", "6"]
+    assert group.where(("quota", "absent")).endswith(":4")
+    assert pod.where(("spec", "x")).endswith(":6")
 
 
 def test_documents_may_hold_one_resource_each(write: Write, contrail: Schema) -> None:

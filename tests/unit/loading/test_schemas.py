@@ -65,7 +65,7 @@ def test_two_compilers_load_together() -> None:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("kind: thing", "thing.yml:1: Object missing required field `group`"),
+        ("kind: thing", "thing.yml:1: `group` is missing"),
         ("kind: other\ngroup: toy", "thing.yml:1: kind is 'other', but the file's name says 'thing'"),
         ("kind: thing\ngroup: toy\nparent: x", "thing.yml:3: unknown key 'parent'; did you mean parents?"),
         (
@@ -92,11 +92,11 @@ def test_two_compilers_load_together() -> None:
         ("kind: thing\ngroup: toy\nproperties:\n  a: 3", "thing.yml:4: a field is declared by"),
         (
             "kind: thing\ngroup: toy\nproperties:\n  a: {type: string, minimum: low}",
-            "thing.yml:4: properties.a.minimum: Expected `int | null`, got `str`",
+            "thing.yml:4: properties.a.minimum: must be an integer, is a string",
         ),
         (
             "kind: thing\ngroup: toy\nproperties:\n  a: {type: integer, default: many}",
-            "thing.yml:4: default: Expected `int`, got `str`",
+            "thing.yml:4: default: must be an integer, is a string",
         ),
         (
             "kind: thing\ngroup: toy\nreferences:\n  thing: {writer: nobody}",

@@ -1,0 +1,71 @@
+"""From what a server or a compiler says about a resource back to the line of the file that it came from.
+
+Why it exists: neither knows files. A refused ``/sync`` names an element by its index, a problem names kind and
+fq_name, and both name fields as people write them; a person needs ``file:line``. What is said is theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from intentc.loading.resources import Loaded
+from intentc.model import Problem, kebab
+
+from .ordering import name_of
+
+_ITEM = re.compile(r"item (?P<index>\d+)(?: \(.*?\))?: (?P<detail>.*)", re.DOTALL)
+_FIELD = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*|\[\d+\])*")
+_STEP = re.compile(r"([A-Za-z_][\w-]*)|\[(\d+)\]")
+
+
+def item_in(message: str) -> tuple[int | None, str]:
+    """The index of the element that a refusal names (``item 3 (kind a:b:c): …``), None if none; and the rest."""
+    found = _ITEM.fullmatch(message)
+    return (int(found["index"]), found["detail"]) if found else (None, message)
+
+
+def place_of(resource: Loaded, message: str) -> str:
+    """``file:line`` of the field of ``resource`` that ``message`` names; of the resource itself if it names none."""
+    named = (_steps(text, resource.data) for text in _FIELD.findall(message))
+    return resource.where(max(named, key=len, default=()))
+
+
+def told_of(resource: Loaded, message: str) -> str:
+    """``message`` with the name of the resource that it is about, which may begin with its kind."""
+    return f"{resource.kind} {name_of(resource)}: {message.removeprefix(f'{kebab(resource.kind)}: ')}"
+
+
+def located(problem: Problem, resources: Sequence[Loaded]) -> Problem:
+    """``problem`` with ``file:line`` as its source, if it is about one of ``resources``."""
+    for resource in resources:
+        if is_about(problem, resource):
+            return msgspec.structs.replace(problem, source=place_of(resource, problem.message))
+    return problem
+
+
+def is_about(problem: Problem, resource: Loaded) -> bool:
+    """Whether a problem is told on this resource."""
+    return (problem.kind, problem.name) == (resource.kind, name_of(resource))
+
+
+def line_of(problem: Problem) -> str:
+    """A problem as people read it."""
+    where = f"{problem.source}: " if problem.source else ""
+    return f"{where}{problem.kind} {problem.name}: {problem.message}"
+
+
+def _steps(text: str, data: Any) -> tuple[str | int, ...]:
+    """``a.b[0]`` as steps, as far as they lead to something in ``data``."""
+    steps: list[str | int] = []
+    for name, index in _STEP.findall(text):
+        step = name or int(index)
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            break
+        steps.append(step)
+    return tuple(steps)

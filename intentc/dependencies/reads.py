@@ -6,8 +6,6 @@ stored without a set, and an intent's reads as one tuple. Which reads a change c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from intentc.model import Key, Read
 from intentc.model.multimap import MultiMap
 
@@ -50,10 +48,6 @@ class ReadIndex:
     def reads_of(self, key: Key) -> frozenset[Read]:
         """What ``key`` read last time; empty if it was never evaluated."""
         return frozenset(self._reads.get(key, ()))
-
-    def readers_of_any(self, reads: Iterable[Read]) -> set[Key]:
-        """Who read at least one of these."""
-        return {key for read in reads for key in self._readers.get(read)}
 
     def __contains__(self, key: Key) -> bool:
         """Whether ``key`` was ever evaluated."""

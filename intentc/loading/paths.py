@@ -29,8 +29,3 @@ def reactions_directory() -> Path:
 def reactions_file(compiler: str) -> Path:
     """The reaction map that ships for one compiler."""
     return reactions_directory() / f"{compiler}.yml"
-
-
-def sample_directory() -> Path:
-    """The folder with the sample configuration and the resources to try intentc on."""
-    return _shipped("sample", "sample")

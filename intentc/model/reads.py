@@ -53,14 +53,3 @@ def allocation_read(pool: str, owner: str) -> Read:
 def setting_read(name: str) -> Read:
     """One value of the compilers' configuration."""
     return ("setting", name)
-
-
-def read_kind(read: Read) -> str | None:
-    """The kind of resource or fact that a read is about; None for allocations and settings."""
-    return (
-        read[1]
-        if read[0] in {"object", "name", "index", "fact"}
-        else read[3]
-        if read[0] == "sources"
-        else (read[1] if read[0] == "targets" else None)
-    )

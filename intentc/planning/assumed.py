@@ -171,15 +171,6 @@ class Assumed:
                 self._due.append((now + PATIENCE, key, assumption))
         return tuple(found.items())
 
-    def next_expiry(self) -> float | None:
-        """When, by the clock, ``expired`` may have something next; None if nothing is assumed."""
-        while self._due:
-            when, key, assumption = self._due[0]
-            if any(assumption is pending for pending in self._pending.get(key, ())):
-                return when
-            self._due.popleft()
-        return None
-
     def __len__(self) -> int:
         """How many objects have unseen writes."""
         return len(self._pending)

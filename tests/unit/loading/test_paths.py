@@ -15,7 +15,6 @@ Write = Callable[..., Path]
 def test_in_a_checkout_it_lies_beside_the_package() -> None:
     assert (paths.schemas_directory() / "contrail" / "types.yml").is_file()
     assert (paths.reactions_directory() / "contrail.yml").is_file()
-    assert (paths.sample_directory() / "tenant.yml").is_file()
 
 
 def test_in_a_wheel_it_lies_inside_the_package(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

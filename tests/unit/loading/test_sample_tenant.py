@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from intentc.loading import Loaded, load_resources
-from intentc.loading.paths import sample_directory
 from intentc.model.events import Change
 from intentc.model.schema import Schema
 
@@ -17,7 +17,7 @@ SEEDED = {("network_ipam", "default-domain:default-project:default-network-ipam"
 
 @pytest.fixture
 def tenant(contrail: Schema) -> list[Loaded]:
-    return load_resources(sample_directory() / "tenant.yml", contrail)
+    return load_resources(Path(__file__).parents[3] / "sample" / "tenant.yml", contrail)
 
 
 def test_it_has_what_the_compiler_has_work_with(tenant: list[Loaded]) -> None:

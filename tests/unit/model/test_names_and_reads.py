@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.model import reads
 from intentc.model.names import Key, Name, kebab, snake
 from intentc.model.ownership import Mark, object_uuid
 from intentc.model.resolvers import hostname_offers
@@ -42,23 +41,6 @@ def test_a_mark_survives_its_text() -> None:
 @pytest.mark.parametrize("text", ["", "a/b", "a/b/c/d", "a//c"])
 def test_other_texts_are_no_mark(text: str) -> None:
     assert Mark.parse(text) is None
-
-
-@pytest.mark.parametrize(
-    ("read", "kind"),
-    [
-        (reads.object_read(KEY), "thing"),
-        (reads.name_read("thing", ("a",)), "thing"),
-        (reads.targets_read(KEY, "other"), "thing"),
-        (reads.sources_read(KEY, "other", "thing"), "other"),
-        (reads.index_read("thing", "label", "a=b"), "thing"),
-        (reads.fact_read("group", "g"), "group"),
-        (reads.allocation_read("pool", "o"), None),
-        (reads.setting_read("x"), None),
-    ],
-)
-def test_a_read_is_about_a_kind(read: reads.Read, kind: str | None) -> None:
-    assert reads.read_kind(read) == kind
 
 
 def test_a_hostname_offers_every_glob_that_covers_it() -> None:

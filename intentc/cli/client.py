@@ -30,13 +30,23 @@ _HINTS: Mapping[int, str] = {
 }
 
 
+_AWAY = {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+"""The server is there, and what it needs is not."""
+
+
 class Refused(CommandError):
     """The server answered with ``status``, which is not one of success."""
 
     def __init__(self, answer: Answer, where: str) -> None:
         index, detail = item_in(answer.message or _phrase(answer.status))
+        away = answer.status in _AWAY
         hint = _HINTS.get(answer.status, "mend the resource and run the command again")
-        super().__init__(detail, where=f"{where} (HTTP {answer.status})", next_step=hint)
+        super().__init__(
+            detail,
+            where=f"{where} (HTTP {answer.status})",
+            next_step="see that the API server's etcd runs, and run the command again" if away else hint,
+            code=Exit.UNREACHABLE if away else Exit.INVALID,
+        )
         self.status = answer.status
         self.item = index if answer.item is None else answer.item
         """The index of the element of a ``/sync`` that this is about, None if the server names none."""

@@ -17,22 +17,26 @@ if TYPE_CHECKING:
 @click.command(name="delete")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @output_option
+@click.option("--wait", is_flag=True, help="Wait until what was compiled from them is gone, too.")
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait at most.")
 @configured()
-def command(files: tuple[str, ...], output: str, loaded: Loaded) -> int:
+def command(files: tuple[str, ...], output: str, wait: bool, timeout: float, loaded: Loaded) -> int:
     """Delete the resources named in FILE... (as for apply), those that refer to others first.
 
-    What is not there any more is no error. Lower-level resources that were compiled go by themselves.
+    What is not there any more is no error. Lower-level resources that were compiled go by themselves; --wait asks the
+    compiler at intentc.diagnostics.address until they have. Exit code 5 if it holds some intents.
     """
-    return anyio.run(_delete, files, output, loaded)
+    return anyio.run(_delete, files, output, timeout if wait else None, loaded)
 
 
-async def _delete(files: tuple[str, ...], output: str, loaded: Loaded) -> int:
+async def _delete(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.model import InvalidInput
     from intentc.writing.connection import Connection
 
     from .client import ApiClient, Change
     from .connecting import api_server
     from .transfer import Sent, present, print_results, read_input, send
+    from .waiting import verdict, wait_until_converged
 
     resources, schema = read_input(files, loaded.configuration)
     resources.reverse()
@@ -44,4 +48,7 @@ async def _delete(files: tuple[str, ...], output: str, loaded: Loaded) -> int:
         there = [(resource, uuid) for resource, uuid in zip(resources, uuids, strict=True) if uuid]
         await send(client, [Sent(r, Change("DELETE", r.kind, {"uuid": uuid})) for r, uuid in there])
         print_results(output, resources, ["deleted" if uuid else "absent" for uuid in uuids], client.revision)
-    return Exit.DONE
+        revision = client.revision
+    if timeout is None:
+        return Exit.DONE
+    return verdict(await wait_until_converged(loaded.configuration.intentc.diagnostics.address, revision, timeout))

@@ -48,6 +48,8 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     from .signals import ended_by_signals
 
     configuration = loaded.configuration
+    if configuration.compilation.master_election:
+        _LOG.warning("compilation.master_election: leading is not built yet; run one compiler for an installation")
     compilers = installed(configuration)
     address = configuration.intentc.diagnostics.address
     store = etcd_store(configuration)

@@ -175,7 +175,8 @@ class Compilation(Section, frozen=True):
 
     ``enabled: false`` is what Contrail's all-in-one file says when no compiler should run. ``max_job_queue_len``,
     ``msg_index_string`` and ``read_lock_string`` are read for the ancestor's sake: our queue holds each intent once
-    and is never full, and progress is known from etcd itself. ``msg_queue_lock_time``: the leader's lease in seconds.
+    and is never full, and progress is known from etcd itself. ``master_election`` and ``msg_queue_lock_time`` (the
+    leader's lease in seconds) are read, and have no effect yet: run one compiler for an installation.
     """
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"plugin_directory", "plugin", "plugin_names", "service_name"})

@@ -93,6 +93,16 @@ def test_a_refusal_is_told_in_three_lines(intentc: Intentc, connected: ToyApiSer
     ]
 
 
+def test_a_server_whose_etcd_is_away_counts_as_not_reachable(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    connected.refusal = (503, "etcd can't be reached")
+    ended = intentc("apply", tenant)
+    assert ended.code == 4
+    assert "etcd can't be reached" in ended.err
+    assert "see that the API server's etcd runs" in ended.err
+
+
 def test_a_refusal_that_names_an_element_is_told_on_that_resource_with_its_line(
     intentc: Intentc, connected: ToyApiServer, tenant: Path
 ) -> None:
@@ -230,6 +240,18 @@ def test_wait_names_a_compiler_that_is_not_there(
     ended = intentc("apply", tenant, "--wait")
     assert ended.code == 4
     assert "intentc.diagnostics.address" in ended.err
+
+
+def test_delete_waits_until_the_compiler_has_converged_on_it(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path
+) -> None:
+    intentc("apply", tenant)
+    connected.status = [
+        {"applied_revision": 102, "converged": False},
+        {"applied_revision": 102, "converged": True},
+    ]
+    assert intentc("delete", tenant, "--wait").code == 0
+    assert len(connected.status) == 1
 
 
 def test_delete_goes_the_other_way_round(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:

@@ -98,9 +98,10 @@ class CompilerService:
 
     async def run(self) -> None:
         """Serve until cancelled, then drain. Raises what ended it: a part that must not end, or a lost leadership."""
-        await self._load_ledger()
+        # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
         self._running = True
         try:
+            await self._load_ledger()
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
                 group.start_soon(self._source.run_heartbeat)
                 group.start_soon(self._audit)

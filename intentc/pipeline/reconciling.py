@@ -253,12 +253,14 @@ class Reconciling:
     def _delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
         """Try again by and by, and say so."""
         message = f"its last write failed ({error}); it is tried again"
+        self._parts.standing.refused.release(name)
         if self._parts.standing.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
             _LOG.info("%s: %s", name, message)
         self._parts.objects.retry(name, after=after)
 
     def _refuse(self, name: Name, error: Rejected) -> None:
         problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server refuses it: {error}")
+        self._parts.standing.delayed.release(name)
         if self._parts.standing.refused.hold(name, problem):
             _LOG.warning("%s: %s", name, problem.message)
 

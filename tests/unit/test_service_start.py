@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
 from intentc import service as service_module
@@ -33,5 +34,29 @@ async def test_an_unreadable_ledger_is_waited_for_and_told_once(
     assert [
         record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
     ] == ["the ledger can't be read yet: connection refused; trying again until it can"]
+    plant.parts.jobs.close()
+    plant.parts.objects.close()
+
+
+async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant = Plant()
+    service = CompilerService(plant.engine, plant.offline.store, "contrail")
+    tried = anyio.Event()
+
+    async def failing() -> None:
+        tried.set()
+        raise Unreachable("connection refused")
+
+    monkeypatch.setattr(plant.engine.numbers, "load", failing)
+    async with anyio.create_task_group() as group:
+        group.start_soon(service.run)
+        with anyio.fail_after(10):
+            await tried.wait()
+        assert service.healthy()
+        assert not service.ready()[0]
+        group.cancel_scope.cancel()
+    assert not service.healthy()
     plant.parts.jobs.close()
     plant.parts.objects.close()

@@ -44,6 +44,16 @@ async def test_what_is_refused_is_told_and_not_healthy_but_all_else_has_converge
     assert (status["refused"], status["delayed"]) == ([str(part("a"))], [])
 
 
+async def test_what_was_refused_and_is_put_off_now_counts_as_put_off(plant: Plant) -> None:
+    plant.write.failures["a"] = [Rejected(422, "no such colour"), Throttled(300.0, "too many requests")]
+    await plant.boxes("a", "b")
+    assert plant.engine.status()["refused"] == [str(part("a"))]
+    await plant.retry("a")
+    status = plant.engine.status()
+    assert (status["refused"], status["delayed"]) == ([], [str(part("a"))])
+    assert not status["converged"]
+
+
 async def test_beside_something_refused_what_is_put_off_still_counts(plant: Plant) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     plant.write.failures["b"] = [Throttled(300.0)]

@@ -62,7 +62,7 @@ class KeyedQueue(Generic[K]):
         self._failures: dict[K, int] = {}
         self._delayed: dict[K, tuple[float, Timer]] = {}
         self._getters: deque[asyncio.Future[K]] = deque()
-        self._quiet: list[tuple[asyncio.Future[None], bool]] = []
+        self._waiting: list[asyncio.Future[None]] = []
         self._live_in_a_row = 0
 
     def add(self, key: K, *, resync: bool = False) -> None:
@@ -111,7 +111,7 @@ class KeyedQueue(Generic[K]):
         del self._working[key]
         if key in self._again:
             self.add(key, resync=self._again.pop(key))
-        self._tell_quiet()
+        self._tell_settled()
 
     def retry(self, key: K, *, after: float | None = None) -> float:
         """Run ``key`` again after a back-off that grows with each failure in a row; the delay in seconds. A live
@@ -162,22 +162,19 @@ class KeyedQueue(Generic[K]):
         """Idle, and nothing is in a back-off either."""
         return self.idle and not self._delayed
 
-    async def wait_idle(self) -> None:
-        """Return once the queue is idle. At once if it is."""
-        while not self.idle:
-            await self._told_quiet(settled=False)
-
     async def wait_settled(self) -> None:
-        """Return once the queue is settled. A key that fails for ever keeps it from that."""
+        """Return once the queue is settled, at once if it is. A key that fails for ever keeps it from that."""
         while not self.settled:
-            await self._told_quiet(settled=True)
+            told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(told)
+            await told
 
     def close(self) -> None:
         """Call off all back-offs. Keys stay as they are."""
         for _, timer in self._delayed.values():
             timer.cancel()
         self._delayed.clear()
-        self._tell_quiet()
+        self._tell_settled()
 
     def _due(self, key: K, resync: bool) -> None:
         del self._delayed[key]
@@ -196,18 +193,9 @@ class KeyedQueue(Generic[K]):
             if not getter.done():
                 getter.set_result(self._next())
 
-    async def _told_quiet(self, settled: bool) -> None:
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._quiet.append((told, settled))
-        await told
-
-    def _tell_quiet(self) -> None:
-        if not self._quiet or not self.idle:
-            return
-        still: list[tuple[asyncio.Future[None], bool]] = []
-        for told, settled in self._quiet:
-            if settled and self._delayed:
-                still.append((told, settled))
-            elif not told.done():
-                told.set_result(None)
-        self._quiet = still
+    def _tell_settled(self) -> None:
+        if self._waiting and self.settled:
+            waiting, self._waiting = self._waiting, []
+            for told in waiting:
+                if not told.done():
+                    told.set_result(None)

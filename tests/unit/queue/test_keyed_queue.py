@@ -110,7 +110,7 @@ async def test_a_key_is_never_worked_on_twice_at_once(queue: KeyedQueue[str]) ->
             group.start_soon(worker)
         for number in range(5):
             queue.add(f"k{number}")
-        await queue.wait_idle()
+        await queue.wait_settled()
         group.cancel_scope.cancel()
     assert runs >= 50
 
@@ -236,9 +236,9 @@ async def test_a_worker_cancelled_while_it_waits_takes_nothing(queue: KeyedQueue
     assert await drain(queue) == ["a"]
 
 
-async def test_idle_is_told_when_the_last_job_is_done_and_not_before(queue: KeyedQueue[str]) -> None:
+async def test_settled_is_told_when_the_last_job_is_done_and_not_before(queue: KeyedQueue[str]) -> None:
     queue.add("a")
-    waiter = asyncio.ensure_future(queue.wait_idle())
+    waiter = asyncio.ensure_future(queue.wait_settled())
     key = await queue.get()
     await anyio.wait_all_tasks_blocked()
     assert not waiter.done()
@@ -248,7 +248,7 @@ async def test_idle_is_told_when_the_last_job_is_done_and_not_before(queue: Keye
 
 async def test_idle_does_not_wait_for_back_offs_and_settled_does(queue: KeyedQueue[str], clock: ManualClock) -> None:
     await fail_once(queue, "a")
-    await queue.wait_idle()
+    assert queue.idle
     waiter = asyncio.ensure_future(queue.wait_settled())
     await anyio.wait_all_tasks_blocked()
     assert not waiter.done()

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench fix lock clean
+.PHONY: demo test faults simulate mutation bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenant: etcd, API server and compiler start, compile, show what came out, and end.
@@ -16,10 +16,28 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses=2
+
+# The fault scenarios at full load (`make test` runs their short form): an hour or two, seeds and figures printed.
+faults: $(READY)
+	INTENTC_FAULTS=full $(BIN)/python -m pytest -q -s --durations=0 tests/faults
+
+# Random histories of each compiler for as many minutes, both forms; a failing one prints the seed that replays it:
+# make simulate SEED=N.
+SEED ?= 0
+MINUTES ?= 10
+simulate: $(READY)
+	for compiler in contrail ambassador; do for form in steps service; do \
+		$(BIN)/python -m tests.simulation --compiler $$compiler --form $$form --seed $(SEED) --minutes $(MINUTES) || exit 1; \
+	done; done
+
+# Every story with every map that lacks one edge, and the table of what came of it.
+mutation: $(READY)
+	$(BIN)/python -m tests.mutation
 
 bench: $(READY)
 	$(BIN)/python -m tests.perf --write
+	$(BIN)/python -m tests.perf.gateways --write
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .
@@ -39,7 +57,7 @@ PIP_COMPILE = build/pip-tools/bin/pip-compile --quiet --generate-hashes --strip-
 lock:
 	$(PYTHON) -m venv build/pip-tools
 	build/pip-tools/bin/pip install --quiet pip-tools
-	CUSTOM_COMPILE_COMMAND="make lock" $(PIP_COMPILE) --output-file requirements.lock pyproject.toml
+	CUSTOM_COMPILE_COMMAND="make lock" $(PIP_COMPILE) --extra xds --output-file requirements.lock pyproject.toml
 	CUSTOM_COMPILE_COMMAND="make lock" $(PIP_COMPILE) --extra test --output-file requirements-dev.lock pyproject.toml
 
 clean:

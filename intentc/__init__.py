@@ -14,17 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from intentc.evaluation import Compiler, Context, Intent, View, Waiting, refer, shared
+    from intentc.evaluation import Compiled, Compiler, Context, Intent, Overview, Row, View, Waiting, refer, shared
     from intentc.model import Claim, Fact, ReferenceClaim, ResourceClaim
 
 _HOMES = {
     "Claim": "intentc.model",
+    "Compiled": "intentc.evaluation",
     "Compiler": "intentc.evaluation",
     "Context": "intentc.evaluation",
     "Fact": "intentc.model",
     "Intent": "intentc.evaluation",
+    "Overview": "intentc.evaluation",
     "ReferenceClaim": "intentc.model",
     "ResourceClaim": "intentc.model",
+    "Row": "intentc.evaluation",
     "View": "intentc.evaluation",
     "Waiting": "intentc.evaluation",
     "refer": "intentc.evaluation",
@@ -33,12 +36,15 @@ _HOMES = {
 
 __all__ = [
     "Claim",
+    "Compiled",
     "Compiler",
     "Context",
     "Fact",
     "Intent",
+    "Overview",
     "ReferenceClaim",
     "ResourceClaim",
+    "Row",
     "View",
     "Waiting",
     "refer",

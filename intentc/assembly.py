@@ -6,15 +6,20 @@ hand in here; ``engine.py`` is the same for all. Reading configuration is left t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .engine import Engine
 from .evaluation import Runner
+from .evaluation.slot import Slot
 from .journal import Journal
 from .logic import Service
 from .model import Key, Name
+from .pipeline.drift import Drift
+from .pipeline.gate import Gate
 from .pipeline.parts import Parts
+from .pipeline.permission import Permission
 from .pipeline.standing import Standing
 from .planning import Assumed, ClaimBook, DeleteGuard, Planner
 from .plugins import Loaded
@@ -31,12 +36,15 @@ def assemble(
     settings: Mapping[str, Any] | None = None,
     observe: bool = False,
     healing: bool = True,
-    fence: Callable[[], str | None] = lambda: None,
+    clock: Callable[[], float] = time.monotonic,
+    writes_per_second: float = 0.0,
+    slot: Slot | None = None,
     journal_size: int = 10_000,
     workers: int = 4,
     guard: DeleteGuard | None = None,
 ) -> Engine:
-    """An engine over these parts, not yet running. ``fence`` gives the fence of the current leadership."""
+    """An engine over these parts, not yet running. ``clock``: seconds, never back. ``writes_per_second``: 0 for no
+    limit. ``slot``: where the key under evaluation is noted."""
     schema, intents = loaded.schema, loaded.intents
     logic = Service(
         schema,
@@ -48,10 +56,10 @@ def assemble(
     )
     standing = Standing()
     book = ClaimBook()
-    assumed = Assumed(schema, logic)
+    assumed = Assumed(schema, logic, clock)
 
     def held(origin: Key) -> bool:
-        return standing.is_held(origin) or origin in logic.held
+        return standing.is_held(origin) or (origin in logic.held and origin not in standing.dropped)
 
     jobs: KeyedQueue[Key] = KeyedQueue()
     objects: KeyedQueue[Name] = KeyedQueue()
@@ -59,7 +67,7 @@ def assemble(
         schema=schema,
         installation=installation,
         logic=logic,
-        runner=Runner(schema, intents, logic, installation=installation),
+        runner=Runner(schema, intents, logic, installation=installation, slot=slot),
         book=book,
         assumed=assumed,
         planner=Planner(schema, installation, loaded.compiler_of_kind, book, assumed, held, guard),
@@ -69,7 +77,8 @@ def assemble(
         objects=objects,
         journal=Journal(journal_size),
         standing=standing,
-        fence=fence,
-        observe=observe,
+        permission=Permission(observe=observe),
+        gate=Gate(writes_per_second),
+        drift=Drift(clock),
     )
     return Engine(parts, workers=workers)

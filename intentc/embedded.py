@@ -10,17 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib import util
 from pathlib import Path
@@ -28,14 +25,11 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from .embedded_process import end, free_ports, log_tail, signal_group, start_tied
+
 _HEALTHY_WITHIN_SECONDS = 30.0
 _POLL_SECONDS = 0.02
-_STOP_WITHIN_SECONDS = 5.0
 _STARTS = 3
-
-_TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
-"""Run by a Python of its own before etcd takes its place: PR_SET_PDEATHSIG, SIGKILL. Not as ``preexec_fn``: forking a
-process with gRPC's threads and running Python before exec may hang."""
 
 
 class EtcdNotStarted(Exception):
@@ -74,17 +68,28 @@ class Etcd:
     """One etcd server, started and stopped by its methods; all of them block and are safe to call twice.
 
     ``data_dir``: kept if given, else made and thrown away by ``close``. ``endpoint``: ``127.0.0.1:port``, the same
-    over restarts.
+    over restarts. ``scheme``: ``https`` if ``flags``, further ones of etcd's own, give it certificates.
     """
 
-    def __init__(self, data_dir: Path | None = None, binary: Path | None = None, max_txn_ops: int = 1024) -> None:
+    def __init__(
+        self,
+        data_dir: Path | None = None,
+        binary: Path | None = None,
+        max_txn_ops: int = 1024,
+        *,
+        scheme: str = "http",
+        flags: Sequence[str] = (),
+    ) -> None:
         self.binary = binary or find_binary()
         self.endpoint = ""
         self.process: subprocess.Popen[bytes] | None = None
         self._temporary = data_dir is None
         self.data_dir = data_dir or Path(tempfile.mkdtemp(prefix="intentc-etcd-"))
         self._max_txn_ops = max_txn_ops
+        self._scheme = scheme
+        self._flags = tuple(flags)
         self._peer = ""
+        self._health = ""
 
     def start(self) -> None:
         """Start and wait until it serves. Raises ``EtcdNotStarted`` with the last lines that it printed."""
@@ -94,8 +99,9 @@ class Etcd:
         for attempt in range(_STARTS):
             if first_start:
                 # Another program may take a port between our look and etcd's start; then others are tried.
-                client, peer = _free_ports(2)
-                self.endpoint, self._peer = f"127.0.0.1:{client}", f"127.0.0.1:{peer}"
+                self.endpoint, self._peer, self._health = (f"127.0.0.1:{port}" for port in free_ports(3))
+                if self._scheme == "http":
+                    self._health = self.endpoint
             try:
                 self._launch()
                 self._wait_until_healthy()
@@ -117,8 +123,12 @@ class Etcd:
         self._end(signal.SIGKILL)
 
     def suspend(self) -> None:
-        """Freeze it: connections stand, nothing answers."""
+        """Freeze it: connections stand, nothing answers once this returns."""
         self._signal(signal.SIGSTOP)
+        if self.process is not None and sys.platform == "linux":
+            # The signal reaches its threads one by one, and the last may still answer; the kernel tells when all stand.
+            with suppress(ChildProcessError):
+                os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Go on after ``suspend``."""
@@ -134,9 +144,7 @@ class Etcd:
 
     def log_tail(self, lines: int = 15) -> str:
         """The last lines that it printed."""
-        with suppress(FileNotFoundError):
-            return "\n".join(self._log.read_text(errors="replace").splitlines()[-lines:])
-        return ""
+        return log_tail(self._log, lines)
 
     @property
     def _log(self) -> Path:
@@ -144,7 +152,7 @@ class Etcd:
 
     def _launch(self) -> None:
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        client, peer = f"http://{self.endpoint}", f"http://{self._peer}"
+        client, peer = f"{self._scheme}://{self.endpoint}", f"http://{self._peer}"
         # Environment variables named ETCD_* would be taken for settings.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ETCD_")}
         arguments = [
@@ -159,18 +167,14 @@ class Etcd:
             f"--max-txn-ops={self._max_txn_ops}",
             "--logger=zap",
             "--log-level=warn",
+            *self._flags,
         ]
+        if self._health != self.endpoint:
+            # The clients' port asks for certificates, which a look at its health has not.
+            arguments.append(f"--listen-metrics-urls=http://{self._health}")
         if self._temporary and _knows_flag(self.binary, "unsafe-no-fsync"):
             arguments.append("--unsafe-no-fsync")
-        if sys.platform == "linux":
-            arguments = [sys.executable, "-I", "-S", "-c", _TIED, *arguments]
-        with self._log.open("ab") as log:
-            # A group of its own: Ctrl-C in the terminal reaches us alone, and we end it in order.
-            self.process = _started_by_lasting_thread(
-                lambda: subprocess.Popen(  # noqa: S603 - the binary is the one asked for
-                    arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-                )
-            )
+        self.process = start_tied(arguments, self._log, environment)
 
     def _wait_until_healthy(self) -> None:
         assert self.process is not None
@@ -181,7 +185,7 @@ class Etcd:
                 raise EtcdNotStarted(
                     f"{self.binary} ended with code {self.process.returncode}; it printed:\n{self.log_tail()}"
                 )
-            if _is_healthy(opener, self.endpoint):
+            if _is_healthy(opener, self._health):
                 return
             time.sleep(_POLL_SECONDS)
         raise EtcdNotStarted(
@@ -190,20 +194,12 @@ class Etcd:
 
     def _signal(self, number: signal.Signals) -> None:
         if self.process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
+            signal_group(self.process, number)
 
     def _end(self, number: signal.Signals) -> None:
-        process = self.process
-        if process is None:
-            return
-        self._signal(number)
-        try:
-            process.wait(_STOP_WITHIN_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            process.wait()
-        self.process = None
+        if self.process is not None:
+            end(self.process, number)
+            self.process = None
 
 
 @asynccontextmanager
@@ -224,27 +220,6 @@ async def running_etcd(
             await anyio.to_thread.run_sync(etcd.close)
 
 
-def _started_by_lasting_thread(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-    """Start a process from a thread that ends when the process does. Raises what ``start`` raises.
-
-    The kernel sends a child its death signal when the *thread* that started it ends, and a worker thread ends whenever
-    it has been idle; one that waits for the child ends before only if all of us do, even by SIGKILL.
-    """
-    started: Future[subprocess.Popen[bytes]] = Future()
-
-    def run() -> None:
-        try:
-            process = start()
-        except BaseException as error:
-            started.set_exception(error)
-            return
-        started.set_result(process)
-        process.wait()
-
-    threading.Thread(target=run, name="etcd", daemon=True).start()
-    return started.result()
-
-
 def _is_healthy(opener: urllib.request.OpenerDirector, endpoint: str) -> bool:
     try:
         with opener.open(f"http://{endpoint}/health", timeout=2) as answer:
@@ -256,14 +231,3 @@ def _is_healthy(opener: urllib.request.OpenerDirector, endpoint: str) -> bool:
 def _knows_flag(binary: Path, flag: str) -> bool:
     answer = subprocess.run([str(binary), "--help"], capture_output=True, check=False)  # noqa: S603
     return flag.encode() in answer.stdout + answer.stderr
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()

@@ -10,6 +10,7 @@ model. Who builds the parts (a real etcd and HTTP, or memory) is decided in ``as
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -19,19 +20,25 @@ from .model import Batch, Correction, Key, Name, Snapshot
 from .pipeline.collecting import Collecting
 from .pipeline.evaluating import Evaluating
 from .pipeline.intake import Intake
+from .pipeline.levers import Levers
 from .pipeline.numbers import Numbers
 from .pipeline.parts import Parts
+from .pipeline.permission import ENDING, OBSERVING
 from .pipeline.reconciling import Reconciling
 from .pipeline.report import report
+from .pipeline.restoring import Restoring
 
+_LOG = logging.getLogger(__name__)
 _BURST = 1000
 """Evaluations in a row after which writing gets its turn although more jobs wait."""
 _READ_BACK_PERIOD = 1.0
 """Seconds between looks at assumed writes whose echo has not come."""
+_LEDGER_LOOK = 5
+"""Of how many of those one also reads the ledger anew, where numbers are wished for and may not be asked for."""
 _IN_FLIGHT = 400
 """Objects whose writes may be under way at once: as many as fill the requests that may be (``writing/endpoint.py``)."""
-_DRAIN = 10.0
-"""Seconds that writes under way get to end."""
+_DRAIN = 8.0
+"""Seconds that writes under way get to end; the lease is given back after that, and all within ten."""
 
 
 class Engine:
@@ -45,7 +52,7 @@ class Engine:
         self._burst = 0
         self.collecting = Collecting(parts)
         self.intake = Intake(parts, on_gone=self._gone, on_stored=self._stored, before=self._before)
-        self.numbers = Numbers(parts, self.intake, self.collecting.carriers)
+        self.numbers = Numbers(parts, self.intake, self.collecting.carriers, on_loaded=self._applied)
         self.evaluating = Evaluating(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
         self.reconciling = Reconciling(
             parts,
@@ -55,6 +62,9 @@ class Engine:
             on_success=self.collecting.ended,
             on_change=self.progress,
         )
+        self.levers = Levers(parts, self.intake)
+        self.restoring = Restoring(parts, self.numbers, self.reconciling.sending)
+        parts.permission.on_given = self._permitted
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
         """Serve until cancelled; then no write is begun any more, and those under way may end. The ledger must have
@@ -68,6 +78,7 @@ class Engine:
                 group.start_soon(self.numbers.run, self._calm, self.progress)
                 group.start_soon(self._read_back)
         finally:
+            self.parts.permission.withhold(ENDING, "no write is begun any more")
             with anyio.move_on_after(_DRAIN, shield=True):
                 await self.reconciling.drain()
 
@@ -87,11 +98,23 @@ class Engine:
         """A listing asks for a pass over everything; one of an older state than ours makes what we remember void."""
         if isinstance(item, Snapshot):
             self.collecting.due = True
-            if item.revision < self.parts.logic.revision:
-                for name in sorted(self.parts.assumed.forget()):
-                    self.parts.objects.add(name, resync=True)
-                self.reconciling.restored(item.revision)
-                self.numbers.distrust()
+            if self.intake.listed:
+                self.restoring.look(item)
+
+    def _permitted(self) -> None:
+        """Writes are allowed now: carry out what could only be planned until now."""
+        for name in sorted(self.parts.standing.planned):
+            self.parts.objects.add(name, resync=True)
+        self.numbers.resume()
+        self.progress()
+
+    def reevaluate(self, keys: Iterable[Key]) -> None:
+        """Evaluate these intents whatever their memos say."""
+        for key in keys:
+            self.intake.causes.pop(key, None)
+            if self.parts.logic.exists(key):
+                self.parts.jobs.add(key)
+        self._applied()
 
     def correct(self, missed: Correction) -> None:
         """Apply what only the background relist found."""
@@ -107,7 +130,9 @@ class Engine:
 
     def progress(self) -> None:
         """Something ended: see whether planning may go on, and wake those who wait for quiet."""
-        if self.intake.listed and self.parts.jobs.idle:
+        # Before a pass, dear intents too: what one yielded before its rest may lack what others have told it since.
+        resting = self.collecting.due and self.evaluating.resting
+        if self.intake.listed and self.parts.jobs.idle and not resting:
             if self.collecting.due:
                 self._make_pass()
             self._calm.set()
@@ -115,6 +140,8 @@ class Engine:
             self._calm.set()
         if self._calm.is_set():
             self.numbers.stir()
+            if not self.collecting.due:
+                self.restoring.calm()
         self._moved.set()
 
     def _make_pass(self) -> None:
@@ -125,9 +152,15 @@ class Engine:
 
     async def _read_back(self) -> None:
         """An assumed write whose echo does not come is settled by reading."""
+        looks = 0
         while True:
             await asyncio.sleep(_READ_BACK_PERIOD)
             await self.reconciling.settle_assumed()
+            self.parts.drift.tidy()
+            looks += 1
+            if looks % _LEDGER_LOOK == 0 and self.parts.permission.reasons and self.numbers.outstanding:
+                # Whoever leads may have been given them meanwhile: no event tells of the ledger.
+                self.numbers.distrust()
             self.parts.planner.guard.settle(self._leaves_something)
 
     def _leaves_something(self, origin: str) -> bool:
@@ -145,15 +178,19 @@ class Engine:
             and parts.objects.idle
             and not self.reconciling.in_flight
             and self.numbers.idle
-            and parts.logic.revision >= self.reconciling.last_revision
+            and parts.logic.revision >= self.reconciling.sending.last_revision
         )
 
     @property
     def converged(self) -> bool:
-        """Quiet, and nothing is put off but what is held or refused and listed as such."""
-        delayed = self.parts.objects.delayed()
-        refused = self.parts.standing.refused
-        return self.quiet and self.numbers.settled and all(name in refused for name in delayed)
+        """Quiet, and nothing is put off but what is held or refused and listed as such. Of one that stands by: that
+        nothing is left to do for the leader either, as far as can be seen from here."""
+        delayed, standing = self.parts.objects.delayed(), self.parts.standing
+        withheld = self.parts.permission.reasons
+        if withheld and OBSERVING not in withheld and (standing.planned or self.numbers.outstanding):
+            return False
+        told = all(name in standing.refused or name in standing.fought for name in delayed)
+        return self.quiet and self.numbers.settled and told
 
     async def settled(self, revision: int = 0) -> None:
         """Return once everything up to ``revision`` is applied and the engine has converged."""
@@ -173,9 +210,12 @@ class Engine:
             self.evaluating.serve(key)
             worked = True
         self.progress()
-        if not (self.numbers.idle or parts.observe):
+        if not self.numbers.idle:
             await self.numbers.serve()
-            return True
+            self.progress()
+            worked = True
+            if not (parts.jobs.idle and self.numbers.idle):
+                return True
         for name in parts.objects.take_all():
             await self.reconciling.serve(name)
             worked = True

@@ -117,7 +117,7 @@ class _NumberingWriteService(LocalWriteService):
             await self._keep(pool, names)
             server, logic = self._offline.server, self._offline.engine.parts.logic
             for kind in logic.intent_kinds:
-                resource = logic.cache.shown(Key(kind, owner.split("/")[1]))
+                resource = logic.cache.shown(Key(kind, owner.partition("/")[2].rpartition("/")[0]))
                 if resource is not None and (name := ":".join(resource.fq_name)) in names:
                     await server.free(pool, value=names[name], owner=_place(name))
                     value, _ = await server.allocate(pool, owner, names[name])

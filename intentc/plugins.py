@@ -7,15 +7,16 @@ Nothing is imported but what is named. What a compiler holds is its author's bus
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from intentc.configuration import Configuration
 from intentc.dependencies import ReactionMap
 from intentc.dependencies.reactions import load
-from intentc.evaluation import Compiler, Intent
+from intentc.evaluation import Compiler, Intent, Overview
 from intentc.loading.convert import did_you_mean
 from intentc.loading.paths import reactions_file
 from intentc.loading.schemas import load_schema
@@ -36,9 +37,19 @@ class Loaded(NamedTuple):
     compiler_of_kind: Mapping[str, str]
 
     @property
+    def versions(self) -> Mapping[str, str]:
+        """Compiler → version of the package that it came with."""
+        return {compiler.name: _version(compiler.name) for compiler in self.compilers}
+
+    @property
     def pools(self) -> tuple[str, ...]:
         """The pools of numbers that these compilers allocate from."""
         return tuple(dict.fromkeys(pool for compiler in self.compilers for pool in compiler.pools))
+
+    @property
+    def views(self) -> Mapping[str, Overview]:
+        """What these compilers let people look at, by name."""
+        return {name: view for compiler in self.compilers for name, view in compiler.views.items()}
 
 
 def installed(configuration: Configuration) -> Loaded:
@@ -73,6 +84,9 @@ def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), dire
     for kind, intent in intents.items():
         if kind not in schema:
             raise InvalidInput(f"no schema file declares the kind {kind!r} that {intent.__name__} compiles")
+    for name, count in Counter(name for compiler in compilers for name in compiler.views).items():
+        if count > 1:
+            raise InvalidInput(f"{count} compilers have a view {name!r}; rename one")
     compiler_of_kind = {
         kind.name: compiler.name for compiler in compilers for kind in load_schema(compiler.name, directories=folders)
     }
@@ -81,6 +95,17 @@ def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), dire
 
 def _own_map(compiler: Compiler) -> Path:
     return compiler.reactions or reactions_file(compiler.name)
+
+
+def _version(name: str) -> str:
+    """Of the package that offers a compiler; ours for those that ship with intentc."""
+    for plugin in entry_points(group=GROUP, name=name):
+        if plugin.dist is not None:
+            return plugin.dist.version
+    try:
+        return version("intentc")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def _find(name: str) -> Compiler:

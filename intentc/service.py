@@ -11,28 +11,40 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 
 from .assembly import assemble
+from .auditing import AuditFailed, Auditing, Spawn
 from .cache import Cache
 from .configuration import Configuration
 from .engine import Engine
+from .evaluation import Overview
+from .evaluation.slot import Slot
+from .leading import KeeperFactory
+from .leading.election import SHORTEST_TTL_SECONDS
 from .model import Key
+from .orders import Orders, hold_suspects
+from .pipeline.permission import RESTORED, UPGRADE
 from .pipeline.report import pending
+from .pipeline.results import Results
 from .planning import DeleteGuard
 from .plugins import Loaded
+from .takeover import TakeOver
 from .watch.heartbeat import Heartbeat
-from .watch.protocol import Store
+from .watch.protocol import Store, StoreError
 from .watch.source import Source
 from .writing import ReadService, WriteError, WriteService
+from .writing.capabilities import Capabilities
+from .writing.http import HttpWriteService
 
 _LOG = logging.getLogger(__name__)
-_AUDIT_PERIOD = 1.0
-"""Seconds between two slices of the background relist: the whole world in an hour (engine.md §1.5)."""
+_AUDIT_RETRY = 10.0
+"""Seconds between tries at an audit after etcd was restored."""
 _LAG_PERIOD = 0.1
 _LAG_FADING = 0.995
 """By which a peak of the loop's lag fades each period: half of it is left after 14 seconds."""
@@ -53,9 +65,15 @@ def build_service(
     read: ReadService,
     *,
     observe: bool = False,
+    keepers: KeeperFactory | None = None,
+    spawn: Spawn | None = None,
+    slot: Slot | None = None,
 ) -> CompilerService:
-    """A service as ``configuration`` says, not yet running."""
-    settings = configuration.intentc
+    """A service as ``configuration`` says, not yet running. ``keepers``: what keeps the leader's lease, None for the
+    store itself. ``spawn``: has audits made, None for none. ``slot``: where the key under evaluation is noted, and what
+    dead processes were evaluating stands."""
+    settings, compilation = configuration.intentc, configuration.compilation
+    process = process_name()
     engine = assemble(
         compilers,
         write,
@@ -64,10 +82,63 @@ def build_service(
         settings=settings.settings,
         observe=observe,
         journal_size=settings.journal.entries,
-        workers=configuration.compilation.number_of_workers,
+        workers=compilation.number_of_workers,
         guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
+        writes_per_second=settings.limits.writes_per_second,
+        slot=slot,
     )
-    return CompilerService(engine, store, configuration.etcd.path)
+
+    started = f"{process}, started at {datetime.now(UTC).isoformat(timespec='milliseconds')}"
+
+    async def hold() -> None:
+        if slot is not None and not observe:
+            await hold_suspects(store, settings.installation, configuration.etcd.path, slot.suspects, by=started)
+
+    heartbeat = Heartbeat(settings.installation, process, interval=settings.watch.heartbeat)
+    source = Source(store, f"/{configuration.etcd.path}/", heartbeat=heartbeat)
+    engine.parts.permission.see_by(lambda: source.state.ready)
+    orders = Orders(
+        store,
+        settings.installation,
+        engine.levers,
+        leading=lambda: engine.parts.permission.granted,
+        settled=lambda: engine.collecting.complete,
+        heartbeat=heartbeat,
+    )
+    takeover = None
+    if compilation.master_election and not observe:
+        takeover = TakeOver(
+            engine,
+            store,
+            f"/{configuration.etcd.path}/",
+            installation=settings.installation,
+            process=process,
+            ttl=max(SHORTEST_TTL_SECONDS, round(compilation.msg_queue_lock_time)),
+            versions=compilers.versions,
+            max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
+            applied=lambda: source.applied_revision,
+            obeyed=lambda: orders.applied_revision,
+            keepers=keepers,
+        )
+    return CompilerService(
+        engine,
+        source,
+        orders=orders,
+        takeover=takeover,
+        auditing=Auditing(
+            engine,
+            spawn,
+            period=settings.audit.period,
+            due=lambda: engine.parts.permission.granted,
+            on_unjudged=lambda: source.request_relist("audit"),
+        )
+        if spawn is not None
+        else None,
+        hold_suspects=hold,
+        relist_slice=settings.watch.relist_slice,
+        server=write.capabilities if isinstance(write, HttpWriteService) else None,
+        views=compilers.views,
+    )
 
 
 class _CacheView:
@@ -88,44 +159,99 @@ class _CacheView:
 
 
 class CompilerService:
-    """An engine at work over ``store``; answers the questions of ``diagnostics.Observed``."""
+    """An engine at work over ``source``; answers the questions of ``diagnostics.Observed``."""
 
-    def __init__(self, engine: Engine, store: Store, path: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        source: Source,
+        *,
+        orders: Orders,
+        takeover: TakeOver | None,
+        auditing: Auditing | None,
+        hold_suspects: Callable[[], Awaitable[None]],
+        relist_slice: float,
+        server: Capabilities | None,
+        views: Mapping[str, Overview] | None = None,
+    ) -> None:
         self.engine = engine
-        self._source = Source(store, f"/{path}/", heartbeat=Heartbeat(engine.parts.installation, process_name()))
+        self.results = Results(engine.parts, views or {})
+        """What came of the inputs, for ``diagnostics.Browsed``."""
+        self.orders = orders
+        self.takeover = takeover
+        self.auditing = auditing
+        self._source = source
+        self._hold_suspects = hold_suspects
+        self._relist_slice = relist_slice
+        self._server = server
         self._running = False
         self._lag = 0.0
+        self._audit_due = anyio.Event()
+        if auditing is not None:
+            engine.restoring.on_compared = lambda: self._audit_due.set()
 
     async def run(self) -> None:
-        """Serve until cancelled, then drain. Raises what ended it: a part that must not end, or a lost leadership."""
+        """Serve until cancelled, then drain and give the leadership back. Raises what ended it: a part that must not
+        end, or an API server that refuses us for another compiler though we don't lead."""
         # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
         self._running = True
         try:
-            await self._load_ledger()
+            await self._until_done("the ledger can't be read", self.engine.numbers.load)
+            await self._until_done("suspects can't be held", self._hold_suspects)
+            await self.orders.load()
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
                 group.start_soon(self._source.run_heartbeat)
-                group.start_soon(self._audit)
+                group.start_soon(self.orders.run, self.engine.progress)
+                group.start_soon(self._relist)
                 group.start_soon(self._measure_lag)
-                await self.engine.run(events)
+                if self.auditing is not None:
+                    group.start_soon(self.auditing.run)
+                    group.start_soon(self._audit_restored, self.auditing)
+                if self.takeover is not None:
+                    group.start_soon(self.takeover.run)
+                try:
+                    await self.engine.run(events)
+                finally:
+                    if self.takeover is not None:
+                        await self.takeover.end()
                 group.cancel_scope.cancel()
         finally:
             self._running = False
-            _LOG.info("drained: %d writes in all", self.engine.reconciling.written)
+            _LOG.info("drained: %d writes in all", self.engine.reconciling.sending.written)
 
-    async def _load_ledger(self) -> None:
-        """Numbers already given are an input: nothing is evaluated before they are known (engine.md §8)."""
+    async def _audit_restored(self, auditing: Auditing) -> None:
+        """After a restored store nothing is written before everything was compared with a compile from scratch."""
+        permission = self.engine.parts.permission
+        while True:
+            await self._audit_due.wait()
+            restored = self.engine.restoring.times
+            try:
+                verdict = await auditing.once("etcd was restored from an older state")
+                if verdict.judged and restored == self.engine.restoring.times:
+                    permission.give(RESTORED)
+            except AuditFailed as error:
+                _LOG.error(
+                    "etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error
+                )
+                await anyio.sleep(_AUDIT_RETRY)
+            self._audit_due = anyio.Event()
+            self.engine.progress()
+
+    async def _until_done(self, lack: str, do: Callable[[], Awaitable[None]]) -> None:
+        """What must be done before anything is evaluated: numbers already given are an input (engine.md §8), and what
+        ended a process must not end the next one. Tried until it works."""
         told = False
         while True:
             try:
-                await self.engine.numbers.load()
-            except WriteError as error:
+                await do()
+            except (WriteError, StoreError) as error:
                 if not told:
-                    _LOG.warning("the ledger can't be read yet: %s; trying again until it can", error)
+                    _LOG.warning("%s yet: %s; trying again until it works", lack, error)
                 told = True
                 await asyncio.sleep(_RETRY)
             else:
                 if told:
-                    _LOG.info("the ledger is read now")
+                    _LOG.info("it works now: no more %r", lack)
                 return
 
     async def _measure_lag(self) -> None:
@@ -138,14 +264,14 @@ class CompilerService:
             # A peak stays visible for a while: whoever scrapes every fifteen seconds must see it.
             self._lag = max(late, self._lag * _LAG_FADING)
 
-    async def _audit(self) -> None:
+    async def _relist(self) -> None:
         """Relist a slice all the time; what was missed is applied as a correction, and counted by the source."""
         view = _CacheView(self.engine.parts.logic.cache)
         while True:
-            await asyncio.sleep(_AUDIT_PERIOD)
+            await asyncio.sleep(self._relist_slice)
             missed = await self._source.audit_slice(view)
             if missed is not None:
-                _LOG.warning("the audit found %d missed events; they are applied now", len(missed.changes))
+                _LOG.warning("the relist found %d missed events; they are applied now", len(missed.changes))
                 self.engine.correct(missed)
 
     def healthy(self) -> bool:
@@ -160,6 +286,10 @@ class CompilerService:
             reasons.append("the first pass is not complete")
         if not self.engine.reconciling.reachable:
             reasons.append("the API server can't be reached")
+        if self.takeover is not None and self.takeover.hindered:
+            reasons.append(self.takeover.hindered)
+        withheld = self.engine.parts.permission.reasons
+        reasons += [f"{reason}: {message}" for reason, message in withheld.items() if reason in {RESTORED, UPGRADE}]
         return not reasons, tuple(reasons)
 
     def status(self) -> dict[str, Any]:
@@ -174,7 +304,12 @@ class CompilerService:
                 "lists": dict(counters.lists),
                 "missed_events": counters.missed_events,
                 "duplicates": counters.duplicates,
+                "restored": self.engine.restoring.times,
             },
+            "orders": self.orders.report(),
+            "leading": self.takeover.report() if self.takeover is not None else None,
+            "audit": self.auditing.figures() if self.auditing is not None else None,
+            "api_server": {"fences": self._server.fences if self._server is not None else None},
         }
 
     def pending(self) -> list[dict[str, str]]:

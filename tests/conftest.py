@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-_REAL = pytest.StashKey[dict[str, frozenset[str]]]()
-"""Marker → the tests that have it."""
+from tests.property.examples import REPORTS
 
 
 @pytest.fixture
@@ -33,16 +33,27 @@ def logging_left_as_it_was() -> Iterator[None]:
             logger.setLevel(levels.get(name, logging.NOTSET))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Remember which tests use real parts, for the summary."""
-    config.stash[_REAL] = {
-        mark: frozenset(item.nodeid for item in items if item.get_closest_marker(mark)) for mark in ("etcd", "http")
-    }
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How much the examples of properties related, and how much was tried on real parts: the memory store must not be
+    preferred (engine.md §10)."""
+    passed = [set(report.keywords) for report in terminalreporter.getreports("passed") if report.when == "call"]
+    etcd = [keywords for keywords in passed if "etcd" in keywords]
+    http = [keywords for keywords in etcd if "http" in keywords]
+    for report in REPORTS:
+        terminalreporter.write_line(f"property: {report}")
+    envoy = [keywords for keywords in passed if "envoy" in keywords]
+    terminalreporter.write_line(
+        f"real parts: {len(etcd)} tests on a real etcd, {len(http)} of them over HTTP; {len(envoy)} with a real Envoy"
+    )
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """How much was tried on real parts: the memory store must not be preferred (engine.md §10)."""
-    passed = {report.nodeid for report in terminalreporter.getreports("passed")}
-    real = config.stash.get(_REAL, {})
-    etcd, http = passed & real.get("etcd", frozenset()), passed & real.get("http", frozenset())
-    terminalreporter.write_line(f"real parts: {len(etcd)} tests on a real etcd, {len(etcd & http)} of them over HTTP")
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tests may run in several processes (pytest-xdist): hand over what was reported in this one."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["reports"] = REPORTS
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """One of several processes has ended."""
+    REPORTS.extend(getattr(node, "workeroutput", {}).get("reports", ()))

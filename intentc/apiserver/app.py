@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -78,6 +78,7 @@ def create_app(server: ApiServer, keystone: Keystone | None = None) -> Starlette
         exception_handlers={
             ApiError: _refused,
             StoreError: _store_failed,
+            ClientDisconnect: _client_gone,
             HTTPException: _no_such_call,
             Exception: _crashed,
         },
@@ -96,7 +97,7 @@ class _Calls:
         links = [
             {"link": {"href": f"{base}/{kebab(kind.plural)}", "name": kebab(kind.name), "rel": "collection"}}
             for kind in self._server.schema
-            if kind.shape == "contrail" and kind.stored
+            if kind.stored
         ]
         limit = self._server.max_txn_ops
         return _answer({"href": base, "links": links, "max_txn_ops": limit, "fence": True, "relaxed_references": True})
@@ -277,14 +278,14 @@ class _Calls:
     def _of_plural(self, request: Request) -> Kind:
         plural = request.path_params["plural"]
         kind = self._server.schema.by_plural(plural)
-        if kind is None or kind.shape != "contrail" or not kind.stored:
+        if kind is None or not kind.stored:
             raise NotFound(f"there is no collection {plural!r}; GET / lists them")
         return kind
 
     def _key(self, request: Request) -> Key:
         name = request.path_params["kind"]
         kind = self._server.schema.by_path(name)
-        if kind is None or kind.shape != "contrail" or not kind.stored:
+        if kind is None or not kind.stored:
             raise NotFound(f"there is no kind {name!r}; GET / lists them")
         return Key(kind.name, request.path_params["uuid"])
 
@@ -322,6 +323,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _store_failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, StoreError)
     return await _refused(request, from_store(error, writing=request.method != "GET"))
+
+
+async def _client_gone(request: Request, error: Exception) -> Response:
+    """Nobody reads this: the client was killed, or gave up, before its request was whole."""
+    return _answer({"message": "the request was cut off"}, status=400)
 
 
 async def _no_such_call(request: Request, error: Exception) -> Response:

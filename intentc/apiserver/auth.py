@@ -36,11 +36,11 @@ class StaticRole:
 
 @dataclass(frozen=True, slots=True)
 class StaticUser:
-    """A user of the configuration."""
+    """A user of the configuration. ``password``: asked for at each log-in, since it may be rotated."""
 
     id: str
     name: str
-    password: str = field(repr=False)
+    password: Callable[[], str] = field(repr=False)
     domain_id: str = "default"
     domain_name: str = "default"
     roles: tuple[StaticRole, ...] = ()
@@ -52,7 +52,7 @@ def static_users(section: KeystoneSection) -> tuple[StaticUser, ...]:
         StaticUser(
             user.id or key,
             user.name or user.id or key,
-            user.password.reveal(),
+            user.password.reveal,
             user.domain.id or "default",
             user.domain.name or user.domain.id or "default",
             tuple(
@@ -142,7 +142,8 @@ class Keystone:
             raise BadRequest("only the method password is served; give identity.password.user")
         wanted = auth.identity.password.user
         user = next((user for user in self._users if _is(user, wanted)), None)
-        known = user.password if user else secrets.token_hex()
+        # An empty password is none: a user without one must not be let in by leaving it out.
+        known = (user.password() if user else "") or secrets.token_hex()
         if not hmac.compare_digest(known.encode(), wanted.password.encode()) or user is None:
             raise Unauthorized("user or password is wrong")
         roles = _roles(user, auth.scope)

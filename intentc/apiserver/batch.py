@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
+from intentc.model.manifest import manifest_uuid
 
+from .admission.manifests import taken_in
 from .documents import Document, relationships
 from .draft import Draft
 from .errors import ApiError, BadRequest
@@ -22,13 +24,15 @@ _ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_matc
 
 
 class Item(NamedTuple):
-    """One element of ``resources``; ``place``: its index in the request. ``relaxed``: the uuids of targets of its
-    references whose deletion these must not block."""
+    """One element of ``resources``; ``place``: its index in the request. ``data``: its fields in the form that is
+    stored, of ``body``, as the client sent them. ``relaxed``: the uuids of targets of its references whose deletion
+    these must not block."""
 
     place: int
     kind: Kind
     operation: str
     data: Document
+    body: Document
     condition: Condition
     relaxed: tuple[str, ...] = ()
 
@@ -82,14 +86,17 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     if unknown:
         raise BadRequest(f"unknown fields {', '.join(sorted(unknown))}")
     kind = schema.kinds.get(snake(str(element.get("kind", ""))))
-    if kind is None or kind.shape != "contrail" or not kind.stored:
+    if kind is None or not kind.stored:
         raise BadRequest(f"unknown kind {element.get('kind')!r}")
     operation = element.get("operation") or CREATE
     if operation not in (CREATE, UPDATE, DELETE):
         raise BadRequest(f"operation {operation!r} is none of CREATE, UPDATE, DELETE")
-    data = element.get("data") or {}
+    body = element.get("data") or {}
+    data = taken_in(kind, body).fields
     if not is_readable(data):
         raise BadRequest("uuid must be a text and fq_name a list of texts")
+    if operation != CREATE and kind.written_as_manifests and data.get("fq_name"):
+        data = {"uuid": manifest_uuid(kind.name, tuple(map(str, data["fq_name"]))), **data}
     if operation != CREATE and not data.get("uuid"):
         raise BadRequest(f"{operation} needs data.uuid")
     revision = element.get("if_match")
@@ -98,7 +105,7 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     relaxed = relaxed_targets(element)
     if relaxed and operation == DELETE:
         raise BadRequest("a DELETE has no references to relax; leave relaxed out")
-    return Item(place, kind, operation, data, Condition(revision, bool(element.get("if_none_match"))), relaxed)
+    return Item(place, kind, operation, data, body, Condition(revision, bool(element.get("if_none_match"))), relaxed)
 
 
 def relaxed_targets(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -126,12 +133,12 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
         await _one(resources.delete(draft, Key(item.kind.name, item.uuid), item.condition), item)
         applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
     for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
-        document = await _one(resources.create(draft, item.kind, item.data, caller, item.condition), item)
+        document = await _one(resources.create(draft, item.kind, item.body, caller, item.condition), item)
         await _one(resources.relax(draft, Key(item.kind.name, document["uuid"]), item.relaxed), item)
         applied.append(Applied(item.kind.name, CREATE, document))
     for item in updates:
         key = Key(item.kind.name, item.uuid)
-        document = await _one(resources.update(draft, key, item.data, caller, item.condition), item)
+        document = await _one(resources.update(draft, key, item.body, caller, item.condition), item)
         await _one(resources.relax(draft, key, item.relaxed), item)
         applied.append(Applied(item.kind.name, UPDATE, document))
     return applied

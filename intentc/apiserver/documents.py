@@ -48,7 +48,7 @@ def decode(kind: Kind, raw: bytes, where: str) -> Document:
     naming ``where`` (the key in etcd)."""
     try:
         values = kind.decode_values(raw)
-        document = _DECODER.decode(raw)
+        document = kind.stored_form(_DECODER.decode(raw))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"the value of {where} can't be read: {error}; delete the resource, or mend the key") from None
     if not values.fq_name:
@@ -56,8 +56,10 @@ def decode(kind: Kind, raw: bytes, where: str) -> Document:
     return document
 
 
-def decode_fq_name(raw: bytes, where: str) -> tuple[str, ...]:
+def decode_fq_name(kind: Kind, raw: bytes, where: str) -> tuple[str, ...]:
     """Only the fq_name of a stored value. Raises ``Malformed``."""
+    if kind.written_as_manifests:
+        return tuple(decode(kind, raw, where)["fq_name"])
     try:
         return _HEADER.decode(raw).fq_name
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -77,7 +77,7 @@ class Draft:
             return tuple(staged.after["fq_name"]) if staged.after else None
         where = self.layout.value(key)
         item = await self.reading.item(where)
-        return decode_fq_name(item.value, where) if item else None
+        return decode_fq_name(self.schema.kind(key.kind), item.value, where) if item else None
 
     async def find(self, name: Name) -> str | None:
         """The uuid of what will have this name. An index entry whose resource is gone does not count."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from intentc.watch.protocol import StoreError, StoreUnavailable, TooManyOperations
+from intentc.watch.protocol import AccessDenied, StoreError, StoreFull, StoreUnavailable, TooManyOperations
 
 
 class ApiError(Exception):
@@ -84,7 +84,8 @@ class Malformed(ApiError):
 
 
 class Busy(ApiError):
-    """The store can't be reached, or too many writers are after the same key: nothing was written, try again."""
+    """The store can't be reached, doesn't let us in or is full, or too many writers are after the same key: nothing was
+    written, try again."""
 
     status = 503
 
@@ -105,4 +106,7 @@ def from_store(error: StoreError, *, writing: bool) -> ApiError:
         if writing:
             return OutcomeUnknown(f"etcd did not answer the write, its outcome is unknown: {error}")
         return Busy(f"etcd can't be reached: {error}")
+    if isinstance(error, AccessDenied | StoreFull):
+        # Nothing was written, and no client can do anything about it but wait.
+        return Busy(f"etcd refuses this API server: {error}")
     return ApiError(f"etcd refuses: {error}")

@@ -10,6 +10,7 @@ import uuid as uuid_module
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
+from .admission.manifests import check_place
 from .admission.roots import ROOT_KINDS
 from .documents import Document
 from .draft import Draft
@@ -41,6 +42,8 @@ async def place(draft: Draft, kind: Kind, document: Document) -> None:
     names nothing.
     """
     given = _given_name(document)
+    if kind.written_as_manifests:
+        check_place(kind, document)
     name = given[-1] if given else document.get("name") or f"default-{kebab(kind.name)}"
     parent_kind = _parent_kind(kind, document)
     if parent_kind is None or parent_kind in ROOT_KINDS:

@@ -88,8 +88,3 @@ class Layout:
     def pool_values(self, pool: str) -> str:
         """The prefix of number → owner."""
         return f"{self._index}/pool-value/{pool}/"
-
-
-def leader_key(installation: str) -> str:
-    """The key that a compiler's leader holds; its create revision is the fence (engine.md §9)."""
-    return f"/intentc/{installation}/leader"

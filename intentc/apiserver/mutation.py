@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 import anyio
 
 from intentc.model import Key, Name, Schema
+from intentc.watch.keys import leader_key
 from intentc.watch.protocol import (
     Compare,
     Delete,
@@ -27,7 +28,7 @@ from intentc.watch.protocol import (
 from .documents import Relationship, encode, referred, relationships
 from .draft import Draft, Staged, fq_name_value
 from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store
-from .layout import CHILD, REFERENCE, Holder, Layout, leader_key
+from .layout import CHILD, REFERENCE, Holder, Layout
 
 Result = TypeVar("Result")
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from intentc.model import Kind, kebab
+from intentc.model.nesting import deeper_than
 
 from .batch import relaxed_targets
 from .collections import ElementUpdate
@@ -23,6 +24,8 @@ from .resources import Condition
 Request = TypeVar("Request")
 
 _LARGEST_PAGE = 10_000
+_DEEPEST_BODY = 64
+"""Levels of objects and arrays: no deeper than what compilers take from etcd (``logic/door.py``)."""
 
 
 class ReferenceRequest(
@@ -120,6 +123,8 @@ class Envelope(NamedTuple):
 
 def decode(raw: bytes, wanted: type[Request]) -> Request:
     """A body as ``wanted``. Raises ``BadRequest`` with the place of the fault."""
+    if deeper_than(raw, _DEEPEST_BODY):
+        raise BadRequest(f"the body is nested deeper than {_DEEPEST_BODY} levels")
     try:
         return msgspec.json.decode(raw, type=wanted)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

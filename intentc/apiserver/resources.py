@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from intentc.model import Key, Kind, Name, Schema, kebab
+from intentc.model.manifest import manifest_uuid
 
 from . import pools, references
 from .admission import NO_RULES, RULES
-from .admission.fields import IDENTITY, accept
+from .admission.fields import IDENTITY, accept, common_fields, missing_fields
+from .admission.manifests import taken_in
 from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules
 from .admission.stamps import stamp_changed, stamp_created
 from .documents import Document, referred
@@ -58,14 +60,14 @@ class Resources:
         """Stage a new resource; the document as it will be stored. Raises ``Conflict`` for a uuid or name in use."""
         if condition.revision is not None:
             raise PreconditionFailed("If-Match can't hold for a resource that is to be created; leave it out")
-        document, given = accept(self._schema, kind, body)
+        document, given = accept(self._schema, kind, taken_in(kind, body).fields)
         await place(draft, kind, document)
         name = Name(kind.name, tuple(document["fq_name"]))
         given_uuid = document.get("uuid")
-        document["uuid"] = check_uuid(given_uuid) if given_uuid else self._source.uuid(name)
+        document["uuid"] = check_uuid(given_uuid) if given_uuid else self._new_uuid(kind, name)
         key = Key(kind.name, document["uuid"])
         await self._refuse_duplicate(draft, key, name)
-        missing = [field for field, declared in kind.properties.items() if declared.required and field not in document]
+        missing = missing_fields(kind, document)
         if missing:
             raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
         await references.complete(draft, kind, document)
@@ -87,11 +89,14 @@ class Resources:
         condition: Condition = NO_CONDITION,
         paths: Sequence[str] | None = None,
     ) -> Document:
-        """Stage new values of the fields in ``body``, or of those at ``paths`` (the field mask); the written fields
-        with the uuid."""
+        """Stage new values of the fields in ``body`` (of all fields if it is a manifest), or of those at ``paths`` (the
+        field mask); the written fields with the uuid."""
         kind = self._schema.kind(key.kind)
         before = await self.existing(draft, key, condition)
-        document, given = accept(self._schema, kind, body)
+        sent = taken_in(kind, body)
+        document, given = accept(self._schema, kind, sent.fields)
+        if sent.whole:
+            given |= kind.user_fields | (before.keys() - common_fields(kind) - kind.properties.keys())
         if paths is not None:
             document, given = _masked(before, document, paths)
         for field in IDENTITY & given:
@@ -104,6 +109,9 @@ class Resources:
         fresh = {field: document[field] for field in changed if field in document}
         await references.complete(draft, kind, fresh)
         after = {field: value for field, value in before.items() if field not in changed} | fresh
+        missing = changed.intersection(missing_fields(kind, after))
+        if missing:
+            raise BadRequest(f"{kebab(kind.name)}: {', '.join(sorted(missing))} must be given; it can't be cleared")
         await self._restage(draft, key, before, after, changed, caller)
         return {"uuid": key.uuid} | {field: after[field] for field in sorted(changed) if field in after}
 
@@ -170,6 +178,9 @@ class Resources:
         if document is None:
             raise NotFound(f"there is no {kebab(key.kind)} {key.uuid}", key=key)
         return document
+
+    def _new_uuid(self, kind: Kind, name: Name) -> str:
+        return manifest_uuid(kind.name, name.fq_name) if kind.written_as_manifests else self._source.uuid(name)
 
     async def _check_condition(self, draft: Draft, key: Key, condition: Condition) -> None:
         item = await draft.reading.item(draft.layout.value(key))

@@ -17,6 +17,7 @@ from intentc.watch.protocol import Store
 
 from . import batch, collections, listing, pools
 from .admission import NO_RULES, RULES
+from .admission.manifests import taken_in
 from .collections import ElementUpdate
 from .documents import Document
 from .draft import Draft
@@ -70,7 +71,7 @@ class ApiServer:
     def kind(self, name: str) -> Kind:
         """A served kind by its name, in kebab-case or snake_case. Raises ``BadRequest``."""
         kind = self.schema.by_path(name) or self.schema.kinds.get(snake(name))
-        if kind is None or kind.shape != "contrail" or not kind.stored:
+        if kind is None or not kind.stored:
             raise BadRequest(f"invalid kind {name!r}: this server has no such kind")
         return kind
 
@@ -85,7 +86,8 @@ class ApiServer:
     ) -> Answer:
         """Create a resource from ``body`` (its fields); the whole of it as stored."""
         found = self.kind(kind)
-        items = batch.parse(self.schema, [{"kind": found.name, "data": body}]) if batch.is_readable(body) else []
+        fields = taken_in(found, body).fields
+        items = batch.parse(self.schema, [{"kind": found.name, "data": fields}]) if batch.is_readable(fields) else []
 
         async def work(draft: Draft) -> Document:
             await batch.gather_reads(draft, items)

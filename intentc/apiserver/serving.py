@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -50,13 +51,15 @@ async def running_api_server(
     keystone: Keystone | None = None,
     certificate: str = "",
     certificate_key: str = "",
+    client_ca: str = "",
     source: Source | None = None,
     seeds: bool = True,
 ) -> AsyncIterator[Running]:
     """Serve on ``host``:``port`` (0: a free one) until the block is left; calls under way may end.
 
-    ``certificate``, ``certificate_key``: PEM files for TLS. ``keystone``: None is ``no_auth``. Raises
-    ``AddressTaken``, ``OSError`` for unusable certificates, and ``ApiError`` kinds if the seeds can't be written.
+    ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
+    certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. Raises ``AddressTaken``,
+    ``OSError`` for unusable certificates, and ``ApiError`` kinds if the seeds can't be written.
     """
     server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source)
     listener = _listen(host, port)
@@ -72,10 +75,14 @@ async def running_api_server(
             server_header=False,
             ssl_certfile=certificate or None,
             ssl_keyfile=certificate_key or None,
+            ssl_ca_certs=client_ca or None,
+            ssl_cert_reqs=ssl.CERT_REQUIRED if client_ca else ssl.CERT_NONE,
             timeout_graceful_shutdown=_END_WITHIN_SECONDS,
         )
         # Unusable certificates are told here, not from within a task.
         config.load()
+        if config.ssl is not None:
+            config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
         http = _Server(config)
         scheme = "https" if certificate else "http"
         bound_host, bound_port = listener.getsockname()[:2]

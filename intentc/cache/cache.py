@@ -16,7 +16,7 @@ from intentc.model.resolvers import FQ_NAME, UUID
 from .graph import Graph, Pending
 from .indexes import IndexTable, offers_of
 from .names import NameTable, given_name, precedence, refused_name
-from .states import Held, State, Transition, known_name, shown
+from .states import Held, State, Transition, counts, known_name, shown
 
 ALL = "all"
 """The index that every kind has: all its objects, under the value ``""``."""
@@ -56,12 +56,12 @@ class Cache:
         return self._states[kind][uuid].key if uuid is not None else None
 
     def all(self, kind: str) -> tuple[Key, ...]:
-        """The objects of ``kind`` that have a readable state, in no order."""
-        return tuple(state.key for state in self._states.get(kind, {}).values() if shown(state) is not None)
+        """The objects of ``kind``, in no order; also those that can't be read, unless their name is another's."""
+        return tuple(state.key for state in self._states.get(kind, {}).values() if counts(state))
 
     def find(self, kind: str, index: str, value: str) -> Collection[Key]:
-        """The objects of ``kind`` with a readable state that offer ``value`` in ``index``: a declared one, ``uuid``,
-        ``fq_name``, or ``all``. In no order."""
+        """The objects of ``kind`` with a readable state that offer ``value`` in ``index``: a declared one, ``uuid`` or
+        ``fq_name``; those of ``all`` as ``all`` has them. In no order."""
         if index == ALL:
             return self.all(kind)
         if index in (UUID, FQ_NAME):

@@ -71,6 +71,12 @@ def shown(state: State | None) -> Resource | None:
     return state.shown if isinstance(state, Held) else state
 
 
+def counts(state: State | None) -> bool:
+    """Whether a key is one of all of its kind. A value that nobody could ever read counts, too, so that whoever looks
+    at all learns that one of them can't be read; one whose name belongs to another does not."""
+    return shown(state) is not None or (isinstance(state, Held) and state.parked is None and state.in_force)
+
+
 def known_name(state: State | None) -> str:
     """The fq_name joined by ``:`` that a key claims; empty if absent or not known."""
     return ":".join(state.fq_name) if state is not None else ""

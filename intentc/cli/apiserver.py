@@ -31,6 +31,7 @@ def command(loaded: Loaded) -> int:
 
 async def _serve(configuration: Configuration) -> int:
     from intentc.apiserver.serving import running_api_server
+    from intentc.configuration import is_loopback
     from intentc.plugins import installed
 
     from .connecting import etcd_store
@@ -40,6 +41,8 @@ async def _serve(configuration: Configuration) -> int:
     schema = installed(configuration).schema
     keystone = _keystone(configuration)
     store = etcd_store(configuration)
+    if keystone is None and not server.tls.client_ca_file and not is_loopback(server.address.host):
+        _LOG.warning("no_auth at %s: whoever reaches this address may change everything", server.address)
     try:
         async with (
             running_api_server(
@@ -52,6 +55,7 @@ async def _serve(configuration: Configuration) -> int:
                 keystone=keystone,
                 certificate=server.tls.cert_file if server.tls.enabled else "",
                 certificate_key=server.tls.key_file if server.tls.enabled else "",
+                client_ca=server.tls.client_ca_file if server.tls.enabled else "",
             ) as running,
             ended_by_signals(),
         ):

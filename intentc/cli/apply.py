@@ -70,7 +70,7 @@ async def apply_resources(resources: Sequence[Input], schema: Schema, configurat
 
     from .client import ApiClient, Change
     from .connecting import api_server
-    from .differences import says_the_same
+    from .differences import replacing, says_the_same
     from .transfer import Sent, present, send
 
     actions: list[str] = []
@@ -80,6 +80,8 @@ async def apply_resources(resources: Sequence[Input], schema: Schema, configurat
         stored = await _stored(client, resources, uuids, schema)
         for resource, uuid, there in zip(resources, uuids, stored, strict=True):
             kind, data = resource.kind, resource.data
+            if resource.whole and there is not None:
+                data = replacing(schema.kind(kind), data, there)
             if not uuid:
                 actions.append("created")
                 changes.append(Sent(resource, Change("CREATE", kind, data)))

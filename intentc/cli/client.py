@@ -57,11 +57,19 @@ class Refused(CommandError):
 
 
 class Change(NamedTuple):
-    """One entry of a ``/sync``: ``operation`` is ``CREATE``, ``UPDATE`` or ``DELETE``."""
+    """One entry of a ``/sync``: ``operation`` is ``CREATE``, ``UPDATE`` or ``DELETE``. ``if_match``: the revision at
+    which the resource must still be, None: at any."""
 
     operation: str
     kind: str
     data: Mapping[str, Any]
+    if_match: int | None = None
+
+    @property
+    def item(self) -> dict[str, Any]:
+        """The element of ``resources``."""
+        condition = {} if self.if_match is None else {"if_match": self.if_match}
+        return {"kind": self.kind, "operation": self.operation, "data": self.data, **condition}
 
 
 class ApiClient:
@@ -111,7 +119,7 @@ class ApiClient:
 
     async def sync(self, changes: list[Change]) -> None:
         """Carry out all of them in one transaction."""
-        body = {"resources": [{"kind": c.kind, "operation": c.operation, "data": c.data} for c in changes]}
+        body = {"resources": [change.item for change in changes]}
         await self._call("POST", "/sync", body)
 
     async def _call(

@@ -1,7 +1,7 @@
 """Which commands there are, and how the right one is found without loading the others.
 
 Why it exists: help must be quick, and ``intentc --config-file F`` alone must run the service, with any option of
-``run`` behind it. Each command lives in ``cli/<name>.py`` as ``command``.
+``run`` behind it. Each command lives in ``cli/<name>.py`` (``-`` is ``_`` there) as ``command``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,19 @@ COMMANDS: Mapping[str, str] = {
     "run": "The service: watch etcd, compile, write (the default).",
     "dev": "etcd, API server and compiler in one go, on this machine.",
     "apiserver": "The reference API server alone.",
+    "xds": "Serve Envoy's elements to Envoys (aggregated discovery).",
     "compile": "Offline: resources in, lower-level resources out.",
+    "audit": "Compile everything from scratch, and show what differs.",
     "check": "Check configuration, schemas and reaction maps.",
     "apply": "Create or update the resources in files.",
     "get": "Show resources.",
+    "show": "Show what was compiled, and what is wrong.",
     "delete": "Delete the resources in files.",
+    "pause": "Hold an intent, or leave an object alone.",
+    "resume": "End a pause.",
+    "quarantine": "What is held and why; try it again, or give it up.",
+    "allow-deletes": "Let a withheld deletion of many objects through.",
+    "release": "Take our marks off; deletes nothing.",
 }
 """Name → what it does, in the order in which help shows them."""
 
@@ -40,7 +48,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        return cast(click.Command, importlib.import_module(f"intentc.cli.{name}").command)
+        return cast(click.Command, importlib.import_module(f"intentc.cli.{name.replace('-', '_')}").command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import click
 import msgspec
 
 from .errors import Exit
-from .options import configured, output_option
+from .options import compilers_option, configured, output_option_with, with_compilers
+from .process import run_service
 
 if TYPE_CHECKING:
-    from intentc.configuration import Loaded
+    from intentc.configuration import Configuration, Loaded
     from intentc.loading.resources import Loaded as Input
     from intentc.model import Problem
     from intentc.offline import GivenNumbers
@@ -22,42 +22,82 @@ if TYPE_CHECKING:
 
 @click.command(name="compile")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@output_option
+@output_option_with("envoy")
 @click.option(
     "--allocations",
     type=click.Path(dir_okay=False, exists=True),
     help="Numbers already given, YAML: {pool: {fq_name of the owner, joined by ':': number}}.",
 )
+@click.option("--view", help="In place of the resources, this view of them: `routes`, say (`intentc show`).")
+@click.option("--with-secrets", is_flag=True, help="With -o envoy: private keys, too, in clear.")
+@compilers_option
 @configured()
-def command(files: tuple[str, ...], output: str, allocations: str | None, loaded: Loaded) -> int:
+def command(
+    files: tuple[str, ...],
+    output: str,
+    allocations: str | None,
+    view: str | None,
+    with_secrets: bool,
+    compilers: tuple[str, ...],
+    loaded: Loaded,
+) -> int:
     """Compile the resources in FILE... (YAML or JSON; a folder; - for stdin), and print what follows from them.
 
     The same input gives the same bytes, whatever its order. What an API server would fill in is filled in by the same
     rules; numbers that nobody was given yet are the lowest free ones, in the order of their owners' names. Exit code 5
     if some intents are held.
+
+    `-o envoy` prints a configuration file of Envoy, complete but for secrets.
     """
-    return anyio.run(_compile, files, output, allocations, loaded)
+    if with_secrets and output != "envoy":
+        raise click.UsageError("--with-secrets goes with -o envoy only", click.get_current_context())
+    if view and output == "envoy":
+        raise click.UsageError("--view is no configuration of Envoy; take one of the two", click.get_current_context())
+    configuration = with_compilers(loaded.configuration, compilers)
+    return run_service(_compile, files, output, allocations, view, with_secrets, configuration)
 
 
-async def _compile(files: tuple[str, ...], output: str, allocations: str | None, loaded: Loaded) -> int:
+async def _compile(
+    files: tuple[str, ...],
+    output: str,
+    allocations: str | None,
+    view: str | None,
+    with_secrets: bool,
+    configuration: Configuration,
+) -> int:
+    from intentc.model.sensitive import concealed
     from intentc.offline import Offline
     from intentc.plugins import installed
 
     from .places import located
     from .transfer import read_input
 
-    configuration = loaded.configuration
     inputs, _ = read_input(files, configuration)
     settings = configuration.intentc
+    compilers = installed(configuration)
     offline = Offline(
-        installed(configuration),
+        compilers,
         installation=settings.installation,
         settings=settings.settings,
         given=_given(allocations),
     )
     await offline.seed()
     await _apply(offline, inputs)
-    _print(output, offline.outputs(), [located(problem, inputs) for problem in offline.problems()])
+    problems = [located(problem, inputs) for problem in offline.problems()]
+    if view:
+        from intentc.pipeline.results import Results
+
+        from .show import print_view
+
+        await print_view(output, view, Results(offline.engine.parts, compilers.views))
+    elif output == "envoy":
+        from .elements import print_bootstrap
+
+        print_bootstrap(offline.outputs(), compilers.schema, with_secrets=with_secrets)
+    else:
+        outputs = [concealed(compilers.schema.kind(found["kind"]), found) for found in offline.outputs()]
+        _print(output, outputs, problems)
+    _print_problems(output, problems)
     return Exit.HELD if offline.engine.parts.standing.held else Exit.DONE
 
 
@@ -87,12 +127,17 @@ def _given(path: str | None) -> GivenNumbers:
 
 def _print(output: str, resources: list[dict[str, Any]], problems: list[Problem]) -> None:
     from .output import print_document
-    from .places import line_of
 
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in resources]
     content = {"resources": resources, "problems": [msgspec.structs.asdict(problem) for problem in problems]}
     print_document(output, content, ("kind", "name", "contents"), rows)
-    if output == "table":
+
+
+def _print_problems(output: str, problems: list[Problem]) -> None:
+    """For people, where they don't stand in the document."""
+    from .places import line_of
+
+    if output in ("table", "envoy"):
         for problem in problems:
             click.echo(line_of(problem), err=True)
 
@@ -104,9 +149,15 @@ def summary(resource: Mapping[str, Any]) -> str:
         if field.endswith("_refs"):
             names = (_entry(entry) for entry in value)
             parts.append(f"{field.removesuffix('_refs')}: {', '.join(names)}")
+        elif field == "origins":
+            parts.append(f"from {', '.join(_origin(origin) for origin in value)}")
         elif isinstance(value, dict):
             parts += [f"{len(items)} {name}" for name, items in value.items() if isinstance(items, list)]
     return "; ".join(parts)
+
+
+def _origin(origin: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, (origin.get("kind"), origin.get("name"), origin.get("field"))))
 
 
 def _entry(entry: Mapping[str, Any]) -> str:

@@ -13,6 +13,8 @@ from intentc.configuration import Configuration
 from intentc.model import InvalidInput
 
 if TYPE_CHECKING:
+    from intentc.leading import KeeperFactory
+    from intentc.watch.addresses import Tls
     from intentc.watch.etcd import EtcdStore
     from intentc.writing.endpoint import Endpoint
 
@@ -25,7 +27,7 @@ def api_server(configuration: Configuration) -> Endpoint:
     credentials = Credentials(
         auth_url=keystone.authurl,
         user_id=client.id,
-        password=client.password.reveal(),
+        password=client.password.reveal,
         project_id=client.project_id,
         project_name=client.project_name,
         domain_id=client.domain_id,
@@ -33,6 +35,9 @@ def api_server(configuration: Configuration) -> Endpoint:
     )
     return Endpoint(
         url=client.endpoint,
+        ca=client.tls.trusted_ca_path if client.tls.enabled else "",
+        cert=client.tls.certificate_path if client.tls.enabled else "",
+        key=client.tls.key_path if client.tls.enabled else "",
         insecure=configuration.insecure or keystone.insecure,
         credentials=credentials if keystone.authurl else None,
         batch_items=limits.writes_in_batch,
@@ -42,19 +47,34 @@ def api_server(configuration: Configuration) -> Endpoint:
 
 def etcd_store(configuration: Configuration) -> EtcdStore:
     """The etcd in which resources are kept; nothing is connected yet. Raises ``InvalidInput`` for a bad endpoint."""
-    from intentc.watch.addresses import Tls
     from intentc.watch.etcd import EtcdStore
 
     etcd = configuration.etcd
-    paths = (etcd.tls.trusted_ca_path, etcd.tls.certificate_path, etcd.tls.key_path)
-    tls = Tls(*(Path(path) if path else None for path in paths)) if etcd.tls.enabled else None
     try:
         return EtcdStore(
             etcd.endpoints,
             username=etcd.username,
-            password=etcd.password.reveal(),
-            tls=tls,
+            password=etcd.password.reveal,
+            tls=_etcd_tls(configuration),
             timeout=float(etcd.dial_timeout),
         )
     except ValueError as error:
         raise InvalidInput(str(error), source="etcd.endpoints") from None
+
+
+def lease_keepers(configuration: Configuration) -> KeeperFactory:
+    """What keeps a leader's lease in the same etcd, over connections of its own."""
+    from intentc.watch.lease_keeper import EtcdLeaseKeepers
+
+    etcd = configuration.etcd
+    return EtcdLeaseKeepers(
+        etcd.endpoints, username=etcd.username, password=etcd.password.reveal, tls=_etcd_tls(configuration)
+    )
+
+
+def _etcd_tls(configuration: Configuration) -> Tls | None:
+    from intentc.watch.addresses import Tls
+
+    tls = configuration.etcd.tls
+    paths = (tls.trusted_ca_path, tls.certificate_path, tls.key_path)
+    return Tls(*(Path(path) if path else None for path in paths)) if tls.enabled else None

@@ -1,4 +1,5 @@
-"""``intentc dev``: etcd, API server, compiler and diagnostics in one go, on free ports of this machine.
+"""``intentc dev``: etcd, API server, compiler and diagnostics in one go, on free ports of this machine; and an Envoy
+where its elements are compiled.
 
 For a newcomer's first minute and for trying things: the same parts as in production, in one process beside an etcd of
 its own whose data is thrown away. Ctrl-C ends everything that it started.
@@ -6,41 +7,36 @@ its own whose data is thrown away. Ctrl-C ends everything that it started.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 import click
 import msgspec
 
+from .commands import CONFIG_FILE_VARIABLE
 from .errors import Exit
-from .options import configured
+from .options import compilers_option, configured, with_compilers
 from .process import run_service
 
 if TYPE_CHECKING:
     from intentc.configuration import Configuration, Loaded
     from intentc.loading.resources import Loaded as Input
-    from intentc.service import CompilerService
 
-_TRANSACTION = 1024
-"""Operations that the etcd of ``dev`` takes in one transaction."""
+    from .dev_servers import Running
 
-
-class Running(NamedTuple):
-    """What ``dev`` started, and the configuration by which commands reach it."""
-
-    service: CompilerService
-    configuration: Configuration
-    etcd: str
-    api_server: str
-    diagnostics: str
+_ON_THIS_MACHINE = {
+    "ambassador.bind_address": "127.0.0.1",
+    "ambassador.allowed_targets": ["127.0.0.0/8", "::1/128"],
+}
 
 
 @click.command(name="dev")
 @click.option("--load", "files", metavar="FILE", multiple=True, help="Apply the resources in FILE; may be repeated.")
 @click.argument("more", metavar="[FILE]...", nargs=-1)
-@click.option("--compiler", "compilers", multiple=True, help="Which compilers run; by default those configured.")
+@compilers_option
 @click.option("--exit-when-converged", is_flag=True, help="Show what was compiled, then end.")
 @configured()
 def command(
@@ -51,82 +47,70 @@ def command(
     loaded: Loaded,
 ) -> int:
     """Start etcd, API server and compiler on free loopback ports, print where they are, and compile what is loaded.
+    A compiler of gateways gets an Envoy, too.
 
     Files that are loaded are applied in one go, and what follows from them is shown. Ctrl-C ends everything.
     """
-    configuration = loaded.configuration
-    if compilers:
-        own = msgspec.structs.replace(configuration.intentc, compilers=compilers)
-        configuration = msgspec.structs.replace(configuration, intentc=own)
+    configuration = _on_this_machine(with_compilers(loaded.configuration, compilers))
     return run_service(_dev, (*files, *more), exit_when_converged, configuration)
 
 
 async def _dev(files: tuple[str, ...], exit_when_converged: bool, configuration: Configuration) -> int:
+    from .dev_echo import running_echoes, wanted
+    from .dev_servers import running
     from .signals import ended_by_signals
     from .transfer import read_input
 
     # Before anything is started: what can't be read should say so at once.
     resources = read_input(files, configuration)[0] if files else []
+    echoes = wanted(resource.data for resource in resources)
     code: int = Exit.DONE
-    async with ended_by_signals() as scope, running(configuration) as started:
+    async with ended_by_signals() as scope, running_echoes(echoes), running(configuration) as started:
         _introduce(started)
         if resources:
             code = await _load(resources, started)
-        if exit_when_converged:
-            await started.service.engine.settled()
-            scope.cancel()
-        else:
-            click.echo("\nCtrl-C ends everything.", err=True)
-        await anyio.sleep_forever()
+        await started.service.engine.settled()
+        async with _gateway_of(started, files, exit_when_converged):
+            if exit_when_converged:
+                scope.cancel()
+            else:
+                click.echo("\nCtrl-C ends everything.", err=True)
+            await anyio.sleep_forever()
     return code
 
 
 @asynccontextmanager
-async def running(configuration: Configuration) -> AsyncIterator[Running]:
-    """All parts, started by condition and ended on leaving; gives how to reach them."""
-    from intentc.apiserver.serving import running_api_server
-    from intentc.configuration import Address, Url
-    from intentc.diagnostics.serving import running_diagnostics
-    from intentc.embedded import running_etcd
-    from intentc.plugins import installed
-    from intentc.service import build_service
-    from intentc.watch.etcd import EtcdStore
-    from intentc.writing.endpoint import Endpoint
-    from intentc.writing.http import http_services
+async def _gateway_of(started: Running, files: tuple[str, ...], prove_it: bool) -> AsyncIterator[None]:
+    """An Envoy beside what was started, if the compilers make elements of it."""
+    from intentc.pipeline.outputs import lower_level, shown
+    from intentc.xds.kinds import calls_for_envoy
 
-    compilers = installed(configuration)
-    path = configuration.etcd.path
-    async with running_etcd(max_txn_ops=_TRANSACTION) as etcd:
-        stores = EtcdStore([etcd.endpoint]), EtcdStore([etcd.endpoint])
-        try:
-            async with (
-                running_api_server(stores[0], compilers.schema, path=path, max_txn_ops=_TRANSACTION) as server,
-                http_services(Endpoint(server.url), compilers.schema, pools=compilers.pools) as (write, read),
-            ):
-                service = build_service(configuration, compilers, stores[1], write, read)
-                async with (
-                    running_diagnostics(service, "127.0.0.1", 0) as diagnostics,
-                    anyio.create_task_group() as group,
-                ):
-                    group.start_soon(service.run)
-                    reached = _reaching(configuration, etcd.endpoint, Url(server.url), Address(diagnostics[7:]))
-                    yield Running(service, reached, etcd.endpoint, server.url, diagnostics)
-                    group.cancel_scope.cancel()
-        finally:
-            with anyio.CancelScope(shield=True):
-                for store in stores:
-                    await store.close()
+    from .dev_gateway import introduce, prove, running_gateway
+    from .elements import elements_of
+
+    engine = started.service.engine
+    if not calls_for_envoy(engine.parts.schema):
+        yield
+        return
+
+    from intentc.xds.requests import ports, requests
+
+    elements = elements_of(shown(resource) for resource in lower_level(engine.parts))
+    async with running_gateway(started.etcd, started.configuration.etcd.path, ports(elements)) as gateway:
+        await gateway.told(engine.reconciling.sending.last_revision)
+        answered = requests(elements)
+        introduce(gateway, answered, files)
+        if prove_it:
+            await prove(answered)
+        yield
 
 
-def _reaching(configuration: Configuration, etcd: str, server: Any, diagnostics: Any) -> Configuration:
-    replace = msgspec.structs.replace
+def _on_this_machine(configuration: Configuration) -> Configuration:
+    """A gateway listens for this machine only, and its services may run here, which elsewhere would be a way to what is
+    not for everybody; what the configuration says of either counts."""
     own = configuration.intentc
-    return replace(
-        configuration,
-        etcd=replace(configuration.etcd, endpoints=(etcd,)),
-        client=replace(configuration.client, endpoint=server),
-        intentc=replace(own, diagnostics=replace(own.diagnostics, address=diagnostics)),
-    )
+    settings = {**_ON_THIS_MACHINE, **own.settings}
+    return msgspec.structs.replace(configuration, intentc=msgspec.structs.replace(own, settings=settings))
 
 
 def _introduce(started: Running) -> None:
@@ -134,9 +118,8 @@ def _introduce(started: Running) -> None:
     click.echo(f"API server   {started.api_server}", err=True)
     click.echo(f"diagnostics  {started.diagnostics}/status?pretty", err=True)
     click.echo("\nFrom another terminal:", err=True)
-    click.echo(f"  export INTENTC_CLIENT__ENDPOINT={started.api_server}", err=True)
-    click.echo(f"  export INTENTC_INTENTC__DIAGNOSTICS__ADDRESS={started.diagnostics[7:]}", err=True)
-    click.echo("  intentc get KIND [NAME]; intentc apply --wait FILE; intentc delete FILE\n", err=True)
+    click.echo(f"  export {CONFIG_FILE_VARIABLE}={shlex.quote(str(started.file))}", err=True)
+    click.echo("  intentc get KIND [NAME]; intentc show [VIEW]; intentc apply --wait FILE; intentc audit\n", err=True)
 
 
 async def _load(resources: Sequence[Input], started: Running) -> int:
@@ -151,11 +134,11 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     engine = started.service.engine
     await engine.settled()
     before = {resource.key: resource.raw for resource in lower_level(engine.parts)}
-    written = engine.reconciling.written
+    written = engine.reconciling.sending.written
     applied = await apply_resources(resources, engine.parts.schema, started.configuration)
     await engine.settled(applied.revision)
     click.echo(f"applied {len(resources)} resources at revision {applied.revision}; "
-               f"{engine.reconciling.written - written} writes followed:\n", err=True)  # fmt: skip
+               f"{engine.reconciling.sending.written - written} writes followed:\n", err=True)  # fmt: skip
     found = [shown(r) for r in in_order(lower_level(engine.parts)) if before.get(r.key) != r.raw]
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in found]
     click.echo(table(("kind", "name", "contents"), rows))

@@ -2,7 +2,8 @@
 
 Why it exists: applying a file again is the commonest thing that people do, and "unchanged" is what they want to read.
 When in doubt the answer is "differs": an update too many does no harm, one that is missing does. What an update means
-is the server's business: each field that is sent replaces the stored one, others stay.
+is the server's business: each field that is sent replaces the stored one, others stay; so what a manifest no longer
+says is sent as null.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from intentc.model import kebab
+from intentc.model import Kind, kebab
 from intentc.model.values import without_nulls
 
 _COMPLETED = frozenset({"id_perms", "perms2"})
@@ -23,6 +24,11 @@ _GIVEN_BY_SERVER = frozenset({"rule_uuid", "created", "last_modified"})
 def says_the_same(wanted: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
     """Whether an update of ``stored`` (as the server shows it) by ``wanted`` (as a file has it) changes nothing."""
     return all(_same_field(name, value, stored.get(name)) for name, value in wanted.items())
+
+
+def replacing(kind: Kind, whole: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """``whole``, all that a person says of a resource, with null for the fields of his that only ``stored`` has."""
+    return dict.fromkeys(sorted(kind.user_fields & stored.keys())) | dict(whole)
 
 
 def _same_field(name: str, wanted: Any, stored: Any) -> bool:

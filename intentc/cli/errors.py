@@ -16,6 +16,7 @@ class Exit(enum.IntEnum):
     """The exit codes; ``EXIT_HELP`` says them to people."""
 
     DONE = 0
+    DIFFERENT = 1
     USAGE = 2
     INVALID = 3
     UNREACHABLE = 4
@@ -26,7 +27,8 @@ class Exit(enum.IntEnum):
 
 EXIT_HELP = """\b
 Exit codes:
-  0    done
+  0    done, no difference
+  1    something differs from what it should be (audit)
   2    usage: unknown command, option or argument
   3    configuration, reaction map or input invalid, or refused by the server
   4    etcd or API server not reachable
@@ -58,6 +60,7 @@ def explain(error: BaseException) -> CommandError:
 
     from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown
     from intentc.embedded import EtcdNotStarted
+    from intentc.embedded_envoy import EnvoyNotStarted
     from intentc.model import InvalidInput
     from intentc.watch.protocol import AccessDenied, StoreError
 
@@ -77,7 +80,7 @@ def explain(error: BaseException) -> CommandError:
         case InvalidInput():
             following = "mend it there and run the command again" if error.source else ""
             return CommandError(error.message, where=error.source, next_step=following)
-        case EtcdNotStarted():
+        case EtcdNotStarted() | EnvoyNotStarted():
             return CommandError(str(error), code=Exit.UNREACHABLE)
         case AccessDenied():
             return CommandError(str(error), where="etcd", next_step="put etcd.username and etcd.password right")
@@ -109,8 +112,10 @@ def show(error: CommandError, stream: TextIO | None = None) -> None:
     head = "error:"
     if out.isatty() and not os.environ.get("NO_COLOR"):
         head = f"\033[31m{head}\033[0m"
+    from intentc.diagnostics.logs import redacted
+
     further = [("  where: ", error.where), ("  next:  ", error.next_step)]
-    print("\n".join([f"{head} {error.what}", *(name + text for name, text in further if text)]), file=out)
+    print(redacted("\n".join([f"{head} {error.what}", *(name + text for name, text in further if text)])), file=out)
 
 
 def _innermost(error: BaseException) -> BaseException:
@@ -123,7 +128,9 @@ def _internal(error: BaseException) -> CommandError:
     if os.environ.get(TRACEBACK):
         import traceback
 
-        traceback.print_exception(error)
+        from intentc.diagnostics.logs import redacted
+
+        print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -30,8 +30,8 @@ _COLUMNS = ("name", "uuid", "parent")
 def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> int:
     """Show the resources of KIND, or the one with NAME; without KIND, which kinds there are.
 
-    KIND in any spelling: snake_case, kebab-case, plural. NAME: the fq_name joined by ":", a uuid, or an end of the
-    fq_name that fits one resource only.
+    KIND in any spelling: snake_case, kebab-case, CamelCase, plural. NAME: the fq_name joined by ":", a uuid, or an end
+    of the fq_name that fits one resource only.
     """
     if kind is None:
         return _kinds(output, loaded)
@@ -51,6 +51,7 @@ def _kinds(output: str, loaded: Loaded) -> int:
 
 
 async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) -> int:
+    from intentc.model.sensitive import concealed
     from intentc.plugins import installed
     from intentc.writing.connection import Connection
 
@@ -58,9 +59,12 @@ async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) ->
     from .connecting import api_server
     from .output import print_document
 
-    kind = _kind(installed(loaded.configuration).schema, kind_name)
+    kind = kind_named(installed(loaded.configuration).schema, kind_name)
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
         found = await client.all_of(kind) if name is None else [await named(client, kind, name)]
+    if kind.system:
+        # A user gets his own secrets back, whole; copies that a compiler made of them are not for reading.
+        found = [concealed(kind, data) for data in found]
     rows = [(":".join(data.get("fq_name", ())), data.get("uuid", ""), data.get("parent_type", "")) for data in found]
     print_document(output, {"resources": [{"kind": kind.name, **data} for data in found]}, _COLUMNS, rows)
     return Exit.DONE
@@ -68,16 +72,19 @@ async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) ->
 
 async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
     """The one resource that ``name`` means. Raises ``CommandError`` if there is none, or several."""
-    if _is_uuid(name):
+    if is_uuid(name):
         found = await client.get(kind, name)
         if found is not None:
             return found
-    parts = name.split(":")
-    uuid = await client.identify(kind, parts)
+    uuid = await client.identify(kind, name.split(":"))
     found = await client.get(kind, uuid) if uuid else None
     if found is not None:
         return found
-    fitting = [data for data in await client.all_of(kind) if data.get("fq_name", [])[-len(parts) :] == parts]
+    # Joined, since an element may hold a colon itself.
+    listed = [(":".join(data.get("fq_name", ())), data) for data in await client.all_of(kind)]
+    fitting = [data for full, data in listed if full == name] or [
+        data for full, data in listed if full.endswith(f":{name}")
+    ]
     match fitting:
         case [only]:
             return only
@@ -97,14 +104,15 @@ async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
             )
 
 
-def _kind(schema: Schema, name: str) -> Kind:
-    from intentc.model import kebab, snake
+def kind_named(schema: Schema, name: str) -> Kind:
+    """The kind that ``name`` means, in any spelling. Raises ``CommandError`` with suggestions."""
+    from intentc.loading.schemas import known_elsewhere
+    from intentc.model import snake
 
-    path = kebab(name)
-    found = schema.by_path(path) or schema.by_plural(path) or schema.kinds.get(snake(name))
+    found = schema.spelt(name, plural=True)
     if found is None:
-        near = near_kinds(snake(name), schema.kinds)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        near = near_kinds(snake(name).lower(), schema.kinds)
+        hint = known_elsewhere(name) or (f"; did you mean {' or '.join(near)}?" if near else "")
         raise CommandError(f"unknown kind {name!r}{hint}", next_step="`intentc get` lists the kinds")
     return found
 
@@ -120,7 +128,8 @@ def near_kinds(name: str, kinds: Iterable[str]) -> list[str]:
     return (initials or difflib.get_close_matches(name, known, 3) or inside)[:3]
 
 
-def _is_uuid(text: str) -> bool:
+def is_uuid(text: str) -> bool:
+    """Whether a text has the form of a uuid."""
     try:
         uuid_module.UUID(text)
     except ValueError:

@@ -14,18 +14,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from .commands import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
 
 if TYPE_CHECKING:
-    from intentc.configuration import Loaded
+    from intentc.configuration import Configuration, Loaded
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _LOG = logging.getLogger("intentc.configuration")
 
-output_option = click.option(
-    "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True
+
+def output_option_with(*further: str) -> Callable[[_Function], _Function]:
+    """``-o`` with the forms that every command has, and those that only this one has."""
+    forms = click.Choice(["table", "json", "yaml", *further])
+    return click.option("-o", "--output", type=forms, default="table", show_default=True)
+
+
+output_option = output_option_with()
+compilers_option = click.option(
+    "--compiler", "compilers", multiple=True, help="Which compilers run; by default those configured."
 )
+
+
+def with_compilers(configuration: Configuration, compilers: tuple[str, ...]) -> Configuration:
+    """``configuration`` with these compilers in place of its own, if any are named."""
+    if not compilers:
+        return configuration
+    own = msgspec.structs.replace(configuration.intentc, compilers=compilers)
+    return msgspec.structs.replace(configuration, intentc=own)
 
 
 def configured(*, service: bool = False) -> Callable[[_Function], _Function]:

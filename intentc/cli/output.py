@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-API_VERSION = "intentc/v1"
+from intentc.loading.resources import ANSWER_VERSION
 
 
 def print_document(
@@ -22,7 +22,7 @@ def print_document(
     if form == "table":
         click.echo(table(columns, rows), nl=bool(rows))
         return
-    document = {"apiVersion": API_VERSION, **content}
+    document = {"apiVersion": ANSWER_VERSION, **content}
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
     else:

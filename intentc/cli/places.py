@@ -30,13 +30,16 @@ def item_in(message: str) -> tuple[int | None, str]:
 
 def place_of(resource: Loaded, message: str) -> str:
     """``file:line`` of the field of ``resource`` that ``message`` names; of the resource itself if it names none."""
-    named = (_steps(text, resource.data) for text in _FIELD.findall(message))
+    named = (_steps(_plain(text), resource.data) for text in _FIELD.findall(message))
     return resource.where(max(named, key=len, default=()))
 
 
 def told_of(resource: Loaded, message: str) -> str:
     """``message`` with the name of the resource that it is about, which may begin with its kind."""
-    return f"{resource.kind} {name_of(resource)}: {message.removeprefix(f'{kebab(resource.kind)}: ')}"
+    name = name_of(resource)
+    for beginning in (f"{kebab(resource.kind)} {name}: ", f"{kebab(resource.kind)}: "):
+        message = message.removeprefix(beginning)
+    return f"{resource.kind} {name}: {message}"
 
 
 def located(problem: Problem, resources: Sequence[Loaded]) -> Problem:
@@ -56,6 +59,11 @@ def line_of(problem: Problem) -> str:
     """A problem as people read it."""
     where = f"{problem.source}: " if problem.source else ""
     return f"{where}{problem.kind} {problem.name}: {problem.message}"
+
+
+def _plain(text: str) -> str:
+    """A field as it is called in a resource's data: manifests have theirs under ``spec``."""
+    return text.removeprefix("spec.")
 
 
 def _steps(text: str, data: Any) -> tuple[str | int, ...]:

@@ -39,27 +39,45 @@ def command(observe: bool, loaded: Loaded) -> int:
 
 
 async def _run(observe: bool, loaded: Loaded) -> int:
+    from intentc.auditing import AuditProcess
     from intentc.diagnostics.serving import running_diagnostics
+    from intentc.evaluation.slot import Slot, state_directory
     from intentc.plugins import installed
     from intentc.service import build_service
     from intentc.writing.http import http_services
 
-    from .connecting import api_server, etcd_store
+    from .connecting import api_server, etcd_store, lease_keepers
     from .signals import ended_by_signals
 
     configuration = loaded.configuration
-    if configuration.compilation.master_election:
-        _LOG.warning("compilation.master_election: leading is not built yet; run one compiler for an installation")
     compilers = installed(configuration)
     address = configuration.intentc.diagnostics.address
     store = etcd_store(configuration)
+    spawn = AuditProcess(str(loaded.file or ""), time_limit=configuration.intentc.audit.time_limit)
+    # One that observes leaves nothing behind, and nobody is held for its sake.
+    slot = None if observe else Slot.open(state_directory(), configuration.intentc.installation)
     try:
         async with http_services(api_server(configuration), compilers.schema, pools=compilers.pools) as (write, read):
-            service = build_service(configuration, compilers, store, write, read, observe=observe)
-            async with running_diagnostics(service, address.host, address.port) as url, ended_by_signals():
+            service = build_service(
+                configuration,
+                compilers,
+                store,
+                write,
+                read,
+                observe=observe,
+                keepers=lease_keepers(configuration),
+                spawn=spawn,
+                slot=slot,
+            )
+            async with (
+                running_diagnostics(service, address.host, address.port, browsed=service.results) as url,
+                ended_by_signals(),
+            ):
                 _LOG.info("compiling %s; diagnostics at %s", ", ".join(configuration.intentc.compilers), url)
                 await service.run()
     finally:
+        if slot is not None:
+            slot.close()
         with anyio.CancelScope(shield=True):
             await store.close()
     return Exit.DONE

@@ -108,7 +108,13 @@ async def _explained(client: ApiClient, error: Refused, chunk: Sequence[Sent]) -
 
 
 def print_results(output: str, resources: Sequence[Loaded], actions: Sequence[str], revision: int) -> None:
-    """What was done with each resource: ``{"results": [{"kind", "fq_name", "action"}], "revision"}``, or a table."""
-    named = [(r.kind, name_of(r), action) for r, action in zip(resources, actions, strict=True)]
-    results = [{"kind": kind, "fq_name": name.split(":"), "action": action} for kind, name, action in named]
-    print_document(output, {"results": results, "revision": revision}, ("kind", "name", "action"), named)
+    """What was done with each resource of the input, as ``print_actions`` has it."""
+    done = [(r.kind, name_of(r).split(":"), action) for r, action in zip(resources, actions, strict=True)]
+    print_actions(output, done, revision)
+
+
+def print_actions(output: str, done: Iterable[tuple[str, Sequence[str], str]], revision: int) -> None:
+    """(kind, fq_name, what was done): ``{"results": [{"kind", "fq_name", "action"}], "revision"}``, or a table."""
+    results = [{"kind": kind, "fq_name": fq_name, "action": action} for kind, fq_name, action in done]
+    rows = [(str(one["kind"]), ":".join(one["fq_name"]), str(one["action"])) for one in results]
+    print_document(output, {"results": results, "revision": revision}, ("kind", "name", "action"), rows)

@@ -1,11 +1,13 @@
 """What an operator sets: Contrail's own ``contrail.yml`` as it is, plus one section of ours.
 
-``sections`` says what can be set, ``reading`` gets it from file and environment, ``building`` checks it key by key.
+``sections`` says what can be set, ``reading`` gets it from file and environment, ``building`` checks it key by key,
+``risks`` says what is unwise about it.
 What a setting makes the program do is left to whoever reads it.
 """
 
-from .reading import Loaded, Note, load
+from .reading import Loaded, load
+from .risks import Note
 from .sections import Configuration
-from .values import Address, Seconds, Secret, Url
+from .values import Address, Seconds, Secret, Url, is_loopback
 
-__all__ = ["Address", "Configuration", "Loaded", "Note", "Seconds", "Secret", "Url", "load"]
+__all__ = ["Address", "Configuration", "Loaded", "Note", "Seconds", "Secret", "Url", "is_loopback", "load"]

@@ -36,8 +36,9 @@ def dotted(path: KeyPath) -> str:
 
 
 class Builder:
-    """Builds sections; what it met on the way is in ``passed_over`` (keys that serve other programs) and ``secrets``
-    (path → secret, those that were written down where they are used).
+    """Builds sections; what it met on the way is in ``passed_over`` (keys that serve other programs),
+    ``literal_secrets`` (keys of secrets that were written down where they are used) and ``secret_files`` (key → the
+    file that holds its secret).
 
     ``source(path)`` says where a value stands: ``file:line``, or an environment variable.
     """
@@ -46,6 +47,7 @@ class Builder:
         self._source = source
         self.passed_over: list[str] = []
         self.literal_secrets: list[KeyPath] = []
+        self.secret_files: dict[KeyPath, Path] = {}
 
     def section(self, wanted: type[_Section], raw: Any, path: KeyPath = ()) -> _Section:
         """A section from a mapping. Raises ``InvalidInput`` naming source, key, and what to do."""
@@ -64,7 +66,7 @@ class Builder:
                 if raw.get(base) not in (None, ""):
                     raise self._error(where, f"both {dotted((*path, base))} and {dotted(where)} are set; keep one")
                 if value is not None:
-                    given[base] = self._value(known[base], self._content(value, where), where)
+                    given[base] = self._from_file(known[base], value, where)
             else:
                 self._unknown(wanted, known, key, where)
         return wanted(**given)
@@ -84,19 +86,24 @@ class Builder:
         try:
             converted = msgspec.convert(value, wanted, strict=False, dec_hook=decode_setting)
         except (msgspec.ValidationError, ValueError) as error:
-            inner, words = in_words(error)
+            inner, words = in_words(error, wanted)
             at = dotted(path) + (inner if inner.startswith("[") else f".{inner}" if inner else "")
             raise self._error(path, f"{at}: {words}") from None
-        if wanted is Secret and converted and not str(path[-1]).endswith(FILE_SUFFIX):
+        if wanted is Secret and converted:
             self.literal_secrets.append(path)
         return converted
 
-    def _content(self, name: Any, path: KeyPath) -> str:
+    def _from_file(self, wanted: Any, name: Any, path: KeyPath) -> Any:
+        """A value that stands in a file of its own. A secret stays bound to the file; the others are read once."""
         try:
-            return Path(str(name)).read_text().rstrip("\r\n")
+            secret = Secret.of_file(Path(str(name)))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise self._error(path, f"{dotted(path)}: {name} can't be read: {reason}") from None
+        if wanted is Secret:
+            self.secret_files[path] = Path(str(name))
+            return secret
+        return self._value(wanted, secret.reveal(), path)
 
     @staticmethod
     def _is_file_of(key: Any, known: Mapping[str, Any]) -> bool:
@@ -118,11 +125,10 @@ class Builder:
         return InvalidInput(message, source=self._source(path), reason="InvalidConfiguration")
 
 
-def secrets_in(value: Any) -> Iterator[str]:
-    """The texts of all secrets in a section, for the filter that keeps them out of logs."""
+def secrets_in(value: Any) -> Iterator[Secret]:
+    """All secrets in a section, for the filter that keeps them out of logs."""
     if isinstance(value, Secret):
-        if value:
-            yield value.reveal()
+        yield value
     elif isinstance(value, msgspec.Struct):
         for name in value.__struct_fields__:
             yield from secrets_in(getattr(value, name))

@@ -11,26 +11,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from intentc.loading.yaml import Located, load_yaml
+from intentc.loading.yaml import Limits, Located, load_yaml
 
 from .building import Builder, KeyPath, dotted, secrets_in
 from .environment import PREFIX, overlay
+from .risks import Note, refuse_unchecked_certificates, risks
 from .sections import Configuration
+from .values import Secret
 
-
-class Note(NamedTuple):
-    """One line to log: ``warning``, or else for information."""
-
-    warning: bool
-    text: str
+_LIMITS = Limits(size=4 * 1024 * 1024)
+"""A configuration of more bytes than that is some other file."""
 
 
 class Loaded(NamedTuple):
-    """A configuration, what to say about it, and the texts that must never show in a log."""
+    """A configuration, what to say about it, the secrets in it, and the file that it was read from."""
 
     configuration: Configuration
     notes: tuple[Note, ...]
-    secrets: frozenset[str]
+    kept: tuple[Secret, ...]
+    file: Path | None = None
+
+    def secrets(self) -> frozenset[str]:
+        """The texts that must never show: what the secrets are now, and what they were before a rotation."""
+        return frozenset(text for secret in self.kept for text in secret.texts if text)
 
 
 def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
@@ -38,7 +41,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
 
     Raises ``InvalidInput`` naming ``file:line`` or the variable, the key, and what was probably meant.
     """
-    located = load_yaml(path) if path is not None else Located(None, "<defaults>")
+    located = load_yaml(path, limits=_LIMITS) if path is not None else Located(None, "<defaults>")
     raw: Any = copy.deepcopy(located.value) if located.value is not None else {}
     if not isinstance(raw, dict):
         raise located.error("the file must be a mapping of sections; see sample/contrail.yml", reason="Malformed")
@@ -54,7 +57,9 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
 
     builder = Builder(source)
     configuration = builder.section(Configuration, raw)
-    return Loaded(configuration, tuple(_notes(builder, variables, located)), frozenset(secrets_in(configuration)))
+    refuse_unchecked_certificates(configuration, source)
+    notes = [*_notes(builder, variables, located), *risks(configuration, builder.secret_files)]
+    return Loaded(configuration, tuple(notes), tuple(secrets_in(configuration)), path)
 
 
 def _notes(builder: Builder, variables: Mapping[tuple[str, ...], str], located: Located) -> list[Note]:

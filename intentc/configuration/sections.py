@@ -28,9 +28,10 @@ class Section(msgspec.Struct, frozen=True):
     closed: ClassVar[bool] = False
 
 
-class EtcdTls(Section, frozen=True):
-    """``etcd.tls``: paths of PEM files; they count only if ``enabled``. Without ``trusted_ca_path`` the system's
-    roots are trusted."""
+class ClientTls(Section, frozen=True):
+    """``etcd.tls`` and ``client.tls``: paths of PEM files; they count only if ``enabled``. ``certificate_path`` and
+    ``key_path`` say who we are, where the server asks; without ``trusted_ca_path`` the system's roots are trusted.
+    Files that are replaced are read again for the next connection."""
 
     enabled: bool = False
     certificate_path: str = ""
@@ -48,11 +49,11 @@ class Etcd(Section, frozen=True):
     username: str = ""
     password: Secret = Secret()
     dial_timeout: Seconds = Seconds(5)
-    tls: EtcdTls = EtcdTls()
+    tls: ClientTls = ClientTls()
 
 
 class Client(Section, frozen=True):
-    """``client``: the API server that we write to, and as whom."""
+    """``client``: the API server that we write to, and as whom; ``tls`` counts for Keystone, too."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"schema_root"})
 
@@ -63,6 +64,7 @@ class Client(Section, frozen=True):
     project_name: str = ""
     domain_id: str = "default"
     domain_name: str = ""
+    tls: ClientTls = ClientTls()
 
 
 class KeystoneDomain(Section, frozen=True):
@@ -136,11 +138,13 @@ class Keystone(Section, frozen=True):
 
 
 class ServerTls(Section, frozen=True):
-    """``server.tls``: PEM files; they count only if ``enabled``."""
+    """``server.tls``: PEM files; they count only if ``enabled``. ``client_ca_file``: only clients with a certificate
+    that one of its authorities signed are let in."""
 
     enabled: bool = False
     key_file: str = ""
     cert_file: str = ""
+    client_ca_file: str = ""
 
 
 class Server(Section, frozen=True):
@@ -175,8 +179,9 @@ class Compilation(Section, frozen=True):
 
     ``enabled: false`` is what Contrail's all-in-one file says when no compiler should run. ``max_job_queue_len``,
     ``msg_index_string`` and ``read_lock_string`` are read for the ancestor's sake: our queue holds each intent once
-    and is never full, and progress is known from etcd itself. ``master_election`` and ``msg_queue_lock_time`` (the
-    leader's lease in seconds) are read, and have no effect yet: run one compiler for an installation.
+    and is never full, and progress is known from etcd itself. ``master_election``: one of all processes of an
+    installation leads and writes, the others stand by; ``msg_queue_lock_time`` is the time after which one that died
+    is replaced, the life of the leader's lease (whole seconds, 2 at least).
     """
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"plugin_directory", "plugin", "plugin_names", "service_name"})
@@ -184,7 +189,7 @@ class Compilation(Section, frozen=True):
     enabled: bool = True
     number_of_workers: Positive = 4
     max_job_queue_len: Natural = 5
-    msg_queue_lock_time: Seconds = Seconds(30)
+    msg_queue_lock_time: Seconds = Seconds(10)
     msg_index_string: str = "MsgIndex"
     read_lock_string: str = "MsgReadLock"
     master_election: bool = True
@@ -210,7 +215,9 @@ class Limits(Section, frozen=True):
     """``intentc.limits``.
 
     ``max_txn_ops``: etcd's own ``--max-txn-ops``. ``concurrent_writes``: requests under way at once.
-    ``writes_in_batch``: writes gathered into one ``/sync``. ``max_deletes`` and ``max_deletes_percent`` (of a kind's
+    ``writes_in_batch``: writes gathered into one ``/sync``. ``writes_per_second``: 0 for no limit.
+    ``max_writes_on_upgrade``: after a leader with other versions, so many planned writes at most are made unseen.
+    ``max_deletes`` and ``max_deletes_percent`` (of a kind's
     owned objects): a pass that would delete more orphans than both is held (engine.md §5.7).
     """
 
@@ -219,8 +226,33 @@ class Limits(Section, frozen=True):
     max_txn_ops: Positive = 128
     concurrent_writes: Positive = 16
     writes_in_batch: Positive = 100
+    writes_per_second: Annotated[float, Meta(ge=0)] = 0.0
+    max_writes_on_upgrade: Natural = 1_000
     max_deletes: Natural = 50
     max_deletes_percent: Annotated[float, Meta(ge=0, le=100)] = 5.0
+
+
+class Audit(Section, frozen=True):
+    """``intentc.audit``: how often the service compares what it believes with a compile from scratch (``period``, 0 for
+    never), made in a process of its own, and how long that may take (``time_limit``)."""
+
+    closed: ClassVar[bool] = True
+
+    period: Seconds = Seconds(3600)
+    time_limit: Seconds = Seconds(600)
+
+
+class Watch(Section, frozen=True):
+    """``intentc.watch``.
+
+    ``heartbeat``: how often each process writes a key that it watches itself; three missing ones and the watch counts
+    as dead. ``relist_slice``: time between two slices of the background relist, 3,600 of which are the whole world.
+    """
+
+    closed: ClassVar[bool] = True
+
+    heartbeat: Seconds = Seconds(5)
+    relist_slice: Seconds = Seconds(1)
 
 
 class Log(Section, frozen=True):
@@ -242,7 +274,7 @@ class Intentc(Section, frozen=True):
 
     closed: ClassVar[bool] = True
 
-    installation: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]+$")] = "default"
+    installation: Annotated[str, Meta(pattern=r"^(?!apiserver\Z)[A-Za-z0-9._-]+\Z")] = "default"
     compilers: tuple[str, ...] = ("contrail",)
     reactions: dict[str, str] = {}
     schemas: tuple[str, ...] = ()
@@ -250,12 +282,14 @@ class Intentc(Section, frozen=True):
     diagnostics: Diagnostics = Diagnostics()
     journal: Journal = Journal()
     limits: Limits = Limits()
+    audit: Audit = Audit()
+    watch: Watch = Watch()
     log: Log = Log()
 
 
 class Configuration(Section, frozen=True):
-    """The whole file. ``insecure``: certificates of servers are not checked. ``no_auth``: the API server asks for no
-    token."""
+    """The whole file. ``insecure``: certificates of API server and Keystone are not checked, which is refused unless
+    both are on this machine. ``no_auth``: the API server asks for no token."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset(
         ["agent", "amqp", "auth_type", "cache", "cassandra", "database", "homepage", "replication", "sync"]

@@ -7,8 +7,13 @@ be refused where it is written and not where it is first used. Which setting has
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from intentc.model.files import Stamp, stamps
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
@@ -16,30 +21,59 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 class Secret:
-    """A text that shows as ``<secret>`` wherever it is printed; ``reveal()`` gives it away. False if empty."""
+    """A text that shows as ``<secret>`` wherever it is printed; ``reveal()`` gives it away. False if empty.
 
-    __slots__ = ("_text",)
+    One that stands in a file of its own (``of_file``) is read again whenever that file has changed, so that a password
+    can be rotated under a running process.
+    """
+
+    __slots__ = ("_path", "_stamp", "_texts")
 
     def __init__(self, text: str = "") -> None:
-        self._text = text
+        self._texts = [text]
+        self._path: Path | None = None
+        self._stamp: tuple[Stamp, ...] = ()
+
+    @classmethod
+    def of_file(cls, path: Path) -> Secret:
+        """The text in ``path`` without line ends behind it. Raises ``OSError``, and ``UnicodeDecodeError``."""
+        stamp = stamps([path])
+        secret = cls(_content(path))
+        secret._path, secret._stamp = path, stamp
+        return secret
 
     def reveal(self) -> str:
-        """The text itself: for the one place that sends it."""
-        return self._text
+        """The text as it is now: for the one place that sends it. A file that is being replaced counts as unchanged."""
+        if self._path is not None and (stamp := stamps([self._path])) != self._stamp:
+            with suppress(OSError, UnicodeDecodeError):
+                text = _content(self._path)
+                if text:
+                    self._stamp = stamp
+                    if text != self._texts[-1]:
+                        self._texts.append(text)
+        return self._texts[-1]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that it was so far: a former password is still none to show."""
+        return tuple(self._texts)
 
     def __repr__(self) -> str:
-        return "<secret>" if self._text else "''"
+        return "<secret>" if self else "''"
 
     __str__ = __repr__
 
     def __bool__(self) -> bool:
-        return bool(self._text)
+        return bool(self._texts[-1])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and self._text == other._text
+        return isinstance(other, Secret) and self._texts[-1] == other._texts[-1]
 
-    def __hash__(self) -> int:
-        return hash(self._text)
+    __hash__ = None  # type: ignore[assignment]  # its text may change
+
+
+def _content(path: Path) -> str:
+    return path.read_text().rstrip("\r\n")
 
 
 class Address(str):
@@ -73,12 +107,26 @@ class Url(str):
     @classmethod
     def parse(cls, text: str) -> Url:
         """Raises ``ValueError``."""
+        # First of all: no other complaint may quote a password.
+        if "@" in text:
+            raise ValueError("the URL holds a password or a user; set them under their own keys")
         parts = urlsplit(text)
         if text and (parts.scheme not in ("http", "https") or not parts.hostname):
             raise ValueError(f"{text!r} is no URL; write http://host:port or https://host:port")
-        if parts.password:
-            raise ValueError("the URL holds a password; set it under its own key")
         return cls(text.rstrip("/"))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it leads off this machine, as far as its host's name tells."""
+        host = urlsplit(self).hostname
+        return host is not None and not is_loopback(host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` (a name, or an address without brackets) is this machine alone."""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
 
 
 class Seconds(float):

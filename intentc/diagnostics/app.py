@@ -1,4 +1,4 @@
-"""The diagnostics over HTTP: what ``PATHS`` names, and ``/``, which shows that; everything read-only.
+"""The diagnostics over HTTP: what ``PATHS`` and ``VIEWS`` name, and ``/``, which shows that; everything read-only.
 
 Why so strict with headers: the page shows names out of a control plane, so no browser may frame, sniff, cache or embed
 it, and a name that resolves to our address (DNS rebinding) gets nothing. Who listens where is ``serving``'s business.
@@ -20,17 +20,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .browsing import BadQuery, page, query_of
 from .metrics import registry_of
-from .observed import Observed
+from .observed import Browsed, Observed
 
 PATHS = {
     "/healthz": "whether the process does its work; if not (503), it should be started again",
-    "/readyz": "whether the first list was applied and etcd and the API server are heard; if not (503), why",
+    "/readyz": "whether the first list was applied, etcd is heard, and the API server answered last; if not (503), why",
     "/status": "converged, healthy, queues, counts, and what is held, waiting, refused or a problem",
     "/pending": "the references whose target has not arrived",
     "/metrics": "the figures, for Prometheus",
 }
-"""What is served, as ``/`` tells it."""
+"""What is always served, as ``/`` tells it."""
+
+VIEWS = {
+    "/views": "what was compiled, as tables: /views/NAME?filter=TEXT&offset=N&limit=N, or any column=VALUE",
+}
+"""What is served of those who have results to look through."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -59,13 +65,20 @@ class StrictHeaders:
         await self._app(scope, receive, with_headers)
 
 
-def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -> Starlette:
-    """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400.
+def diagnostics_app(
+    observed: Observed,
+    allowed_hosts: Sequence[str] = ("*",),
+    registry: CollectorRegistry | None = None,
+    browsed: Browsed | None = None,
+) -> Starlette:
+    """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400. ``registry``: the
+    figures; None for those of a compiler. ``browsed``: results to look through, if there are any.
 
     ``/``: ``PATHS``. ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons": [text]}``. ``/status``:
-    ``Observed.status``; ``/pending``: ``{"pending_references": Observed.pending}``. ``?pretty`` indents any of them.
+    ``Observed.status``; ``/pending``: ``{"pending_references": Observed.pending}``; ``/views``: ``{"views": …}``,
+    ``/views/NAME``: a page of it, 400 or 404 with ``{"error": text}``. ``?pretty`` indents any of them.
     """
-    registry = registry_of(observed)
+    figures = registry if registry is not None else registry_of(observed)
 
     async def healthz(request: Request) -> Response:
         healthy = observed.healthy()
@@ -81,10 +94,12 @@ def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -
         return _json(request, {"pending_references": observed.pending()})
 
     async def metrics(request: Request) -> Response:
-        return _metrics(registry)
+        return _metrics(figures)
 
     async def root(request: Request) -> Response:
-        return _json(request, {"paths": PATHS, "pretty": "?pretty indents"}, pretty=True)
+        return _json(request, {"paths": paths, "pretty": "?pretty indents"}, pretty=True)
+
+    paths = PATHS if browsed is None else {**PATHS, **VIEWS}
 
     return Starlette(
         routes=[
@@ -94,12 +109,30 @@ def diagnostics_app(observed: Observed, allowed_hosts: Sequence[str] = ("*",)) -
             Route("/status", status),
             Route("/pending", pending),
             Route("/metrics", metrics),
+            *(_browsing(browsed) if browsed is not None else ()),
         ],
         middleware=[
             Middleware(StrictHeaders),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False),
         ],
     )
+
+
+def _browsing(browsed: Browsed) -> list[Route]:
+    async def views(request: Request) -> Response:
+        return _json(request, {"views": browsed.views})
+
+    async def view(request: Request) -> Response:
+        name, there = request.path_params["name"], browsed.views
+        if name not in there:
+            return _json(request, {"error": f"there is no view {name!r}; there are {', '.join(there)}"}, 404)
+        try:
+            query = query_of(request.query_params, there[name]["columns"])
+        except BadQuery as error:
+            return _json(request, {"error": str(error)}, 400)
+        return _json(request, await page(browsed, name, query))
+
+    return [Route("/views", views), Route("/views/{name}", view)]
 
 
 def _verdict(request: Request, ok: bool, reasons: Sequence[str]) -> Response:

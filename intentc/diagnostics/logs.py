@@ -11,8 +11,9 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, TextIO
+from urllib.parse import quote
 
 REDACTED = "<secret>"
 _SHORTEST_SECRET = 4
@@ -23,17 +24,33 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class Redaction:
-    """Takes known secret texts out of a line."""
+    """Takes known secret texts out of a line. ``secrets`` is asked for each line, since passwords are rotated."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        # The longest first: one secret may begin with another.
-        forms = {form for text in secrets if len(text) >= _SHORTEST_SECRET for form in (text, json.dumps(text)[1:-1])}
-        self._secrets = sorted(forms, key=len, reverse=True)
+    def __init__(self, secrets: Callable[[], Set[str]] = frozenset) -> None:
+        self._secrets = secrets
+        self._known: Set[str] = frozenset()
+        self._forms: list[str] = []
 
     def __call__(self, line: str) -> str:
-        for secret in self._secrets:
-            line = line.replace(secret, REDACTED)
+        known = self._secrets()
+        if known != self._known:
+            self._known = known
+            self._forms = _forms(known)
+        for form in self._forms:
+            line = line.replace(form, REDACTED)
         return line
+
+
+def _forms(secrets: Iterable[str]) -> list[str]:
+    """How texts may stand in a line: as they are, in JSON, in a ``repr``, in a URL. The longest first, since one
+    secret may begin with another."""
+    forms = {
+        form
+        for text in secrets
+        if len(text) >= _SHORTEST_SECRET
+        for form in (text, json.dumps(text)[1:-1], repr(text)[1:-1], quote(text, safe=""))
+    }
+    return sorted(forms, key=lambda form: (-len(form), form))
 
 
 class LineFormatter(logging.Formatter):
@@ -72,19 +89,31 @@ def plain_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> 
     return f"{line}\n{trace}" if trace else line
 
 
-def set_up(level: str, form: str = "auto", secrets: Iterable[str] = (), stream: TextIO | None = None) -> None:
+def set_up(
+    level: str, form: str = "auto", secrets: Callable[[], Set[str]] = frozenset, stream: TextIO | None = None
+) -> None:
     """Send all logs of the process to ``stream`` (stderr). ``level`` as in Contrail's files (``warn``, ``fatal`` and
-    ``panic`` included); ``form``: ``json``, ``text``, or ``auto``: text on a terminal."""
+    ``panic`` included); ``form``: ``json``, ``text``, or ``auto``: text on a terminal. ``secrets`` gives the texts
+    that must not show."""
+    global _redaction
     out = stream or sys.stderr
     plain = form == "text" or (form == "auto" and out.isatty())
-    redaction = Redaction(secrets)
+    _redaction = Redaction(secrets)
     handler = logging.StreamHandler(out)
-    handler.setFormatter(LineFormatter(plain_line if plain else json_line, redaction))
+    handler.setFormatter(LineFormatter(plain_line if plain else json_line, _redaction))
     logging.basicConfig(level=_LEVELS.get(level, level.upper()), handlers=[handler], force=True)
     # Clients' request lines name every uuid twice and say nothing that ours don't.
     for chatty in ("httpx2", "httpcore2", "uvicorn.access", "uvicorn.error", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
+def redacted(text: str) -> str:
+    """``text`` without what this process must not show: for what is printed and not logged."""
+    return _redaction(text)
+
+
 def _stamp(record: logging.LogRecord) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+
+
+_redaction = Redaction()

@@ -27,8 +27,20 @@ WRITES = "intentc_writes"
 MISSING_REACTIONS = "intentc_missing_reactions"
 MISSED_EVENTS = "intentc_missed_events"
 LOOP_LAG = "intentc_loop_lag_seconds"
+AUDIT_RUNS = "intentc_audit_runs"
+AUDIT_MISMATCHES = "intentc_audit_mismatches"
+AUDIT_LAST_SUCCESS = "intentc_audit_last_success_timestamp_seconds"
+
+PERMITTED = "intentc_writes_permitted"
+LEADING = "intentc_leading"
+TAKEOVERS = "intentc_takeovers"
+RESTORED = "intentc_store_restored"
+FENCES = "intentc_api_server_fences"
 
 _COUNTERS = {
+    "drift_repairs": ("intentc_drift_repairs", "Objects put right that somebody else had changed."),
+    "fights": ("intentc_fights", "Objects left alone for a while, since another writer sets them back."),
+    "pauses": ("intentc_api_server_pauses", "Pauses that the API server asked for."),
     "evaluations": (EVALUATIONS, "Evaluations of intents."),
     "idle_walks": (IDLE_WALKS, "Intents named by the reaction map alone and answered without evaluation."),
     "writes": (WRITES, "Writes that the API server acknowledged."),
@@ -58,6 +70,18 @@ class StatusCollector(Collector):
         for name, (metric, text) in _COUNTERS.items():
             if name in counters:
                 yield CounterMetricFamily(metric, text, value=counters[name])
+        permitted = status.get("writing", {}).get("permitted", True)
+        yield _gauge(PERMITTED, "1 if writes may be begun: it leads, observes not, trusts the store.", permitted)
+        leading = status.get("leading")
+        if leading is not None:
+            yield _gauge(LEADING, "1 if this process leads.", leading["leads"])
+            yield CounterMetricFamily(TAKEOVERS, "How often this process took over.", value=leading["takeovers"])
+        restored = status.get("watch", {}).get("restored", 0)
+        yield CounterMetricFamily(RESTORED, "How often etcd was found put back to an older state.", value=restored)
+        fences = status.get("api_server", {}).get("fences")
+        if fences is not None:
+            yield _gauge(FENCES, "1 if the API server refuses writes of those who lead no more.", fences)
+        yield from _audit(status.get("audit"))
         missing = CounterMetricFamily(
             MISSING_REACTIONS, "Evaluations that a read called for and the reaction map did not.", labels=["pair"]
         )
@@ -70,6 +94,15 @@ def registry_of(observed: Observed) -> CollectorRegistry:
     registry.register(StatusCollector(observed))
     ProcessCollector(registry=registry)
     return registry
+
+
+def _audit(figures: Mapping[str, Any] | None) -> Iterator[Metric]:
+    if figures is not None:
+        text = "Comparisons of the engine with a compile from scratch that brought a report."
+        yield CounterMetricFamily(AUDIT_RUNS, text, value=figures["runs"])
+        text = "Objects about which a compile from scratch found the engine wrong."
+        yield CounterMetricFamily(AUDIT_MISMATCHES, text, value=figures["mismatches"])
+        yield _gauge(AUDIT_LAST_SUCCESS, "When such a comparison was judged last; 0: never.", figures["last_success"])
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import ipaddress
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import anyio
 import uvicorn
+from prometheus_client import CollectorRegistry
+
+from intentc.configuration import is_loopback
 
 from .app import diagnostics_app
-from .observed import Observed
+from .observed import Browsed, Observed
 
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -34,16 +36,23 @@ class _Guest(uvicorn.Server):
 
 
 @asynccontextmanager
-async def running_diagnostics(observed: Observed, host: str, port: int) -> AsyncIterator[str]:
-    """Serve while the context is open; gives the URL (with the port that was found, if ``port`` is 0).
+async def running_diagnostics(
+    observed: Observed,
+    host: str,
+    port: int,
+    registry: CollectorRegistry | None = None,
+    browsed: Browsed | None = None,
+) -> AsyncIterator[str]:
+    """Serve while the context is open; gives the URL (with the port that was found, if ``port`` is 0). ``registry`` and
+    ``browsed``: as for ``diagnostics_app``.
 
     Raises ``AddressInUse``. On loopback only requests that name a loopback host are answered.
     """
     with _listening(host, port) as listener:
         bound = listener.getsockname()[1]
-        hosts = _LOOPBACK_HOSTS if _is_loopback(host) else ("*",)
+        hosts = _LOOPBACK_HOSTS if is_loopback(host) else ("*",)
         config = uvicorn.Config(
-            diagnostics_app(observed, hosts),
+            diagnostics_app(observed, hosts, registry, browsed),
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -75,9 +84,3 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             message = f"{host}:{port} {reason}; set intentc.diagnostics.address to another one"
             raise AddressInUse(error.errno, message) from None
         yield listener
-
-
-def _is_loopback(host: str) -> bool:
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"

@@ -1,30 +1,45 @@
 """Stage 5: what should exist for one intent, as a pure function of recorded reads (engine.md §4).
 
 ``intent.py`` and ``context.py`` are what an author's ``evaluate`` sees, ``claiming.py`` what it yields, ``compiler.py``
-how a package of intents describes itself; ``runner.py`` runs one evaluation. When to evaluate is the logic's and the
-queue's business, what becomes of claims is planning's.
+how a package of intents describes itself, ``overview.py`` what it lets people look at; ``runner.py`` runs one
+evaluation, ``budget.py`` and ``watchdog.py`` see to it that it ends, ``slot.py`` tells the next process if it did not.
+When to evaluate is the logic's and the queue's business, what becomes of claims is planning's.
 """
 
+from .budget import PROCESS, Budget, BudgetExceeded
 from .claiming import refer, shared
 from .compiler import Compiler
 from .context import Context, Waiting
 from .intent import Intent, View
 from .limits import LimitExceeded, Limits
 from .outcome import Outcome, Status, Wish
-from .runner import Runner
+from .overview import Compiled, Overview, Row
+from .runner import BUDGET_EXCEEDED, Runner
+from .slot import Slot, state_directory
+from .watchdog import Watchdog
 
 __all__ = [
+    "BUDGET_EXCEEDED",
+    "PROCESS",
+    "Budget",
+    "BudgetExceeded",
+    "Compiled",
     "Compiler",
     "Context",
     "Intent",
     "LimitExceeded",
     "Limits",
     "Outcome",
+    "Overview",
+    "Row",
     "Runner",
+    "Slot",
     "Status",
     "View",
     "Waiting",
+    "Watchdog",
     "Wish",
     "refer",
     "shared",
+    "state_directory",
 ]

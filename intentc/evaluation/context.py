@@ -6,6 +6,7 @@ problems until the runner collects them. One context serves one run.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from intentc.model import HeldInput, Key, Name, Problem, Read, Resource, World, Writer, object_uuid
@@ -16,15 +17,21 @@ from intentc.model.reads import (
     index_read,
     name_read,
     object_read,
+    presence_read,
     setting_read,
     sources_read,
     targets_read,
 )
+from intentc.model.sensitive import sensitive_texts, without
 
+from .budget import BudgetExceeded
 from .intent import View
 from .limits import LimitExceeded, Limits
 from .outcome import Wish
 from .visibility import Visibility
+
+_WITH_VALUES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
+"""The sorts of reads that give values of an object; their second and third elements are its key."""
 
 
 class Waiting(Exception):
@@ -42,6 +49,7 @@ class Context:
         self._world = world
         self._visibility = visibility
         self._installation = installation
+        self.limits = limits
         self._max_reads = limits.reads
         self.key = key
         """The intent that is evaluated."""
@@ -51,6 +59,8 @@ class Context:
         self.problems: list[Problem] = []
         self.interruption: Exception | None = None
         """What ends the evaluation, even if the author's code swallowed it."""
+        self.overrun = ""
+        """What the time of the evaluation was spent on, if it is over."""
 
     # What authors call
 
@@ -102,6 +112,13 @@ class Context:
         self._record(fact_read(kind, name))
         return self._world.contributions(kind, name)
 
+    def contributed(self, kind: str, name: str) -> bool:
+        """Whether anybody yields a fact. Its reader runs again when the first contribution comes and when the last one
+        goes, and not for those in between: for facts to which very many contribute."""
+        self._visibility.check_fact(kind)
+        self._record(presence_read(kind, name))
+        return self._world.contributed(kind, name)
+
     def allocate(self, pool: str, purpose: str) -> int:
         """The number out of ``pool`` that belongs to this intent for ``purpose``: the same for its whole life. While
         there is none it is wished for, and the intent waits (engine.md §8)."""
@@ -123,6 +140,13 @@ class Context:
         """Say what is wrong with this intent's resource; the evaluation goes on. ``reason``: a CamelCase word that
         programs can test; ``message``: what is wrong and what to do."""
         self.problems.append(self.problem_of(reason, message))
+
+    def problem_on(self, kind: str, name: str, reason: str, message: str) -> None:
+        """The same about another resource, which need not be read for it; ``name``: its fq_name joined by ``:``. For
+        facts' intents: what people must mend is never the fact. One that is told twice is told once."""
+        problem = Problem(kind, name, reason, self.tellable(message))
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     # What views call
 
@@ -168,6 +192,7 @@ class Context:
 
     def problem_of(self, reason: str, message: str) -> Problem:
         """A problem on this intent's resource. Reads nothing: it must be possible when all else fails."""
+        message = self.tellable(message)
         try:
             resource = self._resource(self.key)
         except HeldInput:
@@ -177,16 +202,36 @@ class Context:
         source = f"{self.key}@{resource.mod_revision}"
         return Problem(self.key.kind, ":".join(resource.fq_name), reason, message, source)
 
+    def tellable(self, text: str) -> str:
+        """``text`` without what the schema declares sensitive in anything that was read: authors' messages carry
+        values, and are shown to people who may not read the resources."""
+        kinds = {read[1] for read in self.reads if read[0] in _WITH_VALUES and self._visibility.kind(read[1]).sensitive}
+        if not kinds:
+            return text
+        secrets: set[str] = set()
+        for key in {Key(read[1], read[2]) for read in self.reads if read[0] in _WITH_VALUES and read[1] in kinds}:
+            with suppress(HeldInput):
+                resource = self._world.resource(key)
+                secrets |= sensitive_texts(resource) if resource is not None else set()
+        return without(secrets, text)
+
     def exists(self) -> bool:
         """Whether the intent is there at all: stored, or, if it is a fact, contributed to. Raises ``HeldInput``."""
         if not self._visibility.kind(self.key.kind).stored:
-            return bool(self.contributions(self.key.kind, self.key.uuid))
+            return self.contributed(self.key.kind, self.key.uuid)
         self._record(object_read(self.key))
         return self._resource(self.key) is not None
+
+    def expire(self, message: str) -> None:
+        """The time of this evaluation is over: no further read is answered."""
+        self.overrun = message
+        self._max_reads = -1
 
     def _record(self, read: Read) -> None:
         self.reads.add(read)
         if len(self.reads) > self._max_reads:
+            if self.overrun:
+                raise BudgetExceeded(self.overrun)
             self._interrupt(LimitExceeded(f"more than {self._max_reads:,} reads; read less, or through an index"))
 
     def _interrupt(self, exception: Exception) -> NoReturn:

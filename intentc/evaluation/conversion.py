@@ -26,14 +26,17 @@ class InvalidOutput(Exception):
 
 
 class _Codec(NamedTuple):
-    strict: msgspec.json.Decoder[Any]
+    """``strict``: None where no structured type is inside, so that nothing can be misspelt."""
+
+    strict: msgspec.json.Decoder[Any] | None
     final: msgspec.json.Decoder[Any]
     default: Any
 
     def convert(self, value: Any, where: str) -> tuple[Any, int]:
         try:
             encoded = _ENCODER.encode(value)
-            self.strict.decode(encoded)
+            if self.strict is not None:
+                self.strict.decode(encoded)
             return self.final.decode(encoded), len(encoded)
         except (msgspec.MsgspecError, TypeError, NotImplementedError) as error:
             raise InvalidOutput(f"{where}: {error}") from None
@@ -114,8 +117,9 @@ class Converter:
 
 
 def _codec(python_type: Any, default: Any) -> _Codec:
+    twin = _strict(python_type)
     return _Codec(
-        msgspec.json.Decoder(_strict(python_type), dec_hook=decode_hook),
+        msgspec.json.Decoder(twin, dec_hook=decode_hook) if twin != python_type else None,
         msgspec.json.Decoder(python_type, dec_hook=decode_hook),
         default,
     )

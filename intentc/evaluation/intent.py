@@ -7,6 +7,7 @@ evaluation that read its own output would never come to rest (engine.md §5.1).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intentc.model import Claim, Fact, Key, Name, Parent, ResourceClaim
@@ -52,6 +53,9 @@ class View:
         return self.fq_name[-1]
 
     def __getattr__(self, field: str) -> Any:
+        # First what is asked for most: another field of a resource that was read already.
+        if field in self._visible:
+            return getattr(self._values, field)
         if field.startswith("_"):
             raise AttributeError(field)
         return self.field(field)
@@ -128,3 +132,11 @@ class Intent(View):
     def owned(self, kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
         """That the root object ``kind`` ``fq_name`` exists; it is this resource's own and goes with it."""
         return ResourceClaim(Name(kind, tuple(fq_name)), None, self.key.uuid, tuple(sorted(properties.items())))
+
+
+def with_fields(intent: type[Intent], fields: Iterable[str]) -> type[Intent]:
+    """``intent`` with ``fields`` as properties of its class: the fields of the evaluated resource are read by the
+    hundred thousand, and once they are there that needs no code in Python. Until then the properties raise
+    ``AttributeError``, and ``__getattr__`` answers."""
+    properties = {field: property(attrgetter(f"_values.{field}")) for field in fields if not hasattr(intent, field)}
+    return type(intent.__name__, (intent,), {"__module__": intent.__module__, "__doc__": intent.__doc__, **properties})

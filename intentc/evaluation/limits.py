@@ -1,7 +1,7 @@
 """How much one evaluation may read and yield, so that one wrong intent can't take the process with it.
 
-Counted as it comes (engine.md §4.3). The budget of time, which cuts off an evaluation that doesn't end, is no part of
-this.
+Counted as it comes (engine.md §4.3). The budget of time, which cuts off an evaluation that doesn't end, is kept by
+``budget.py``, in processes that ask for it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 class Limits(NamedTuple):
     """``objects``: resources and facts yielded by one evaluation (references count by their bytes alone). ``size``:
-    bytes of JSON of all that it yields. ``reads``: distinct reads."""
+    bytes of JSON of all that it yields. ``reads``: distinct reads. ``thread_seconds``: CPU time of the main thread;
+    ``wall_seconds``: time as it passes for a process that isn't stopped."""
 
     objects: int = 1_000
     size: int = 10_000_000
     reads: int = 100_000
+    thread_seconds: float = 1.0
+    wall_seconds: float = 5.0
 
 
 class LimitExceeded(Exception):

@@ -1,35 +1,48 @@
 """Runs one evaluation and says what it came to; nothing that an author's code does gets past it (engine.md §4).
 
-Claims are handed over only when ``evaluate`` has returned: a run that fails half way leaves no half of an output.
-Who is run when, and what is done with the outcome, is the engine's business.
+Claims are handed over only when ``evaluate`` has returned: a run that fails half way leaves no half of an output. All
+that may run code of the author's is called through ``guarded``, so that its time is bounded, be it the text of an
+exception or the end of a generator; in processes that enforce budgets (``budget.py``). Who is run when, and what is
+done with the outcome, is the engine's business.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TypeVar, TypeVarTuple
 
 from intentc.model import Claim, Fact, HeldInput, InvalidInput, Key, Name, ReferenceClaim, ResourceClaim, Schema, World
 from intentc.model.reads import object_read
 
+from .budget import PROCESS, Budget, BudgetExceeded, guarded
 from .context import Context, Waiting
 from .conversion import Converter, InvalidOutput
-from .intent import Intent
+from .intent import Intent, with_fields
 from .limits import LimitExceeded, Limits
 from .outcome import Outcome, Status
+from .places import author_line, came_from_keyboard
+from .slot import Slot
 from .visibility import Visibility
 
 EVALUATION_FAILED = "EvaluationFailed"
 INVALID_OUTPUT = "InvalidOutput"
 LIMIT_EXCEEDED = "LimitExceeded"
+BUDGET_EXCEEDED = "BudgetExceeded"
 """Reasons of the problems on an intent whose run failed."""
 
-_HERE = Path(__file__).parent
+_LONGEST_TEXT = 200
+
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Runner:
-    """Evaluates intents of the given kinds over one world. ``intents``: kind → the class that compiles it."""
+    """Evaluates intents of the given kinds over one world. ``intents``: kind → the class that compiles it.
+
+    ``budget``: what bounds evaluations in time. ``slot``: where the key under evaluation is noted, for the process that
+    comes after this one.
+    """
 
     def __init__(
         self,
@@ -39,37 +52,59 @@ class Runner:
         *,
         installation: str,
         limits: Limits | None = None,
+        budget: Budget = PROCESS,
+        slot: Slot | None = None,
     ) -> None:
-        self._intents = dict(intents)
         self._world = world
         self._installation = installation
         self._limits = limits or Limits()
+        self._budget = budget
+        self._slot = slot
         self._visibility = Visibility(schema)
+        self._intents = {kind: with_fields(i, self._visibility.fields(kind)) for kind, i in intents.items()}
         self._converter = Converter(self._visibility)
 
     def run(self, key: Key) -> Outcome:
-        """Evaluate one intent. Raises nothing on account of the author's code; ``KeyError`` if no intent is known for
-        the key's kind."""
+        """Evaluate one intent. Raises nothing on account of the author's code, but ``KeyboardInterrupt`` if somebody
+        pressed Ctrl-C; ``KeyError`` if no intent is known for the key's kind."""
         intent_type = self._intents[key.kind]
         context = Context(self._world, self._visibility, self._installation, key, self._limits)
         output = _Output(self._converter, self._limits)
+        if self._slot is not None:
+            self._slot.begin(key)
+        self._budget.begin(context)
         try:
-            if not context.exists():
-                return Outcome(key, Status.GONE, frozenset(context.reads))
-            for item in intent_type(context, key).evaluate(context):
-                output.accept(item)
-            if context.interruption is not None:
-                raise context.interruption
-        except (Exception, SystemExit) as error:
-            return _interrupted(context, context.interruption or error, intent_type)
-        return Outcome(
-            key,
-            Status.DONE,
-            frozenset(context.reads),
-            tuple(output.claims),
-            tuple(output.facts.values()),
-            tuple(context.problems),
-        )
+            return guarded(_evaluate, intent_type, context, output)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and came_from_keyboard(error):
+                raise
+            return _interrupted(context, output, error, intent_type)
+        finally:
+            self._budget.end()
+            if self._slot is not None:
+                self._slot.end()
+
+
+def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> Outcome:
+    """The outcome of a run that comes to its end; raises what interrupts it."""
+    key = context.key
+    if not context.exists():
+        return Outcome(key, Status.GONE, frozenset(context.reads))
+    output.items = intent_type(context, key).evaluate(context)
+    for item in output.items:
+        output.accept(item)
+    if context.overrun:
+        raise BudgetExceeded(context.overrun)
+    if context.interruption is not None:
+        raise context.interruption
+    return Outcome(
+        key,
+        Status.DONE,
+        frozenset(context.reads),
+        tuple(output.claims),
+        tuple(output.facts.values()),
+        tuple(context.problems),
+    )
 
 
 class _Output:
@@ -81,6 +116,9 @@ class _Output:
         self._size = 0
         self._objects = 0
         self._own: set[Name] = set()
+        self.items: Iterable[Claim | Fact] = ()
+        """What ``evaluate`` returned: kept, so that a generator which is left half way is not ended by the way, where
+        nothing bounds it."""
         self.claims: list[Claim] = []
         self.facts: dict[tuple[str, str], Fact] = {}
 
@@ -108,12 +146,42 @@ class _Output:
             raise LimitExceeded(f"more than {self._limits.size:,} bytes of output; one intent should make less")
 
 
-def _interrupted(context: Context, error: BaseException, intent_type: type[Intent]) -> Outcome:
+def _interrupted(context: Context, output: _Output, error: BaseException, intent_type: type[Intent]) -> Outcome:
     """The outcome of a run that did not come to its end."""
-    reads = frozenset(context.reads)
-    problems, wishes = tuple(context.problems), tuple(context.wishes)
+    _contained(_let_go, output, error)
+    outcome = None
+    if not context.overrun:
+        outcome = _contained(_interpreted, context, context.interruption or error, intent_type)
+    context.interruption = None
+    # From here on nothing of the author's is asked any more, not even for the text of an exception.
+    if context.overrun:
+        return _failed(context, intent_type, BUDGET_EXCEEDED, context.overrun)
+    return outcome or _failed(context, intent_type, EVALUATION_FAILED, type(error).__name__)
+
+
+def _contained(function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result | None:
+    """What ``function`` returns, None if that can't be had; within the budget of the run."""
+    try:
+        return guarded(function, *arguments)
+    except BaseException:
+        return None
+
+
+def _let_go(output: _Output, error: BaseException) -> None:
+    """End what the author's code left behind here, and not wherever the collector finds it: generators, locals."""
+    items, output.items = output.items, ()
+    try:
+        if isinstance(items, Generator):
+            items.close()
+    finally:
+        traceback.clear_frames(error.__traceback__)
+
+
+def _interpreted(context: Context, error: BaseException, intent_type: type[Intent]) -> Outcome:
+    reads, problems = frozenset(context.reads), tuple(context.problems)
     match error:
         case Waiting():
+            wishes = tuple(context.wishes)
             return Outcome(context.key, Status.WAITING, reads, problems=problems, wishes=wishes, waiting_for=error.read)
         case HeldInput():
             held = object_read(error.key)
@@ -123,16 +191,20 @@ def _interrupted(context: Context, error: BaseException, intent_type: type[Inten
         case InvalidOutput():
             reason, message = INVALID_OUTPUT, str(error)
         case _:
-            reason, message = EVALUATION_FAILED, _description(error)
+            reason, message = EVALUATION_FAILED, _description(context, error)
+    return _failed(context, intent_type, reason, message)
+
+
+def _failed(context: Context, intent_type: type[Intent], reason: str, message: str) -> Outcome:
     problem = context.problem_of(reason, f"{intent_type.__name__}: {message}")
-    return Outcome(context.key, Status.FAILED, reads, problems=(*problems, problem))
+    return Outcome(context.key, Status.FAILED, frozenset(context.reads), problems=(*context.problems, problem))
 
 
-def _description(error: BaseException) -> str:
-    """The exception and the line of the author's code where it came up."""
-    text = str(error) if isinstance(error, InvalidInput) else f"{type(error).__name__}: {error}"
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        path = Path(frame.filename)
-        if path.parent != _HERE:
-            return f"{text} ({path.name}:{frame.lineno})"
-    return text
+def _description(context: Context, error: BaseException) -> str:
+    """The exception, cut off since some quote whole values, and the line of the author's code where it came up."""
+    text = context.tellable(str(error))
+    text = text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+    if not isinstance(error, InvalidInput):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    place = author_line(reversed(list(traceback.walk_tb(error.__traceback__))))
+    return f"{text} ({place})" if place else text

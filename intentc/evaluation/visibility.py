@@ -22,6 +22,8 @@ _UNREADABLE = {
     "annotations": "annotations carry the compilers' own mark, so they are no input",
 }
 """Common fields that no property read gives."""
+_EVERYWHERE = ("all", UUID, FQ_NAME)
+"""The indexes of every kind."""
 
 
 class Visibility:
@@ -79,8 +81,9 @@ class Visibility:
 
     def check_index(self, kind: str, index: str) -> None:
         """Raises ``InvalidInput`` if the kind offers no such index."""
-        indexes = (*self.kind(kind).indexes, "all", UUID, FQ_NAME)
-        if index not in indexes:
+        declared = self.kind(kind).indexes
+        if index not in declared and index not in _EVERYWHERE:
+            indexes = (*declared, *_EVERYWHERE)
             raise InvalidInput(f"{kind} has no index {index!r}{_nearest(index, indexes)}")
 
     def check_fact(self, kind: str) -> None:

@@ -38,11 +38,13 @@ class Write(msgspec.Struct, frozen=True, gc=False):
     """One write of the object ``name`` that the API server acknowledged.
 
     ``revision``: what was applied when it was planned. ``operation``: ``Create``, ``Update``, … ``written``: the
-    revision that the server told, None if it tells none. ``at``: seconds since 1970.
+    revision that the server told, None if it tells none. ``drift``: it puts right what somebody else changed.
+    ``at``: seconds since 1970.
     """
 
     revision: int
     name: Name
     operation: str
     written: int | None
+    drift: bool = False
     at: float = msgspec.field(default_factory=time.time)

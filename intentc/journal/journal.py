@@ -24,6 +24,10 @@ class Journal:
         self.wrote = self._lines.append
         """Note a write."""
 
+    def clear(self) -> None:
+        """Forget all: what was done is void."""
+        self._lines.clear()
+
     def __len__(self) -> int:
         return len(self._lines)
 

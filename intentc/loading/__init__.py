@@ -4,7 +4,7 @@ The only part of intentc that knows YAML. It checks what can be said while file 
 meaning of what it read to those who asked.
 """
 
-from .convert import convert, did_you_mean, in_words
+from .convert import convert, did_you_mean, in_words, unknown_field
 from .resources import Loaded, load_resources
 from .schemas import load_schema
 from .yaml import Limits, Located, load_documents, load_yaml
@@ -20,4 +20,5 @@ __all__ = [
     "load_resources",
     "load_schema",
     "load_yaml",
+    "unknown_field",
 ]

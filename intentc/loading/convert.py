@@ -22,6 +22,7 @@ T = TypeVar("T")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`")
+_ENUM = re.compile(r"Invalid enum value (?P<given>.*)")
 _TYPE = re.compile(r"Expected `(?P<wanted>[^`]*)`(?P<bounds>[^,`]*)(?:, got `(?P<given>[^`]*)`)?(?P<rest>.*)")
 _BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _TYPE_WORDS = {
@@ -41,14 +42,20 @@ def convert(located: Located, wanted: type[T], path: Steps = ()) -> T:
         raise explained(located, path, error, wanted) from None
 
 
-def in_words(error: Exception) -> tuple[str, str]:
+def in_words(error: Exception, wanted: Any = None) -> tuple[str, str]:
     """What a conversion refused, for people: the path of the field (``a.b[0].c``, empty for the whole value), and what
-    is wrong with it, as it may stand behind the path: ``must be a list, is an integer``."""
-    message, _, path = str(error).partition(" - at `")
-    return path.removesuffix("`").removeprefix("$").removeprefix("."), _in_words(message)
+    is wrong with it, as it may stand behind the path: ``must be a list, is an integer``. ``wanted``: the type that the
+    conversion was to, from which is told which values there are."""
+    message, _, inner = str(error).partition(" - at `")
+    path = inner.removesuffix("`")
+    return path.removeprefix("$").removeprefix("."), _in_words(message, wanted, _steps(path))
 
 
-def _in_words(message: str) -> str:
+def _in_words(message: str, wanted_type: Any, steps: Steps) -> str:
+    enum = _ENUM.fullmatch(message)
+    values = _values(_type_at(wanted_type, steps)) if enum and wanted_type is not None else []
+    if enum and values:
+        return f"must be {' or '.join(filter(None, (', '.join(values[:-1]), values[-1])))}, is {enum['given']}"
     missing = _MISSING.fullmatch(message)
     if missing:
         return f"`{missing['name']}` is missing"
@@ -63,10 +70,21 @@ def _in_words(message: str) -> str:
     return f"must be {wanted}{bounds}" + (f", is {_TYPE_WORDS.get(given, given)}" if given else "")
 
 
+def unknown_field(error: msgspec.ValidationError, wanted: Any) -> tuple[str, str] | None:
+    """If a conversion to ``wanted`` failed at an unknown field: its path, and a hint to append (``did_you_mean``)."""
+    message, _, inner = str(error).partition(" - at `")
+    unknown = _UNKNOWN.fullmatch(message)
+    if unknown is None:
+        return None
+    path = inner.removesuffix("`").removeprefix("$").removeprefix(".")
+    known = fields_at(wanted, _steps(inner.removesuffix("`")))
+    return ".".join(filter(None, (path, unknown["name"]))), did_you_mean(unknown["name"], known)
+
+
 def explained(located: Located, path: Steps, error: msgspec.ValidationError, wanted: Any = None) -> InvalidInput:
     """The ``InvalidInput`` that says what ``error``, raised for what stands at ``path``, means in the file."""
     message, _, inner = str(error).partition(" - at `")
-    steps = _steps(inner.removesuffix("`"))
+    inner_steps = steps = _steps(inner.removesuffix("`"))
     unknown = _UNKNOWN.fullmatch(message)
     name = unknown["name"] if unknown else None
     known = fields_at(wanted, steps) if name is not None and wanted is not None else []
@@ -77,7 +95,8 @@ def explained(located: Located, path: Steps, error: msgspec.ValidationError, wan
     told, steps = len(pinned) == len(steps), (*path, *pinned)
     if name is None:
         at = ".".join(map(str, steps))
-        words = _in_words(message) if told else f"something in it: {_in_words(message)}"
+        words = _in_words(message, wanted, inner_steps)
+        words = words if told else f"something in it: {words}"
         return located.error(f"{at}: {words}" if at else words, steps)
     steps = (*steps, name)
     at = ".".join(map(str, steps))
@@ -95,11 +114,22 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def fields_at(wanted: Any, steps: Steps) -> list[str]:
     """The field names of the struct type found by following ``steps`` from the type ``wanted``; [] if it is none."""
+    found = _struct(_type_at(wanted, steps))
+    return [field.encode_name for field in found.fields] if found else []
+
+
+def _type_at(wanted: Any, steps: Steps) -> msgspec.inspect.Type | None:
     kind: msgspec.inspect.Type | None = msgspec.inspect.type_info(wanted)
     for step in steps:
         kind = _below(kind, step)
-    found = _struct(kind)
-    return [field.encode_name for field in found.fields] if found else []
+    return kind
+
+
+def _values(kind: msgspec.inspect.Type | None) -> list[str]:
+    """The values of an enumeration, but for the empty one, which means that there is none."""
+    parts = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+    literals = (part.values for part in parts if isinstance(part, msgspec.inspect.LiteralType))
+    return [str(value) for values in literals for value in values if value != ""]
 
 
 def _struct(kind: msgspec.inspect.Type | None) -> msgspec.inspect.StructType | None:

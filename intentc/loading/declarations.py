@@ -28,6 +28,9 @@ _FIELD_KEYS = frozenset(FieldSpec.__struct_fields__)
 _PROPERTY_KEYS = _FIELD_KEYS | {"writer", "required", "collection", "map_key"}
 _WRITERS = tuple(writer.value for writer in Writer)
 _COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "string", "parent_uuid": "string"}
+_OF_MANIFESTS = {"labels": "map", "api_version": "string"}
+_RESERVED = frozenset({*_COMMON, *_OF_MANIFESTS, "annotations", "name", "display_name", "id_perms", "perms2"})
+"""Fields that every kind of Kubernetes' shape has, so that no property can be called so."""
 
 
 def check_types(located: Located, types: Types) -> None:
@@ -43,6 +46,11 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
     _check_choice(located, ("shape",), spec.shape, ("contrail", "kubernetes"))
     _check_pattern(located, ("ours",), spec.ours)
     for name, declared in spec.properties.items():
+        if spec.shape == "kubernetes" and name in _RESERVED:
+            raise located.error(
+                f"every resource has a field {name!r}; call this one otherwise, and move it there in `versions`",
+                ("properties", name),
+            )
         _check_field(located, ("properties", name), declared, types, _PROPERTY_KEYS)
     for name, reference in spec.references.items():
         if reference is not None:
@@ -52,7 +60,7 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
                 _check_choice(located, ("references", name, "attribute"), reference.attribute, types)
     fields: dict[str, Any] = {**_COMMON, **spec.properties}
     if spec.shape == "kubernetes":
-        fields["labels"] = "map"
+        fields |= _OF_MANIFESTS
     for name, mention in spec.mentions.items():
         _check_choice(located, ("mentions", name, "resolver"), mention.resolver, RESOLVERS)
         for position, path in enumerate(mention.paths):

@@ -1,43 +1,66 @@
 """Resources from input files: what ``compile``, ``apply``, ``dev --load`` and ``intentc.testing`` are given.
 
-Three forms, mixed freely over documents and files, YAML or JSON: Contrail's own ``resources: [{kind, data}]`` (with an
-``operation`` of CREATE, which the ancestor's init files carry), one bare ``{kind, data}``, and Kubernetes manifests
-(``apiVersion``, ``kind``, ``metadata``), alone or in a ``List``. Fields are only looked at as far as needed to say
-what each resource is and where it stands; refusing values is admission's business.
+Four forms, mixed freely over documents and files, YAML or JSON: Contrail's own ``resources: [{kind, data}]`` (with an
+``operation`` of CREATE, which the ancestor's init files carry), one bare ``{kind, data}``, what ``intentc get -o yaml``
+printed, and Kubernetes manifests (``apiVersion``, ``kind``, ``metadata``), alone or in a ``List``, which are turned
+into the flat form here, so that nobody behind knows manifests. Fields are only looked at as far as needed to say what
+each resource is and where it stands; refusing values is admission's business.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from intentc.model.manifest import manifest_identity
+import msgspec
+
+from intentc.model.kind import Kind
+from intentc.model.manifest import flattened, place_in_manifest
 from intentc.model.names import snake
 from intentc.model.problem import InvalidInput
 from intentc.model.schema import Schema
 
 from .convert import did_you_mean
+from .schemas import known_elsewhere
 from .yaml import Located, Steps, load_documents
 
 _ENTRY_KEYS = ("kind", "data", "operation")
+ANSWER_VERSION = "intentc/v1"
+"""The ``apiVersion`` of what commands print as YAML or JSON."""
+_ADDED_BY_SERVER = frozenset({"href", "parent_href", "id_perms", "perms2", "configuration_version"})
+"""What an answer holds of each resource that is not for the person who applies it to say."""
 
 
 class Loaded(NamedTuple):
-    """One resource as it stands in a file. ``kind``: snake_case; ``data``: its own fields (a manifest whole);
-    ``source``: ``file:line``; ``document`` and ``path``: where ``data`` stands."""
+    """One resource as it stands in a file. ``kind``: snake_case; ``data``: its own fields (of a manifest: flat);
+    ``source``: ``file:line``; ``document`` and ``path``: where ``data``, or the manifest, stands. ``moves``: of a
+    manifest, old path under ``spec`` → path in ``data`` (``model/manifest.py``)."""
 
     kind: str
     data: dict[str, Any]
     source: str
     document: Located
     path: Steps
+    moves: Mapping[str, str] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was a manifest, which says all of its resource: what it leaves out is not to be there."""
+        return self.moves is not None
 
     def where(self, field: Steps) -> str:
         """``file:line`` of a field, given by its steps from ``data``; of the nearest thing around it if it isn't there;
         ``source`` for the resource as a whole."""
-        return self.document.where((*self.path, *field)) if field else self.source
+        if not field:
+            return self.source
+        if self.moves is not None:
+            manifest = self.document.value
+            for step in self.path:
+                manifest = manifest[step]
+            field = place_in_manifest(manifest, self.moves, field)
+        return self.document.where((*self.path, *field))
 
 
 def load_resources(paths: str | Path | Iterable[str | Path], schema: Schema) -> list[Loaded]:
@@ -66,7 +89,7 @@ def resources_in(documents: Iterable[Located], schema: Schema) -> list[Loaded]:
     first: dict[tuple[str, str], str] = {}
     for document in documents:
         for loaded, path in _in_document(document, schema):
-            for identity in _identities(loaded, schema):
+            for identity in _identities(loaded):
                 if identity in first:
                     kind, name = identity
                     message = f"{kind} {name} stands in {first[identity]} already; keep one of them"
@@ -91,7 +114,9 @@ def _files(path: Path) -> list[Path]:
 
 def _in_document(document: Located, schema: Schema) -> Iterator[tuple[Loaded, Steps]]:
     value = document.value
-    if isinstance(value, dict) and "resources" in value:
+    if isinstance(value, dict) and "resources" in value and value.get("apiVersion") == ANSWER_VERSION:
+        yield from _in_answer(document, schema)
+    elif isinstance(value, dict) and "resources" in value:
         for key in value:
             if key != "resources":
                 raise document.error(f"unknown key {key!r} beside `resources`", (key,), "UnknownKey")
@@ -102,6 +127,28 @@ def _in_document(document: Located, schema: Schema) -> Iterator[tuple[Loaded, St
         yield from _in_list(document, (), schema)
     else:
         yield _resource(document, (), value, schema), ()
+
+
+def _in_answer(document: Located, schema: Schema) -> Iterator[tuple[Loaded, Steps]]:
+    """What ``intentc get -o yaml`` printed: fields beside ``kind``, and some that the server has added."""
+    entries = document.value["resources"]
+    for key in document.value:
+        if key not in ("apiVersion", "resources"):
+            raise document.error(
+                f"`{key}` stands in what `intentc compile` prints, which is not for applying; apply what it was given",
+                (key,),
+                "UnknownKey",
+            )
+    if not isinstance(entries, list):
+        raise document.error("`resources` is a list of `{kind, field: value, …}`", ("resources",))
+    for position, entry in enumerate(entries):
+        path: Steps = ("resources", position)
+        if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
+            raise document.error("this is no resource: it needs `kind` and `fq_name` beside its fields", path)
+        kind = _kind(document, path, entry, schema.kinds.get(snake(entry["kind"])), schema)
+        data = {name: value for name, value in entry.items() if name != "kind" and name not in _ADDED_BY_SERVER}
+        _check_name(document, path, data)
+        yield Loaded(kind.name, data, document.where(path), document, path), path
 
 
 def _in_list(document: Located, path: Steps, schema: Schema) -> Iterator[tuple[Loaded, Steps]]:
@@ -120,15 +167,10 @@ def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loa
             path,
         )
     manifest = "apiVersion" in entry
-    name = _manifest_kind(entry["kind"], schema) if manifest else snake(entry["kind"])
-    if name not in schema:
-        hint = did_you_mean(name, schema.kinds)
-        raise document.error(f"unknown kind {entry['kind']!r}{hint}", (*path, "kind"), "UnknownKind")
+    found = schema.spelt(entry["kind"]) if manifest else schema.kinds.get(snake(entry["kind"]))
+    kind = _kind(document, path, entry, found, schema)
     if manifest:
-        if schema.kind(name).shape != "kubernetes":
-            raise document.error(f"{name} is written as `{{kind: {name}, data: …}}`, not as a manifest", path)
-        _check_metadata(document, path, entry)
-        return Loaded(name, entry, document.where(path), document, path)
+        return _manifest(document, path, entry, kind)
     for key in entry:
         if key not in _ENTRY_KEYS:
             raise document.error(f"unknown key {key!r}{did_you_mean(key, _ENTRY_KEYS)}", (*path, key), "UnknownKey")
@@ -139,19 +181,39 @@ def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loa
     if not isinstance(entry.get("data"), dict):
         raise document.error("`data` with the resource's fields is missing", (*path, "data"))
     _check_name(document, (*path, "data"), entry["data"])
-    return Loaded(name, entry["data"], document.where(path), document, (*path, "data"))
+    return Loaded(kind.name, entry["data"], document.where(path), document, (*path, "data"))
 
 
-def _manifest_kind(name: str, schema: Schema) -> str:
-    """``HTTPRoute`` → the kind whose name is the same but for case and underscores."""
-    plain = name.lower()
-    return next((kind.name for kind in schema if kind.name.replace("_", "") == plain), name)
+def _kind(document: Located, path: Steps, entry: dict[str, Any], found: Kind | None, schema: Schema) -> Kind:
+    if found is not None:
+        return found
+    hint = known_elsewhere(entry["kind"]) or did_you_mean(snake(entry["kind"]).lower(), schema.kinds)
+    raise document.error(f"unknown kind {entry['kind']!r}{hint}", (*path, "kind"), "UnknownKind")
 
 
-def _check_metadata(document: Located, path: Steps, manifest: dict[str, Any]) -> None:
+def _manifest(document: Located, path: Steps, manifest: dict[str, Any], kind: Kind) -> Loaded:
+    if not kind.written_as_manifests:
+        raise document.error(f"{kind.name} is written as `{{kind: {kind.name}, data: …}}`, not as a manifest", path)
+    version = manifest["apiVersion"]
+    if not isinstance(version, str):
+        raise document.error("apiVersion is text; quote it", (*path, "apiVersion"))
+    if kind.versions and version not in kind.versions:
+        raise document.error(
+            f"{manifest['kind']} of {version!r} is not known; known are {', '.join(kind.versions)}",
+            (*path, "apiVersion"),
+            "UnknownKind",
+        )
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict) or not metadata.get("name"):
         raise document.error("metadata.name is missing", (*path, "metadata"))
+    for field in ("name", "namespace", "uid"):
+        if not isinstance(metadata.get(field) or "", str):
+            raise document.error(f"metadata.{field} is text; quote it", (*path, "metadata", field))
+    try:
+        data = flattened(manifest, kind.versions)
+    except msgspec.ValidationError as error:
+        raise document.error(str(error), path) from None
+    return Loaded(kind.name, data, document.where(path), document, path, kind.versions.get(version, {}))
 
 
 def _check_name(document: Located, path: Steps, data: dict[str, Any]) -> None:
@@ -166,10 +228,7 @@ def _check_name(document: Located, path: Steps, data: dict[str, Any]) -> None:
             raise document.error(f"`{field}` is text; quote it", (*path, field))
 
 
-def _identities(loaded: Loaded, schema: Schema) -> Iterator[tuple[str, str]]:
-    if schema.kind(loaded.kind).shape == "kubernetes":
-        yield loaded.kind, ":".join(manifest_identity(loaded.data))
-        return
+def _identities(loaded: Loaded) -> Iterator[tuple[str, str]]:
     if loaded.data.get("fq_name"):
         yield loaded.kind, ":".join(loaded.data["fq_name"])
     if loaded.data.get("uuid"):

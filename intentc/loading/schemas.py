@@ -49,6 +49,19 @@ def load_schema(*compilers: str, directories: Iterable[Path] = ()) -> Schema:
     return _load(compilers, (*map(Path, directories), schemas_directory()))
 
 
+def known_elsewhere(name: str) -> str:
+    """A hint to append to an error about an unknown kind, in any spelling: which compilers that ship with intentc know
+    it, and what to do; empty if none does."""
+    shipped = sorted(folder.name for folder in schemas_directory().iterdir() if folder.is_dir())
+    found = [compiler for compiler in shipped if load_schema(compiler).spelt(name, plural=True)]
+    if not found:
+        return ""
+    return (
+        f"; the compiler {' or '.join(found)} knows it: put it into intentc.compilers "
+        f"(`compile` and `dev`: --compiler {found[0]})"
+    )
+
+
 @functools.cache
 def _load(compilers: tuple[str, ...], directories: tuple[Path, ...]) -> Schema:
     files: dict[str, Located] = {}

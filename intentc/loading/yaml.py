@@ -9,6 +9,7 @@ they become typed, is ``convert.py``'s and the callers' business.
 from __future__ import annotations
 
 import copy
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,12 +37,13 @@ _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0
 
 
 class Limits(NamedTuple):
-    """What one text may be: ``size`` in bytes, ``depth`` of nesting, number of ``aliases``, and number of ``nodes``
-    with aliases written out."""
+    """What one text may be: ``size`` in bytes, ``depth`` of nesting, number of ``aliases``, number of ``copies`` that
+    they may come to (each node once for each alias that leads to it), and number of ``nodes`` in all."""
 
     size: int = 256 * 1024 * 1024
     depth: int = 64
     aliases: int = 1_000
+    copies: int = 200_000
     nodes: int = 20_000_000
 
 
@@ -132,6 +134,7 @@ class _Events:
         self._limits = limits
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._aliases = 0
+        self._copies = 0
         self._nodes = 0
         self._lines: dict[int, Any] = {}
 
@@ -195,6 +198,9 @@ class _Events:
         if self._aliases > self._limits.aliases:
             raise self._error(event, f"has more than {self._limits.aliases} aliases")
         value, size = self._anchors[event.anchor]
+        self._copies += size
+        if self._copies > self._limits.copies:
+            raise self._error(event, f"has more than {self._limits.copies} values that come of aliases")
         self._count(event, size)
         return copy.deepcopy(value)
 
@@ -214,9 +220,12 @@ class _Events:
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
                 raise self._error(event, "a key must be a plain text")
+            if event.tag not in (None, *_STRING_TAGS):
+                raise self._unsupported(event)
             key = event.value
-            if key in found:
+            if key in lines:
                 raise self._error(event, f"key {key!r} stands twice, first in line {lines[key]}; keep one of them")
+            lines[key] = _line(event)
             value = self._value(next(events), events, depth + 1)
             if key == "<<" and event.implicit[0]:
                 merged += value if isinstance(value, list) else [value]
@@ -224,7 +233,6 @@ class _Events:
                     raise self._error(event, "<< takes a mapping or a list of mappings")
                 continue
             found[key] = value
-            lines[key] = _line(event)
         for part in merged:
             for key, value in part.items():
                 found.setdefault(key, value)
@@ -245,5 +253,8 @@ class _Events:
                     raise self._error(event, "number is too long")
                 return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
             if _FLOAT.fullmatch(text):
-                return float(text)
+                number = float(text)
+                if math.isinf(number):
+                    raise self._error(event, "number is too large")
+                return number
         return text

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from intentc.cache import ALL, Cache, State, Transition, shown
-from intentc.cache.states import Offers, name_in_force
+from intentc.cache.states import Offers, counts, name_in_force
 from intentc.model import Key, Link, Read
 from intentc.model.reads import index_read, object_read, sources_read, targets_read
 from intentc.model.resolvers import FQ_NAME, UUID
@@ -62,8 +62,9 @@ class ChangedReads:
                 if changed:
                     reads["name", kind, changed] = kind
                     reads[index_read(kind, FQ_NAME, changed)] = kind
-        if (shown(before) is None) != (shown(after) is None):
+        if counts(before) != counts(after):
             reads[index_read(kind, ALL, "")] = kind
+        if (shown(before) is None) != (shown(after) is None):
             reads[index_read(kind, UUID, key.uuid)] = kind
             if name:
                 reads[index_read(kind, FQ_NAME, name)] = kind

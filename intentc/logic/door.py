@@ -1,8 +1,8 @@
 """The door: what the watch delivers, decoded once to validate, as states for the cache.
 
-A value that can't be read becomes ``Held`` with the reason and holds up nothing else. A snapshot is compared with the
-cache, so that what was deleted unseen goes, and what did not change costs nothing. Decoding a whole world takes long;
-it can be done beforehand, in slices (``decoded_slices``), since it depends on nothing but the bytes.
+A value that can't be read, or passes a limit, becomes ``Held`` with the reason and holds up nothing else. A snapshot is
+compared with the cache, so that what was deleted unseen goes, and what did not change costs nothing. Decoding a whole
+world takes long; it can be done beforehand, in slices (``decoded_slices``), since it depends on nothing but the bytes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ import msgspec
 from intentc.cache import Cache, Held, State
 from intentc.model import Batch, Change, Correction, InvalidInput, Key, Kind, Problem, Resource, Snapshot
 from intentc.model.manifest import manifest_identity
+from intentc.model.nesting import deeper_than
+
+LARGEST_VALUE = 1_572_864
+"""Bytes: what etcd takes in one request unless it is told otherwise."""
+DEEPEST_VALUE = 64
+"""Levels of objects and arrays."""
+MOST_LINKS = 10_000
+"""Other resources that one names: parent, references, and names within its fields."""
 
 _SLICE = 50
 """Resources decoded in one piece: some 2 ms (engine.md §1.7)."""
+_SLICE_BYTES = 100_000
+"""Bytes of them in one piece: some values are a thousand times as large as the usual one."""
 _KNOWN_SLICE = 2_000
 """Changes looked at in one piece, where the cache has them already."""
 
@@ -59,30 +69,48 @@ def decoded_slices(cache: Cache, snapshot: Snapshot) -> Iterator[dict[Key, State
     """The states in ``snapshot`` that ``cache`` doesn't know yet, a few milliseconds' work at a time. The cache may
     change meanwhile."""
     states: dict[Key, State] = {}
-    looked_at = 0
+    looked_at = size = 0
     for change in snapshot.changes:
         kind = cache.stored.get(change.kind)
         if kind is not None and change.value is not None:
             key = Key(kind.name, change.uuid)
             if not _known(cache.state(key), change):
                 states[key] = decoded(kind, change)
+                size += len(change.value)
         looked_at += 1
-        if len(states) >= _SLICE or looked_at >= _KNOWN_SLICE:
+        if len(states) >= _SLICE or size >= _SLICE_BYTES or looked_at >= _KNOWN_SLICE:
             yield states
-            states, looked_at = {}, 0
+            states, looked_at, size = {}, 0, 0
     if states:
         yield states
 
 
 def decoded(kind: Kind, change: Change) -> State:
-    """The resource in a change, or ``Held`` if it can't be read."""
+    """The resource in a change, or ``Held`` if it can't be read or passes a limit."""
+    raw = change.value or b""
     try:
-        return kind.decode(change)
+        _check_text(raw)
+        resource = kind.decode(change)
+        if len(resource.links) > MOST_LINKS:
+            raise InvalidInput(
+                f"names {len(resource.links):,} others; {MOST_LINKS:,} are the most; split it",
+                reason="TooManyReferences",
+            )
+        return resource
     except InvalidInput as error:
-        fq_name = _name_of_unreadable(kind, change.value or b"")
+        fq_name = _name_of_unreadable(kind, raw)
         key = Key(kind.name, change.uuid)
-        problem = Problem(kind.name, ":".join(fq_name) or change.uuid, error.reason, error.message, error.source)
+        problem = Problem(
+            kind.name, ":".join(fq_name) or change.uuid, error.reason, error.message, f"{key}@{change.mod_revision}"
+        )
         return Held(key, fq_name, change.create_revision, change.mod_revision, problem)
+
+
+def _check_text(raw: bytes) -> None:
+    if len(raw) > LARGEST_VALUE:
+        raise InvalidInput(f"value has {len(raw):,} bytes; {LARGEST_VALUE:,} are the most; split it", reason="TooLarge")
+    if deeper_than(raw, DEEPEST_VALUE):
+        raise InvalidInput(f"value is nested deeper than {DEEPEST_VALUE} levels", reason="TooDeep")
 
 
 def _unseen(cache: Cache, seen: set[Key]) -> Iterator[Key]:
@@ -116,9 +144,7 @@ def _name_of_unreadable(kind: Kind, raw: bytes) -> tuple[str, ...]:
         identity = msgspec.json.decode(raw, type=_Identity)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ()
-    if kind.shape != "kubernetes":
-        return identity.fq_name
     metadata = identity.metadata
-    if metadata is None or not metadata.name:
-        return ()
+    if identity.fq_name or not kind.written_as_manifests or metadata is None or not metadata.name:
+        return identity.fq_name
     return manifest_identity({"metadata": {"name": metadata.name, "namespace": metadata.namespace}})

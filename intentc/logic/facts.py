@@ -18,22 +18,22 @@ class FactTable:
         self._values: dict[FactName, dict[Key, tuple[Any, ...]]] = {}
         self._names: dict[Key, tuple[FactName, ...]] = {}
 
-    def replace(self, contributor: Key, facts: Iterable[Fact]) -> set[FactName]:
-        """``contributor`` contributes exactly this from now on; the facts that are no longer the same."""
+    def replace(self, contributor: Key, facts: Iterable[Fact]) -> dict[FactName, bool]:
+        """``contributor`` contributes exactly this from now on; the facts that are no longer the same → whether the
+        fact came or went, as a whole."""
         wanted: dict[FactName, tuple[Any, ...]] = {}
         for fact in facts:
             name = (fact.kind, fact.name)
             wanted[name] = (*wanted.get(name, ()), fact.value)
-        changed = set()
+        changed: dict[FactName, bool] = {}
         for name in self._names.get(contributor, ()):
             if name not in wanted:
-                self._withdraw(name, contributor)
-                changed.add(name)
+                changed[name] = self._withdraw(name, contributor)
         for name, values in wanted.items():
             contributions = self._values.setdefault(name, {})
             if contributions.get(contributor) != values:
+                changed[name] = not contributions
                 contributions[contributor] = values
-                changed.add(name)
         if wanted:
             self._names[contributor] = tuple(wanted)
         else:
@@ -52,8 +52,11 @@ class FactTable:
         """Whether anybody claims the fact."""
         return name in self._values
 
-    def _withdraw(self, name: FactName, contributor: Key) -> None:
+    def _withdraw(self, name: FactName, contributor: Key) -> bool:
+        """Whether nobody contributes to it any more."""
         contributions = self._values[name]
         del contributions[contributor]
-        if not contributions:
-            del self._values[name]
+        if contributions:
+            return False
+        del self._values[name]
+        return True

@@ -14,7 +14,7 @@ from intentc.cache import Held, State, Transition, shown
 from intentc.cache.states import known_name
 from intentc.dependencies import DependencyProcessor, Path, ReactionMap, ReadIndex
 from intentc.model import Batch, Correction, Fact, Key, Name, Problem, Read, Schema, Snapshot
-from intentc.model.reads import allocation_read, fact_read, setting_read
+from intentc.model.reads import allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
 from .changes import ChangedReads
@@ -64,7 +64,7 @@ class Service(CachedWorld):
         """Kind → number of changes seen of kinds that the schema doesn't store."""
         self._healing = healing
         self._installation = installation
-        self._cycles = FactCycles(self._name)
+        self._cycles = FactCycles(self.name_of)
         self._processor = DependencyProcessor(reactions, _Neighbours(self))
 
     @property
@@ -77,6 +77,11 @@ class Service(CachedWorld):
         if self.cache.state(key) is not None:
             return True
         return (key.kind, key.uuid) in self._facts
+
+    def mod_revision(self, key: Key) -> int:
+        """The revision at which this object was last written; 0 if there is no such object in the store."""
+        state = self.cache.state(key)
+        return state.mod_revision if state is not None else 0
 
     def decode(self, snapshot: Snapshot) -> Iterator[dict[Key, State]]:
         """Read the values of a snapshot beforehand, a few milliseconds' work at a time; changes nothing. Other calls
@@ -101,7 +106,7 @@ class Service(CachedWorld):
             return nobody()
         inputs = {t.key: t for t in transitions if input_changed(t, self._installation)}
         changes = ChangedReads(self.cache, transitions, inputs, self._is_read)
-        walked = self._walk(t.key for t in inputs.values() if t.before is not None)
+        walked = self.walk(t.key for t in inputs.values() if t.before is not None)
         if len(self.reads):
             changes.lost()
         self.cache.commit(preparation)
@@ -152,7 +157,8 @@ class Service(CachedWorld):
     def _is_read(self, read: Read) -> bool:
         return bool(self.reads.readers(read))
 
-    def _walk(self, origins: Iterable[Key]) -> dict[Key, Path]:
+    def walk(self, origins: Iterable[Key]) -> dict[Key, Path]:
+        """Whom the reaction map concerns with a change of ``origins``, as relations are now."""
         return self._processor.walk(origins)
 
     def _walk_after(self, before: dict[Key, Path], inputs: Mapping[Key, Transition]) -> dict[Key, Path]:
@@ -161,7 +167,7 @@ class Service(CachedWorld):
             return before | {key: (key,) for key in inputs}
         if not any(map(_moves, inputs.values())):
             return before
-        return before | self._walk(inputs)
+        return before | self.walk(inputs)
 
     def _jobs(self, changed: Mapping[Read, str], walked: Mapping[Key, Path]) -> dict[Key, Job]:
         causes: dict[Key, str] = {}
@@ -178,7 +184,12 @@ class Service(CachedWorld):
             if must_run or key not in self._cycles:
                 jobs[key] = Job(must_run, path)
         for key, kind in causes.items():
-            if key not in walked and self._healing and self.exists(key):
+            if key in walked or not self.exists(key):
+                continue
+            if (key.kind, key.uuid) in self._facts:
+                # No relation leads to a fact, so no map could name it.
+                jobs[key] = Job(True)
+            elif self._healing:
                 jobs[key] = Job(True, (), (key.kind, kind))
         return self._with_cycles(jobs)
 
@@ -191,25 +202,32 @@ class Service(CachedWorld):
 
     def _forget(self, gone: Collection[Key]) -> Concerned:
         """Drop what was kept of intents that no longer exist."""
-        changed: set[FactName] = set()
+        changed: dict[FactName, bool] = {}
         for key in gone:
             self.reads.drop(key)
-            changed |= self._facts.replace(key, ())
+            for name, toggled in self._facts.replace(key, ()).items():
+                changed[name] = toggled or changed.get(name, False)
         resumed = self._cycles.resume(gone)
         return self._concerned_by_facts(changed, None, dict.fromkeys(resumed, Job(True)))
 
     def _concerned_by_facts(
-        self, changed: set[FactName], before: Hop | None, jobs: dict[Key, Job] | None = None
+        self, changed: Mapping[FactName, bool], before: Hop | None, jobs: dict[Key, Job] | None = None
     ) -> Concerned:
         """The readers of these facts, and the facts that are intents of their own; what goes takes its own along.
-        ``before``: the way to the intent that changed them. ``jobs``: what there is to do besides."""
+        ``changed``: as ``FactTable.replace`` tells. ``before``: the way to the intent that changed them. ``jobs``: what
+        there is to do besides."""
+        if not changed and not jobs:
+            return nobody()
         jobs = jobs if jobs is not None else {}
         gone: set[Key] = set()
-        waiting = [(fact, before) for fact in sorted(changed, reverse=True)]
+        waiting = [(fact, changed[fact], before) for fact in sorted(changed, reverse=True)]
         while waiting:
-            name, before = waiting.pop()
+            name, toggled, before = waiting.pop()
             fact = Key(*name)
-            for reader in sorted(self.reads.readers(fact_read(*name))):
+            readers = self.reads.readers(fact_read(*name))
+            if toggled:
+                readers |= self.reads.readers(presence_read(*name))
+            for reader in sorted(readers):
                 jobs.update(dict.fromkeys(self._cycles.reach(reader, name, before), Job(True)))
             if fact.kind not in self.intent_kinds:
                 continue
@@ -218,7 +236,7 @@ class Service(CachedWorld):
                 self.reads.drop(fact)
                 self._cycles.forget(fact)
                 further = step(fact, name, before)
-                waiting.extend((own, further) for own in sorted(self._facts.replace(fact, ()), reverse=True))
+                waiting.extend((*own, further) for own in sorted(self._facts.replace(fact, ()).items(), reverse=True))
             elif fact not in self.reads:
                 for key in self._cycles.reach(fact, name, before):
                     jobs.setdefault(key, Job(key != fact))
@@ -231,10 +249,13 @@ class Service(CachedWorld):
         jobs = self._with_cycles({key: Job(True) for key in self.reads.readers(read)})
         return Concerned(self._in_order(jobs), frozenset(), frozenset(), ())
 
-    def _name(self, key: Key) -> str:
+    def name_of(self, key: Key) -> str:
+        """The name of a resource for people, its uuid if no name is known."""
         return known_name(self.cache.state(key)) or key.uuid
 
     def _in_order(self, jobs: dict[Key, Job]) -> dict[Key, Job]:
+        if len(jobs) < 2:
+            return jobs
         rank = self.reactions.rank
         return dict(sorted(jobs.items(), key=lambda item: (rank(item[0].kind), item[0])))
 

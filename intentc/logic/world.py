@@ -57,6 +57,9 @@ class CachedWorld:
     def contributions(self, kind: str, name: str) -> tuple[tuple[Key, Any], ...]:
         return self._facts.contributions((kind, name))
 
+    def contributed(self, kind: str, name: str) -> bool:
+        return (kind, name) in self._facts
+
     def allocation(self, pool: str, owner: str) -> int | None:
         return self._ledger.get((pool, owner))
 

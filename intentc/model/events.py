@@ -21,10 +21,12 @@ class Change(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Everything there is at ``revision``. What the receiver knows beyond it is gone."""
+    """Everything there is at ``revision``. What the receiver knows beyond it is gone. ``restored``: the store is known
+    to be another one than before, or to stand at an older state."""
 
     revision: int
     changes: tuple[Change, ...]
+    restored: bool = False
 
 
 class Batch(NamedTuple):

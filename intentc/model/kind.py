@@ -1,26 +1,29 @@
 """A kind: what a schema file says about one type of resource, ready to decode and compare.
 
-Built by ``schema.py`` from plain declarations. Shapes differ in where identity stands (Contrail: ``uuid`` and
-``fq_name`` at the top; Kubernetes: in ``metadata``); everything behind the door sees one form. Whether a target of a
-reference exists, and what admission fills in or refuses, is left to others.
+Built by ``schema.py`` from plain declarations. Shapes differ in how people write a resource (Contrail: ``uuid`` and
+``fq_name`` at the top; Kubernetes: a manifest); in etcd both stand in one form (``manifest.py``). Whether a target of
+a reference exists, and what admission fills in or refuses, is left to others.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from .events import Change
+from .manifest import flattened, is_manifest, manifest_uuid
 from .names import Key, snake
 from .ownership import MARK_KEY, Mark
 from .problem import InvalidInput
 from .reads import PARENT
 from .resolvers import FQ_NAME, RESOLVERS, UUID, hostname_offers
 from .resource import Link, Reference, Resource
+from .sensitive import sensitive_paths
 from .types import FieldSpec, TypeTable
 from .values import Value, decode_hook, values_at, without_nulls
 
@@ -117,7 +120,6 @@ class Kind:
         stored: bool = True,
         opaque: bool = False,
         values_type: type[Value],
-        flatten: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
         versions: Mapping[str, Mapping[str, str]] | None = None,
         description: str = "",
     ) -> None:
@@ -138,25 +140,47 @@ class Kind:
         self.values_type = values_type
         self.versions = versions or {}
         self.description = description
-        self._flatten = flatten
+        self.written_as_manifests = shape == "kubernetes"
+        """Whether people write its resources as Kubernetes manifests."""
         self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
         self.input_fields = tuple(
             ["fq_name", "parent_uuid"]
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
             + [f"{r.name}_refs" for r in relations.values() if r.writer is not Writer.COMPILER]
-            + (["labels"] if shape == "kubernetes" else [])
+            + (["labels", "api_version"] if self.written_as_manifests else [])
         )
+        self.user_fields = frozenset(
+            [p.name for p in properties.values() if p.writer is Writer.USER]
+            + [f"{r.name}_refs" for r in relations.values() if r.writer is Writer.USER]
+            + (["labels", "annotations"] if self.written_as_manifests else [])
+        )
+        """What a whole resource says, as a manifest does: those that it leaves out are cleared."""
         self.compiler_properties = tuple(p.name for p in properties.values() if p.writer is Writer.COMPILER)
         self.compiler_relations = tuple(r.name for r in relations.values() if r.writer is Writer.COMPILER)
         self.shared_relations = tuple(r.name for r in relations.values() if r.writer is Writer.SHARED)
 
+    @cached_property
+    def sensitive(self) -> tuple[tuple[str, ...], ...]:
+        """Where fields stand that must not be shown."""
+        return sensitive_paths(self)
+
     def decode_values(self, raw: bytes, uuid: str = "") -> Any:
         """The struct of a stored value. Raises ``msgspec.DecodeError`` (``ValidationError`` with the path)."""
-        if self._flatten is not None:
-            return msgspec.convert(self._flatten(msgspec.json.decode(raw)), self.values_type, dec_hook=decode_hook)
+        if self.written_as_manifests and (b'"metadata"' in raw or b'"apiVersion"' in raw):
+            document = msgspec.json.decode(raw)
+            if is_manifest(document):
+                return msgspec.convert(self.stored_form(document), self.values_type, dec_hook=decode_hook)
         if b"null" in raw:
             raw = msgspec.json.encode(without_nulls(msgspec.json.decode(raw)))
         return self._decoder.decode(raw)
+
+    def stored_form(self, document: dict[str, Any]) -> dict[str, Any]:
+        """A stored resource as JSON: itself, or the flat form of a manifest, which stands in etcd if somebody else than
+        our API server put it there. Raises ``msgspec.ValidationError``."""
+        if not (self.written_as_manifests and is_manifest(document)):
+            return document
+        flat = flattened(document, self.versions)
+        return {"uuid": manifest_uuid(self.name, flat["fq_name"]), **flat}
 
     def decode(self, change: Change) -> Resource:
         """The resource in a change that is no deletion. Raises ``InvalidInput`` naming key and revision."""

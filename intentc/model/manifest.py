@@ -1,65 +1,114 @@
 """Kubernetes manifests as resources: identity from ``metadata``, fields from ``spec``, versions brought to one.
 
-The stored value stays the manifest as it was applied; this turns it into the flat form that every kind decodes from.
+A manifest is what people write; everything behind the door has the flat form, which is what stands in etcd::
+
+    {"uuid", "fq_name": [namespace, name], "api_version", "labels"?, "annotations"?, field: value …}
+
+Which fields a kind has is its schema's to say, what is refused the API server's.
 """
 
 from __future__ import annotations
 
 import uuid as uuid_module
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from .values import without_nulls
 
+DEFAULT_NAMESPACE = "default"
+
 _NAMESPACE = uuid_module.UUID("0d0e7a5e-7f3b-5f0d-9c57-6a1d5b9a4f11")
+_WHOLE_COPY = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which kubectl keeps the manifest once more: it says nothing new, and repeats secrets."""
+
+_NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+"""What stands at the top of a manifest and is no field of the resource; others (a Secret's ``data``) are."""
+
+_STANDING = {
+    "uuid": ("metadata", "uid"),
+    "fq_name": ("metadata", "name"),
+    "api_version": ("apiVersion",),
+    "labels": ("metadata", "labels"),
+    "annotations": ("metadata", "annotations"),
+}
+"""Common fields of the flat form → where they stand in a manifest."""
+
+Steps = tuple[str | int, ...]
+
+
+def is_manifest(value: Any) -> bool:
+    """Whether a resource as JSON is a manifest, and not the flat form."""
+    return isinstance(value, dict) and "fq_name" not in value and ("metadata" in value or "apiVersion" in value)
 
 
 def manifest_identity(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """(namespace, name); the namespace of a manifest without one is ``default``."""
     metadata = manifest.get("metadata") or {}
-    return (str(metadata.get("namespace") or "default"), str(metadata.get("name") or ""))
+    return (str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name") or ""))
 
 
-def manifest_uuid(kind: str, manifest: Mapping[str, Any]) -> str:
-    """``metadata.uid``, or one derived from kind, namespace and name, the same every time."""
-    uid = (manifest.get("metadata") or {}).get("uid")
-    return str(uid or uuid_module.uuid5(_NAMESPACE, "\0".join((kind, *manifest_identity(manifest)))))
+def manifest_uuid(kind: str, fq_name: Sequence[str]) -> str:
+    """The uuid of a resource whose manifest has no ``metadata.uid``: derived from kind, namespace and name, the same
+    every time."""
+    return str(uuid_module.uuid5(_NAMESPACE, "\0".join((kind, *fq_name))))
 
 
-def manifest_flattener(
-    kind: str, versions: Mapping[str, Mapping[str, str]]
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A function from a manifest to the flat form: common fields, ``labels``, and the fields of ``spec``.
+def flattened(manifest: Mapping[str, Any], versions: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The flat form of a manifest; ``uuid`` only if it has a ``metadata.uid``.
 
-    ``versions``: apiVersion → {old path under ``spec``: new path}, dots between names.
-    Raises ``msgspec.ValidationError`` for an apiVersion that is not declared, and where the manifest has no name.
+    ``versions``: apiVersion → {old path under ``spec``: new path}, dots between names. Raises
+    ``msgspec.ValidationError`` for an apiVersion that is not declared, a manifest without a name, a field that stands
+    at the top and in ``spec``, and one that is called as a common field.
     """
+    manifest = without_nulls(manifest)
+    version = str(manifest.get("apiVersion", ""))
+    if versions and version not in versions:
+        raise msgspec.ValidationError(f"apiVersion {version!r} is not known; there are {', '.join(versions)}")
+    metadata = _mapping(manifest, "metadata")
+    if not metadata.get("name"):
+        raise msgspec.ValidationError("metadata.name is missing")
+    spec = dict(_mapping(manifest, "spec"))
+    for old, new in versions.get(version, {}).items():
+        _move(spec, old.split("."), new.split("."))
+    fields = {field: value for field, value in manifest.items() if field not in _NO_FIELDS}
+    for field in sorted(fields.keys() & spec.keys()):
+        raise msgspec.ValidationError(f"{field} stands at the top and in spec; keep one of them")
+    for field in sorted((fields.keys() | spec.keys()) & _STANDING.keys()):
+        raise msgspec.ValidationError(f"{field} stands in metadata, and is no field of the resource itself")
+    flat = {**fields, **spec, "fq_name": list(manifest_identity(manifest)), "api_version": version}
+    if metadata.get("uid"):
+        flat["uuid"] = str(metadata["uid"])
+    if metadata.get("labels"):
+        flat["labels"] = metadata["labels"]
+    annotations = _mapping(metadata, "annotations").items()
+    pairs = [{"key": key, "value": value} for key, value in annotations if key != _WHOLE_COPY]
+    if pairs:
+        flat["annotations"] = {"key_value_pair": pairs}
+    return flat
 
-    def flatten(manifest: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(manifest, dict):
-            raise msgspec.ValidationError("a manifest is an object")
-        manifest = without_nulls(manifest)
-        version = str(manifest.get("apiVersion", ""))
-        if versions and version not in versions:
-            raise msgspec.ValidationError(f"apiVersion {version!r} is not known; there are {', '.join(versions)}")
-        metadata = _mapping(manifest, "metadata")
-        if not metadata.get("name"):
-            raise msgspec.ValidationError("metadata.name is missing")
-        spec = dict(_mapping(manifest, "spec"))
-        for old, new in versions.get(version, {}).items():
-            _move(spec, old.split("."), new.split("."))
-        annotations = _mapping(metadata, "annotations")
-        return {
-            **spec,
-            "uuid": manifest_uuid(kind, manifest),
-            "fq_name": list(manifest_identity(manifest)),
-            "labels": metadata.get("labels") or {},
-            "annotations": {"key_value_pair": [{"key": k, "value": v} for k, v in annotations.items()]},
-        }
 
-    return flatten
+def place_in_manifest(manifest: Mapping[str, Any], moves: Mapping[str, str], field: Steps) -> Steps:
+    """Where a field of the flat form, given by its steps, stands in its manifest. ``moves``: those of its version."""
+    if not field:
+        return ()
+    first, rest = str(field[0]), field[1:]
+    if first in _STANDING:
+        return (*_STANDING[first], *(() if first in ("uuid", "fq_name") else rest))
+    for old, new in moves.items():
+        target, source = tuple(new.split(".")), tuple(old.split("."))
+        if field[: len(target)] == target and _has(manifest.get("spec"), source):
+            return ("spec", *source, *field[len(target) :])
+    return field if first in manifest and first not in _NO_FIELDS else ("spec", *field)
+
+
+def _has(value: Any, path: tuple[str, ...]) -> bool:
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True
 
 
 def _mapping(holder: Mapping[str, Any], field: str) -> Mapping[str, Any]:

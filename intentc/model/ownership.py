@@ -34,7 +34,8 @@ class Mark(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Mark | None:
         """The way back from ``str``; None if ``text`` is no mark."""
-        parts = text.split("/")
+        # The origin may hold any sign: the name of a fact that is an intent of its own is no uuid.
+        parts = text.split("/", 2)
         return cls(*parts) if len(parts) == 3 and all(parts) else None
 
 

@@ -45,6 +45,11 @@ def fact_read(kind: str, name: str) -> Read:
     return ("fact", kind, name)
 
 
+def presence_read(kind: str, name: str) -> Read:
+    """Whether anybody contributes to one fact."""
+    return ("presence", kind, name)
+
+
 def allocation_read(pool: str, owner: str) -> Read:
     """The number that the ledger holds for ``owner`` in ``pool``."""
     return ("allocation", pool, owner)

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from .kind import Index, Kind, Mention, ParentRelation, Property, Relation, Writer
-from .manifest import manifest_flattener
 from .names import kebab
 from .problem import InvalidInput
 from .resolvers import RESOLVERS
@@ -52,7 +51,7 @@ class IndexSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One schema file. ``properties``: field → type name or mapping (``FieldSpec`` plus ``writer``, ``required``,
     ``collection``, ``map_key``). ``references``: target kind → mapping or nothing. ``versions`` (Kubernetes shape):
-    apiVersion → {path in the manifest: path it has now}."""
+    apiVersion → {path below the manifest's ``spec``: path in the flat form}; none: any version is taken."""
 
     kind: str
     group: str
@@ -117,6 +116,7 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         raise InvalidInput(f"shape {spec.shape!r} is unknown; there are contrail, kubernetes", source=where)
     if spec.shape == "kubernetes":
         fields.append(("labels", *types.field(FieldSpec(type="map"))))
+        fields.append(("api_version", str, ""))
     return Kind(
         name=spec.kind,
         group=spec.group,
@@ -138,7 +138,6 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
         stored=spec.stored,
         opaque=spec.opaque,
         values_type=build_struct(spec.kind, fields),
-        flatten=manifest_flattener(spec.kind, spec.versions) if spec.shape == "kubernetes" else None,
         versions=spec.versions,
         description=spec.description,
     )
@@ -175,12 +174,16 @@ class Schema:
         self.kinds: dict[str, Kind] = {}
         self._by_path: dict[str, Kind] = {}
         self._by_plural: dict[str, Kind] = {}
+        self._by_spelling: dict[str, Kind] = {}
+        self._by_plural_spelling: dict[str, Kind] = {}
         for kind in kinds:
             if kind.name in self.kinds:
                 raise InvalidInput(f"kind {kind.name!r} is declared twice")
             self.kinds[kind.name] = kind
             self._by_path[kebab(kind.name)] = kind
             self._by_plural[kebab(kind.plural)] = kind
+            self._by_spelling[_spelling(kind.name)] = kind
+            self._by_plural_spelling[_spelling(kind.plural)] = kind
         self.referring: dict[str, list[tuple[Kind, str]]] = {}
         """Kind → the (kind, relation) pairs that refer to it: references, mentions and ``parent``."""
         for kind in self.kinds.values():
@@ -204,11 +207,25 @@ class Schema:
         """The kind whose plural in kebab-case is ``path``."""
         return self._by_plural.get(path)
 
+    def spelt(self, name: str, *, plural: bool = False) -> Kind | None:
+        """The kind that a person means by ``name``: in snake_case, kebab-case or CamelCase. ``plural``: its plural is
+        taken, too.
+
+        >>> schema.spelt("ToyPod").name
+        'toy_pod'
+        """
+        found = self._by_spelling.get(_spelling(name))
+        return self._by_plural_spelling.get(_spelling(name)) if found is None and plural else found
+
     def __iter__(self) -> Iterator[Kind]:
         return iter(self.kinds.values())
 
     def __contains__(self, name: str) -> bool:
         return name in self.kinds
+
+
+def _spelling(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def relations_of(kind: Kind) -> Iterator[tuple[str, str]]:

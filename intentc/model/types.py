@@ -19,6 +19,7 @@ SCALARS: Mapping[str, tuple[Any, Any]] = {
     "string": (str, ""),
     "integer": (int, 0),
     "number": (float, 0.0),
+    "integer_or_string": (int | str, ""),
     "boolean": (bool, False),
     "map": (FrozenMap, FrozenMap()),
     "opaque": (Opaque, Opaque()),
@@ -31,6 +32,7 @@ class FieldSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``type``: a scalar of ``SCALARS`` or a structured type's name; ``list`` instead of it: the type of the elements.
     ``enum``: the values that admission allows (decoding doesn't refuse others: an old value must not hide a resource).
+    ``required``: admission refuses the structured type without this field (of a property: the resource without it).
     ``default``: what a missing field means, if not zero. ``sensitive``: never shown.
     """
 
@@ -41,6 +43,7 @@ class FieldSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minimum: int | None = None
     maximum: int | None = None
     sensitive: bool = False
+    required: bool = False
     description: str = ""
 
     @classmethod

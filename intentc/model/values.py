@@ -53,7 +53,7 @@ class Opaque:
     __slots__ = ("text",)
 
     def __init__(self, value: Any = None) -> None:
-        self.text = "" if value in (None, {}, []) else msgspec.json.encode(thaw(value), order="sorted").decode()
+        self.text = "" if value in (None, {}, []) else _SORTED.encode(value).decode()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Opaque) and self.text == other.text
@@ -94,14 +94,16 @@ def decode_hook(wanted: type, value: Any) -> Any:
 def encode_hook(value: Any) -> Any:
     """For ``msgspec`` encoders: the way back."""
     if isinstance(value, FrozenMap):
-        return dict(value)
+        return value._items
     if isinstance(value, Opaque):
-        return msgspec.json.decode(value.text) if value.text else {}
+        return msgspec.Raw(value.text.encode()) if value.text else {}
     raise NotImplementedError(type(value))
 
 
 ENCODER = msgspec.json.Encoder(enc_hook=encode_hook)
 """Encodes any value of this module to JSON."""
+
+_SORTED = msgspec.json.Encoder(enc_hook=encode_hook, order="sorted")
 
 
 def without_nulls(value: Any) -> Any:

@@ -51,6 +51,10 @@ class World(Protocol):
         """Who contributes what to a fact, sorted by contributor."""
         ...
 
+    def contributed(self, kind: str, name: str) -> bool:
+        """Whether anybody contributes to a fact."""
+        ...
+
     def allocation(self, pool: str, owner: str) -> int | None: ...
 
     def setting(self, name: str) -> Any:

@@ -68,10 +68,16 @@ class Collecting:
                 parts.book.retain(key)
         self.complete, self.due = True, False
         found = parts.planner.orphans()
+        parts.drift.meant(found)
         for name in sorted(found):
             parts.objects.add(name, resync=True)
         if found:
             _LOG.info("pass complete: %d objects carry something of ours that nobody claims", len(found))
+        for kind, names in sorted(parts.planner.guard.withheld.items()):
+            _LOG.warning(
+                "%d deletes of %s are withheld, since they are too many at once; if that is meant: "
+                "`intentc allow-deletes %s`", len(names), kind, kind,
+            )  # fmt: skip
 
     def origin_absent(self, uuid: str) -> bool:
         """Whether no intent has this uuid."""

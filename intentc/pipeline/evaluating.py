@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
-from ..evaluation import Outcome, Status
+from .. import crashpoints
+from ..evaluation import BUDGET_EXCEEDED, Outcome, Status
 from ..journal import Entry
 from ..logic import Job
 from ..model import Claim, Key, Name, claimed
+from ..model.reads import object_read
 from .intake import Intake
 from .parts import Parts
 from .slices import Slice
@@ -25,6 +27,12 @@ of events on a hub costs a handful of evaluations of the hub, however the events
 _REST = 10
 """Times what it took: a dear intent takes a tenth of the time at most."""
 _LONGEST_REST = 1.0
+_TURNS = 3
+"""Of the loop after a dear evaluation: timers that came due meanwhile, then the tasks that they wake, have theirs."""
+_CUT_OFF_REST = 60.0
+_CUT_OFF_DOUBLED = 6
+"""Seconds until an evaluation that was cut off is tried again, unless something that it read changes, and how often
+that time is doubled: it held the loop for its whole budget, and only a change would end it sooner next time."""
 
 _UNPROMPTED = Job(by_readers=True, path=(), missing=None)
 
@@ -45,6 +53,9 @@ class Evaluating:
         self._on_outcome = on_outcome
         self._on_done = on_done
         self._slice = Slice()
+        self._gives_way = False
+        """While the others have their turn after a dear evaluation: else each worker could hold the loop for a whole
+        budget in one turn."""
         self._rested_at: dict[Key, float] = {}
         self.resting: set[Key] = set()
         """Dear intents that have a job again, and whose rest isn't over."""
@@ -59,14 +70,26 @@ class Evaluating:
         clock = asyncio.get_running_loop().time
         while True:
             key = await jobs.get()
+            while self._gives_way:  # noqa: ASYNC110 - it is over after three turns
+                await asyncio.sleep(0)
             before = clock()
             if self._rests(key, before):
                 continue
             self.serve(key)
             now = clock()
-            if now - before > _DEAR and self._parts.logic.exists(key):
-                self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
+            if now - before > _DEAR:
+                if self._parts.logic.exists(key):
+                    self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
+                await self._give_way()
             await self._slice.rest()
+
+    async def _give_way(self) -> None:
+        self._gives_way = True
+        try:
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+        finally:
+            self._gives_way = False
 
     def forget(self, key: Key) -> None:
         """The intent is gone."""
@@ -97,12 +120,15 @@ class Evaluating:
         parts = self._parts
         job = self._intake.causes.pop(key, _UNPROMPTED)
         if job.missing is not None:
-            self._report_missing(job.missing)
+            self.note_missing(job.missing)
         if not job.by_readers and key in parts.standing.evaluated:
             self.idle_walks += 1
             return
+        if self._stopped(key):
+            return
         self.runs += 1
-        outcome = parts.runner.run(key)
+        outcome = self._outcome(key)
+        crashpoints.reach("evaluate.done")
         concerned = parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
         self._intake.concern(concerned)
         if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems):
@@ -115,7 +141,10 @@ class Evaluating:
                 changed = parts.book.drop(key)
             case Status.FAILED:
                 changed = parts.book.retain(key)
+                failures = parts.jobs.failures(key)
                 parts.jobs.retry(key)
+                if outcome.problems[-1].reason == BUDGET_EXCEEDED:
+                    parts.jobs.retry(key, after=_CUT_OFF_REST * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
             case Status.WAITING | Status.HELD:
                 changed = parts.book.retain(key)
         for member, problem in concerned.cycles:
@@ -123,8 +152,11 @@ class Evaluating:
             if parts.standing.cut_off(member, problem):
                 _LOG.warning("%s is held, its outputs stay as they are", member, extra={"reason": problem.reason})
         objects = _in_order(changed, outcome.claims)
+        parts.drift.meant(objects)
+        resync = parts.jobs.looked_over(key)
         for name in objects:
-            parts.objects.add(name)
+            # What is only looked over lets what is live go first; an object that backs off must learn of new claims.
+            parts.objects.add(name, resync=resync and not parts.objects.backs_off(name))
         parts.journal.add(
             Entry(
                 revision=parts.logic.revision,
@@ -137,13 +169,42 @@ class Evaluating:
         )
         self._on_outcome(outcome)
 
-    def _report_missing(self, pair: tuple[str, str]) -> None:
+    def _stopped(self, key: Key) -> bool:
+        """Whether the intent is not evaluated now, by order: paused, or suspected to have ended a process."""
+        parts = self._parts
+        stops = parts.standing.stopped.get(key)
+        if not stops or not parts.logic.exists(key):
+            return False
+        revision = parts.logic.mod_revision(key)
+        problem = next((stop.problem for stop in stops.values() if stop.until is None or stop.until >= revision), None)
+        if problem is None:
+            return False
+        parts.book.retain(key)
+        if parts.standing.stop(key, problem):
+            _LOG.warning("%s is held, its outputs stay as they are", key, extra={"reason": problem.reason})
+        return True
+
+    def _outcome(self, key: Key) -> Outcome:
+        """What the evaluation came to; of an intent that was given up: that it wants nothing."""
+        parts = self._parts
+        dropped = parts.standing.dropped.get(key)
+        if dropped is None or not parts.logic.exists(key):
+            return parts.runner.run(key)
+        if parts.logic.mod_revision(key) > dropped:
+            del parts.standing.dropped[key]
+            return parts.runner.run(key)
+        return Outcome(key, Status.DONE, frozenset({object_read(key)}))
+
+    def note_missing(self, pair: tuple[str, str]) -> None:
+        """An intent had to run, or was stale, by a change from which no path of the reaction map leads to it."""
         if pair not in self.missing_reactions:
             _LOG.warning("missing reaction: %s reads %s, but no path of the reaction map leads there", *pair)
         self.missing_reactions[pair] = self.missing_reactions.get(pair, 0) + 1
 
 
-def _in_order(objects: Iterable[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:
+def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:
     """As they were yielded, so that authors can tell the order of writes; then, by name, what is claimed no more."""
+    if len(objects) < 2:
+        return tuple(objects)
     yielded = {name: position for position, name in enumerate(dict.fromkeys(map(claimed, claims)))}
     return tuple(sorted(objects, key=lambda name: (yielded.get(name, len(yielded)), name)))

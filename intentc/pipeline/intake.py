@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
+from .. import crashpoints
 from ..cache import State
 from ..logic import Concerned, Job
 from ..model import Batch, Correction, HeldInput, Key, Name, Snapshot
@@ -57,8 +58,14 @@ class Intake:
             parts.assumed.listed(item.revision)
         else:
             for change in item.changes:
-                parts.assumed.applied(Key(change.kind, change.uuid), item.revision)
-        self.concern(parts.logic.apply(item, decoded or {}), resync=whole)
+                if parts.assumed.applied(Key(change.kind, change.uuid), item.revision):
+                    crashpoints.reach("echo.seen")
+        concerned = parts.logic.apply(item, decoded or {})
+        crashpoints.reach("walk.done")
+        self.concern(concerned, resync=whole)
+        crashpoints.reach("batch.applied")
+        if whole and self.listed:
+            crashpoints.reach("relist.diffed")
         self.listed = self.listed or whole
 
     def concern(self, concerned: Concerned, *, resync: bool = False) -> None:
@@ -67,7 +74,9 @@ class Intake:
         for problem in concerned.problems:
             _LOG.warning("%s %s is held: %s", problem.kind, problem.name, problem.message)
         for key in sorted(concerned.gone):
-            for name in sorted(parts.book.drop(key)):
+            dropped = parts.book.drop(key)
+            parts.drift.meant(dropped)
+            for name in sorted(dropped):
                 parts.objects.add(name)
             parts.standing.forget(key)
             parts.jobs.forget(key)
@@ -77,6 +86,8 @@ class Intake:
             if earlier is None or (job.by_readers and not earlier.by_readers):
                 self.causes[key] = job
             parts.jobs.add(key, resync=resync)
+        if not concerned.objects:
+            return
         self._on_stored(concerned.objects)
         if self.listed:
             for name in sorted(filter(self._concerns_us, concerned.objects)):
@@ -89,9 +100,9 @@ class Intake:
         kind = parts.schema.kinds.get(name.kind)
         if kind is None:
             return False
-        if parts.book.on(name) or name in parts.standing.object_waits or kind.compiler_relations:
+        if parts.book.on(name) or name in parts.standing.object_waits or name in parts.standing.planned:
             return True
-        if kind.shared_relations or kind.compiler_properties:
+        if kind.compiler_relations or kind.shared_relations or kind.compiler_properties:
             return True
         try:
             actual = parts.assumed.actual(name)

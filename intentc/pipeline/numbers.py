@@ -12,11 +12,12 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .. import crashpoints
 from ..evaluation import Outcome, Status, Wish
-from ..model import Name
+from ..model import Key, Name, Problem
 from ..model.reads import allocation_read
 from ..queue import Backoff, KeyedQueue
-from ..writing import Fenced, Throttled, Unreachable, WriteError
+from ..writing import Fenced, Rejected, Throttled, Unreachable, WriteError
 from .intake import Intake
 from .parts import Parts
 
@@ -34,7 +35,7 @@ class Place(NamedTuple):
     @property
     def origin(self) -> str:
         """The uuid in ``installation/origin uuid/purpose``."""
-        return self.owner.split("/")[1]
+        return self.owner.partition("/")[2].rpartition("/")[0]
 
 
 _WHOLE_LEDGER = Place("", "")
@@ -44,16 +45,25 @@ _WHOLE_LEDGER = Place("", "")
 class Numbers:
     """Serves the places of the ledger at which something is to be done, each by itself: one that is refused holds up
     nobody else. ``carriers(origin uuid)`` gives the names of the objects that carry the origin's mark or may do so
-    soon."""
+    soon. ``on_loaded`` is called once the ledger was read: what it concerns is to be evaluated before anything else."""
 
-    def __init__(self, parts: Parts, intake: Intake, carriers: Callable[[str], frozenset[Name]]) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        intake: Intake,
+        carriers: Callable[[str], frozenset[Name]],
+        on_loaded: Callable[[], None],
+    ) -> None:
+        self._on_loaded = on_loaded
         self._parts = parts
         self._intake = intake
         self._carriers = carriers
         self._wishes: dict[str, dict[Place, Wish]] = {}
         self._held: dict[str, dict[Place, int]] = {}
         self._leaving: set[str] = set()
-        self._places: KeyedQueue[Place] = KeyedQueue(backoff=Backoff(first=0.5))
+        self._unsure: set[Place] = set()
+        """Whose last request failed after it was sent: the ledger may hold a number for them all the same."""
+        self._places: KeyedQueue[Place] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
 
     @property
     def idle(self) -> bool:
@@ -74,6 +84,12 @@ class Numbers:
                 self._note(place, None)
         for place, value in found.items():
             self._note(place, value)
+        if self._intake.listed:
+            # At the start the first pass sees to it; later nothing else would let go of who went before we knew.
+            for origin in {place.origin: None for place in found}:
+                if not any(self._parts.logic.exists(Key(kind, origin)) for kind in self._parts.logic.intent_kinds):
+                    self.leave(origin)
+        self._on_loaded()
 
     def distrust(self) -> None:
         """What is known of the ledger may be wrong: read it anew."""
@@ -86,17 +102,35 @@ class Numbers:
     def outcome(self, outcome: Outcome) -> None:
         """Note the wishes of an evaluation in place of its former ones, and the numbers that it asks for no longer."""
         origin = outcome.key.uuid
-        if outcome.status not in {Status.FAILED, Status.HELD} and (outcome.wishes or origin in self._wishes):
+        if (outcome.wishes or origin in self._wishes) and outcome.status not in {Status.FAILED, Status.HELD}:
             self._wishes[origin] = {Place(wish.pool, wish.owner): wish for wish in outcome.wishes}
             if not outcome.wishes:
                 del self._wishes[origin]
-            elif not self._parts.observe:
+            elif not self._parts.permission.reasons:
                 for place in self._wishes[origin]:
                     self._places.add(place)
-        if outcome.status in {Status.DONE, Status.GONE}:
-            for place in self._held.get(origin, ()):
+        if origin in self._held and outcome.status in {Status.DONE, Status.GONE}:
+            for place in self._held[origin]:
                 if allocation_read(*place) not in outcome.reads:
                     self.leave(origin)
+
+    def resume(self) -> None:
+        """Writes are permitted now: ask for all that was only wished for."""
+        for places in self._wishes.values():
+            for place in places:
+                self._places.add(place)
+        self.stir()
+
+    @property
+    def wished(self) -> int:
+        """How many numbers are wished for."""
+        return sum(map(len, self._wishes.values()))
+
+    @property
+    def outstanding(self) -> bool:
+        """Whether a number is wished for, or is to be given back."""
+        leaving = (place for origin in self._leaving for place in self._held.get(origin, ()))
+        return bool(self._wishes) or any(not self._read(place) for place in leaving)
 
     def leave(self, origin: str) -> None:
         """An owner is gone, or asks for less: its numbers go as soon as nothing carries them."""
@@ -107,7 +141,7 @@ class Numbers:
 
     def stir(self) -> None:
         """Something that a release may wait for has happened: an acknowledged write, an applied batch."""
-        if self._parts.observe:
+        if self._parts.permission.reasons:
             return
         for origin in tuple(self._leaving):
             unread = [place for place in self._held.get(origin, ()) if not self._read(place)]
@@ -124,6 +158,8 @@ class Numbers:
             place = await self._places.get()
             await calm.wait()
             for each in self._in_order((place, *self._places.take_all())):
+                await self._parts.gate.opened()
+                self._parts.gate.spend(1)
                 await self._serve(each)
                 on_change()
 
@@ -140,25 +176,41 @@ class Numbers:
         return sorted(places, key=order)
 
     async def _serve(self, place: Place) -> None:
+        permission = self._parts.permission
+        warrant = permission.warrant()
         try:
             if place is _WHOLE_LEDGER:
                 await self.load()
+            elif warrant is None:
+                # It was withdrawn since: asked for again when it is given. If only lease or watch are not sure at
+                # this moment, nobody will tell when they are again.
+                if not permission.reasons:
+                    self._places.retry(place, after=_AWAY)
+                return
             elif place in self._wishes.get(place.origin, ()):
-                await self._grant(place)
+                await self._grant(place, warrant.fence)
             elif (
                 place in self._held.get(place.origin, ()) and not self._read(place) and not self._carried(place.origin)
             ):
-                await self._release(place)
+                await self._release(place, warrant.fence)
+            elif place in self._unsure:
+                await self._find_out(place)
+            self._parts.gate.heard()
+            self._unsure.discard(place)
             self._places.forget(place)
-        except Fenced:
-            raise
+        except Fenced as error:
+            if not permission.fenced(error, warrant.fence if warrant is not None else None):
+                raise
         except WriteError as error:
+            if not isinstance(error, Unreachable):
+                self._unsure.add(place)
             self._put_off(place, error)
         finally:
             self._places.done(place)
 
     def _put_off(self, place: Place, error: WriteError) -> None:
-        """Try again by and by; at a server that is away soon, since nobody knows when it is back."""
+        """Try again by and by; at a server that is away as soon as it may be asked again."""
+        gate = self._parts.gate
         if self._places.failures(place) == 0:
             _LOG.log(
                 logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
@@ -168,16 +220,32 @@ class Numbers:
             )
         match error:
             case Throttled(retry_after=seconds):
+                gate.throttled(error, Name(place.pool, (place.owner,)))
                 self._places.retry(place, after=seconds)
             case Unreachable():
+                gate.away(error)
                 self._places.retry(place, after=_AWAY)
+            case Rejected():
+                self._refuse(place, error)
+                self._places.retry(place)
             case _:
                 self._places.retry(place)
 
-    async def _grant(self, place: Place) -> None:
-        value = await self._parts.write.allocate(*place, self._parts.fence())
+    def _refuse(self, place: Place, error: Rejected) -> None:
+        """Nobody gets a number in this way: that is told with the server's words."""
+        wish = self._wishes.get(place.origin, {}).get(place)
+        if wish is not None:
+            message = f"the ledger refuses a number out of {place.pool}: {error}"
+            problem = Problem(wish.origin.kind, wish.name, "NumberRefused", message)
+            self._parts.standing.numbers_refused.hold(wish.origin, problem)
+
+    async def _grant(self, place: Place, fence: str | None) -> None:
+        value = await self._parts.write.allocate(*place, fence)
+        crashpoints.reach("allocate.answered")
         wishes = self._wishes.get(place.origin, {})
-        wishes.pop(place, None)
+        wish = wishes.pop(place, None)
+        if wish is not None:
+            self._parts.standing.numbers_refused.release(wish.origin)
         if not wishes:
             self._wishes.pop(place.origin, None)
         self._note(place, value)
@@ -185,11 +253,19 @@ class Numbers:
             # While the answer was under way the owner went, or took to something else.
             self.leave(place.origin)
 
-    async def _release(self, place: Place) -> None:
+    async def _find_out(self, place: Place) -> None:
+        """A number was asked for, nobody knows whether it was given, and nobody wishes it any more."""
+        await self.load()
+        if not self._read(place):
+            self.leave(place.origin)
+            self.stir()
+
+    async def _release(self, place: Place, fence: str | None) -> None:
         # Taken from the ledger first: an evaluation that runs meanwhile must wish anew, not get what is going.
         # Until the answer it stays among the held ones, so that a release that failed is tried again.
         self._intake.concern(self._parts.logic.allocated(*place, None))
-        await self._parts.write.free(*place, self._held[place.origin][place], self._parts.fence())
+        await self._parts.write.free(*place, self._held[place.origin][place], fence)
+        crashpoints.reach("free.answered")
         self._note(place, None)
 
     def _note(self, place: Place, value: int | None) -> None:

@@ -6,7 +6,6 @@ plain that there is one of each. It holds no behaviour.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..evaluation import Runner
@@ -16,13 +15,16 @@ from ..model import Key, Name, Schema
 from ..planning import Assumed, ClaimBook, Planner
 from ..queue import KeyedQueue
 from ..writing import ReadService, WriteService
+from .drift import Drift
+from .gate import Gate
+from .permission import Permission
 from .standing import Standing
 
 
 @dataclass(slots=True, frozen=True)
 class Parts:
-    """``fence`` gives the fence of the current leadership, None while nobody leads. ``observe``: plan, but neither
-    write nor allocate. ``installation``: the name under which this compiler marks what it makes."""
+    """``permission``: whether anything may be written now. ``gate``: when the server may be asked. ``installation``:
+    the name under which this compiler marks what it makes."""
 
     schema: Schema
     installation: str
@@ -37,5 +39,6 @@ class Parts:
     objects: KeyedQueue[Name]
     journal: Journal
     standing: Standing
-    fence: Callable[[], str | None]
-    observe: bool = False
+    permission: Permission
+    gate: Gate[Name]
+    drift: Drift

@@ -7,16 +7,22 @@ no delete withheld). Bodies of resources never appear here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
 
+from ..model import Key, Problem
 from .collecting import Collecting
 from .evaluating import Evaluating
+from .levers import DROPPED, PAUSED, SUSPECT, key_of
 from .parts import Parts
+from .permission import OBSERVING, RESTORED
 from .reconciling import Reconciling
 
 _LISTED = 100
+_QUARANTINED = 1000
 """Entries shown of each list; the counts are always whole."""
 
 
@@ -32,11 +38,21 @@ def report(
     held = sorted({key for key, _ in standing.held.items()} | unreadable.keys())
     refused = sorted(name for name, _ in standing.refused.items())
     delayed = sorted(name for name, _ in standing.delayed.items())
+    fought = sorted(name for name, _ in standing.fought.items())
     withheld = sorted(name for names in parts.planner.guard.withheld.values() for name in names)
     return {
         "converged": converged,
-        "healthy": not (held or refused or delayed or withheld),
-        "observing": parts.observe,
+        "healthy": not (
+            held
+            or refused
+            or delayed
+            or withheld
+            or fought
+            or standing.numbers_refused
+            or RESTORED in parts.permission.reasons
+        ),
+        "observing": OBSERVING in parts.permission.reasons,
+        "writing": {"permitted": parts.permission.granted, "withheld": dict(parts.permission.reasons)},
         "first_pass_complete": collecting.complete,
         "applied_revision": parts.logic.revision,
         "queue": {
@@ -50,6 +66,9 @@ def report(
             "waiting": len(standing.waiting),
             "refused": len(refused),
             "delayed": len(delayed),
+            "fought": len(fought),
+            "paused": len(standing.left_alone) + sum(PAUSED in stops for stops in standing.stopped.values()),
+            "dropped": len(standing.dropped),
             "withheld_deletes": len(withheld),
             "problems": len(problems),
             "planned": len(standing.planned),
@@ -61,6 +80,7 @@ def report(
         "refused": [str(name) for name in refused[:_LISTED]],
         "delayed": [str(name) for name in delayed[:_LISTED]],
         "withheld_deletes": [str(name) for name in withheld[:_LISTED]],
+        "quarantine": list(islice(quarantine(parts), _QUARANTINED)),
         "planned": [
             {"object": str(name), "writes": [type(operation).__name__ for operation in operations]}
             for name, operations in sorted(standing.planned.items())[:_LISTED]
@@ -72,8 +92,59 @@ def report(
             "missing_reactions": {
                 f"{reader} <- {read}": count for (reader, read), count in sorted(evaluating.missing_reactions.items())
             },
-            "writes": reconciling.written,
+            "writes": reconciling.sending.written,
+            "drift_repairs": parts.drift.repairs,
+            "fights": parts.drift.fights,
+            "pauses": parts.gate.pauses,
         },
+    }
+
+
+def quarantine(parts: Parts) -> Iterator[dict[str, Any]]:
+    """Whom time alone does not heal, each with its reason: ``{"kind", "name", "uuid", "state", "reason", "message",
+    "since", "tries"}``. ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``, ``refused``,
+    ``fought``, ``withheld`` (one entry for all deletes of a kind). ``since``: seconds since 1970, None if that isn't
+    kept. ``tries``: failures in a row."""
+    standing = parts.standing
+    states = {PAUSED: "paused", SUSPECT: "suspect"}
+    for key, problem in sorted(parts.logic.held.items()):
+        if key not in standing.dropped and key.kind in parts.logic.intent_kinds:
+            yield _entry(key, _named(parts, key, problem), "unreadable", None, 0)
+    for key, (problem, since) in standing.held.items():
+        if key not in parts.logic.held:
+            state = states.get(problem.reason, "held")
+            yield _entry(key, _named(parts, key, problem), state, since, parts.jobs.failures(key))
+    for key, (problem, since) in standing.numbers_refused.items():
+        yield _entry(key, problem, "refused", since, 0)
+    for key in sorted(standing.dropped):
+        name = parts.logic.name_of(key)
+        yield _entry(key, Problem(key.kind, name, DROPPED, "given up until its resource changes"), "dropped", None, 0)
+    for kind, names in sorted(parts.planner.guard.withheld.items()):
+        message = f"{len(names)} objects would be deleted at once; if that is meant: `intentc allow-deletes {kind}`"
+        yield _entry(
+            Key(kind, ""), Problem(kind, f"({len(names)} objects)", "DeletesHeld", message), "withheld", None, 0
+        )
+    for state, table in (("refused", standing.refused), ("fought", standing.fought), ("paused", standing.left_alone)):
+        for object_name, (problem, since) in table.items():
+            key = key_of(parts, object_name)
+            yield _entry(key, problem, state, since, parts.objects.failures(object_name))
+
+
+def _named(parts: Parts, key: Key, problem: Problem) -> Problem:
+    """The problem under the name by which people know the resource, if there is one."""
+    return msgspec.structs.replace(problem, name=parts.logic.name_of(key))
+
+
+def _entry(key: Key, problem: Problem, state: str, since: float | None, tries: int) -> dict[str, Any]:
+    return {
+        "kind": key.kind,
+        "name": problem.name,
+        "uuid": key.uuid,
+        "state": state,
+        "reason": problem.reason,
+        "message": problem.message,
+        "since": since,
+        "tries": tries,
     }
 
 

@@ -7,7 +7,7 @@ with its reason (engine.md §7). It decides nothing.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sized
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..evaluation import Status
 from ..model import Key, Name, Operation, Problem, Read
@@ -16,6 +16,14 @@ from ..queue import Quarantine
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Sized)
+
+
+class Stop(NamedTuple):
+    """Why an intent is not evaluated. ``until``: a write of its resource after this revision ends that; None: only an
+    order does."""
+
+    problem: Problem
+    until: int | None = None
 
 
 class Standing:
@@ -28,8 +36,20 @@ class Standing:
         self.refused: Quarantine[Name] = Quarantine()
         self.delayed: Quarantine[Name] = Quarantine()
         """Objects whose last write failed in a way that time may heal; they are tried again by themselves."""
+        self.numbers_refused: Quarantine[Key] = Quarantine()
+        """Intents whose numbers the ledger refuses; they are asked for again and again."""
+        self.fought: Quarantine[Name] = Quarantine()
+        """Objects that another writer sets back again and again; they are tried again by and by."""
+        self.left_alone: Quarantine[Name] = Quarantine()
+        """Objects that an operator has paused."""
+        self.left_if_ours: dict[Name, Problem] = {}
+        """Objects of intents that an operator has paused: left alone, too, as far as they carry our mark."""
+        self.stopped: dict[Key, dict[str, Stop]] = {}
+        """Intents that are not evaluated, though they could be, by reason: paused, suspected of ending a process."""
+        self.dropped: dict[Key, int] = {}
+        """Intents that an operator has given up → the mod revision of their resource at which that was said."""
         self.planned: dict[Name, tuple[Operation, ...]] = {}
-        """What would be written, while observing."""
+        """What would be written, while nothing may be."""
         self.object_waits: dict[Name, frozenset[Name]] = {}
         self._problems: dict[Key, tuple[Problem, ...]] = {}
         self._object_problems: dict[Name, tuple[Problem, ...]] = {}
@@ -53,6 +73,12 @@ class Standing:
         self.held.release(key)
         return False
 
+    def stop(self, key: Key, problem: Problem) -> bool:
+        """The intent is not evaluated now, by order: it is held. True if that is news."""
+        self.evaluated.discard(key)
+        self.waiting.pop(key, None)
+        return self.held.hold(key, problem)
+
     def cut_off(self, key: Key, problem: Problem) -> bool:
         """The run of an intent ended well, but its facts go round: it is held all the same. True if that is news."""
         self.evaluated.discard(key)
@@ -64,6 +90,8 @@ class Standing:
         self.evaluated.discard(key)
         self.waiting.pop(key, None)
         self.held.release(key)
+        self.numbers_refused.release(key)
+        self.dropped.pop(key, None)
         self._problems.pop(key, None)
 
     def note_object(self, name: Name, problems: tuple[Problem, ...], waits_for: frozenset[Name]) -> None:
@@ -75,6 +103,7 @@ class Standing:
         """The object is as it should be, as far as writing goes."""
         self.refused.release(name)
         self.delayed.release(name)
+        self.fought.release(name)
 
     def is_held(self, key: Key) -> bool:
         """Whether what this intent contributed must stay as it is: its last run gave no complete answer."""
@@ -85,7 +114,15 @@ class Standing:
         found = {problem for problems in self._problems.values() for problem in problems}
         found |= {problem for problems in self._object_problems.values() for problem in problems}
         found |= {
-            quarantined.problem for _, quarantined in (*self.held.items(), *self.refused.items(), *self.delayed.items())
+            quarantined.problem
+            for _, quarantined in (
+                *self.held.items(),
+                *self.refused.items(),
+                *self.numbers_refused.items(),
+                *self.delayed.items(),
+                *self.fought.items(),
+                *self.left_alone.items(),
+            )
         }
         return tuple(sorted(found | set(unreadable)))
 

@@ -100,9 +100,20 @@ class Assumed:
         if not self._already_seen(operation, revision):
             self._assume(operation.key, Assumption(operation, operation.name, revision, _targets(operation)))
 
-    def read_back(self, key: Key, stored: Stored | None) -> None:
+    def seen_at(self, key: Key) -> int:
+        """The revision at which the cache saw the object: 0 if it is not there, -1 if it can't be read."""
+        try:
+            resource = self.reader.resource(key)
+        except HeldInput:
+            return -1
+        return resource.mod_revision if resource is not None else 0
+
+    def read_back(self, key: Key, stored: Stored | None, seen_at: int) -> None:
         """The object was read from the server, past the cache: this replaces all assumptions on it. ``stored``: None
-        if it was not there."""
+        if it was not there. ``seen_at``: what that was when the reading began. If the cache has seen an event of the
+        object since, the answer may be older than that, and nothing would ever correct it: it is passed over."""
+        if self.seen_at(key) != seen_at:
+            return
         self._end(key, len(self._pending.get(key, ())))
         try:
             cached = self.reader.resource(key)
@@ -145,11 +156,11 @@ class Assumed:
                     ended = position
             self._end(key, ended)
 
-    def applied(self, key: Key, revision: int) -> None:
-        """The cache has applied an event of ``key`` at ``revision``."""
+    def applied(self, key: Key, revision: int) -> bool:
+        """The cache has applied an event of ``key`` at ``revision``. True if that is one of our own writes."""
         pending = self._pending.get(key)
         if not pending:
-            return
+            return False
         ended = 0
         for position, assumption in enumerate(pending, 1):
             if assumption.revision is not None and assumption.revision <= revision:
@@ -158,6 +169,7 @@ class Assumed:
         if not echo and ended < len(pending) and pending[ended].revision is None:
             ended += 1
         self._end(key, ended)
+        return echo
 
     def expired(self) -> tuple[tuple[Key, Name], ...]:
         """Objects to read back, since what was written has not been seen for two seconds. Each is named again two

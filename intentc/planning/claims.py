@@ -92,6 +92,10 @@ class ClaimBook:
         """The claims on one object: origin → its claims in the order in which it yielded them."""
         return self._by_object.get(name, _NOBODY)
 
+    def of(self, origin: Key) -> tuple[Name, ...]:
+        """The objects of which ``origin`` wants something."""
+        return self._objects_of.get(origin, ())
+
     def names(self) -> Iterator[Name]:
         """All objects with claims."""
         return iter(self._by_object)

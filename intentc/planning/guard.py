@@ -24,6 +24,7 @@ class DeleteGuard:
         self._max_share = max_share
         self._gone: set[str] = set()
         self._withheld: dict[str, frozenset[Name]] = {}
+        self._allowed: set[Name] = set()
 
     def owner_gone(self, uuid: str) -> None:
         """The delete event of an owner was seen live: what it leaves behind doesn't count until ``settle``."""
@@ -37,8 +38,9 @@ class DeleteGuard:
         """A pass would delete ``orphans`` (name → the origin in its mark) of ``owned`` objects per kind: hold all of a
         kind of which that is too many. Replaces what earlier passes held."""
         counted: dict[str, set[Name]] = {}
+        self._allowed.intersection_update(orphans)
         for name, origin in orphans.items():
-            if origin not in self._gone:
+            if origin not in self._gone and name not in self._allowed:
                 counted.setdefault(name.kind, set()).add(name)
         self._withheld = {
             kind: frozenset(names)
@@ -51,8 +53,11 @@ class DeleteGuard:
         return name in self._withheld.get(name.kind, ())
 
     def allow(self, kind: str) -> frozenset[Name]:
-        """Leave is given for one kind. Returns the objects to plan again."""
-        return self._withheld.pop(kind, frozenset())
+        """Leave is given for what is withheld of one kind, until it is gone, also if a later pass finds it still there.
+        Returns the objects to plan again."""
+        allowed = self._withheld.pop(kind, frozenset())
+        self._allowed |= allowed
+        return allowed
 
     @property
     def withheld(self) -> Mapping[str, Collection[Name]]:

@@ -9,6 +9,7 @@ telling problems, is left to others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from uuid import UUID
 
 from intentc.model import (
     SHARED,
@@ -151,7 +152,7 @@ class Planner:
         if not desired.exists:
             if self.guard.holds(draft.name):
                 draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
-                              "that is meant, raise intentc.limits.max_deletes and start again")  # fmt: skip
+                              f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
             elif self._leave(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
         elif self._replaced(desired, actual):
@@ -284,6 +285,8 @@ class Planner:
             ):
                 draft.problem("Unrecognisable", f"its reference to {target} could not be told from a user's later and "
                               "is not written; make the target an object of the holder's own")  # fmt: skip
+                # It may go yet, and be made again as the holder's own.
+                draft.waits_for.add(target)
             else:
                 entries[key] = ReferenceValue(key, target.fq_name, attribute)
         disputed = {item[1] for item in draft.desired.disputed if isinstance(item, tuple) and item[0] == relation}
@@ -343,7 +346,9 @@ class Planner:
             if mark is not None and self._origin_held(mark.origin):
                 book.put_off(name, mark.origin)
                 return False
-            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED
+            # What belongs to a resource goes with it, whatever others say; what belongs to a fact may be missed only
+            # because a held intent does not yield that fact.
+            owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and _is_resource(mark.origin)
             if book.unknown and not owned and item not in book.withdrawn(name):
                 book.put_off(name, LATER)
                 return False
@@ -361,3 +366,12 @@ class Planner:
         except HeldInput:
             resource = None
         return ":".join(resource.fq_name) if resource is not None else origin.uuid
+
+
+def _is_resource(origin: str) -> bool:
+    """Whether the origin in a mark is a stored resource, by its uuid; else it is a fact, by its name."""
+    try:
+        UUID(origin)
+    except ValueError:
+        return False
+    return True

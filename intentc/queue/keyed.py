@@ -144,9 +144,21 @@ class KeyedQueue(Generic[K]):
         """How many keys wait for a worker or are being worked on."""
         return len(self._live) + len(self._resync) + len(self._working)
 
+    def looked_over(self, key: K) -> bool:
+        """Whether ``key`` is being worked on by a resync run."""
+        return self._working.get(key, False)
+
+    def backs_off(self, key: K) -> bool:
+        """Whether ``key`` waits for a back-off to end."""
+        return key in self._delayed
+
     def busy(self, key: K) -> bool:
         """Whether ``key`` waits, is being worked on, or is in a back-off."""
         return key in self._working or key in self._live or key in self._resync or key in self._delayed
+
+    def asked_again(self, key: K) -> bool:
+        """Whether another run of ``key`` was asked for while it is being worked on."""
+        return key in self._again
 
     def delayed(self) -> dict[K, float]:
         """The keys that are in a back-off, with the clock's time at which each is due."""

@@ -14,7 +14,7 @@ import msgspec
 from intentc.apiserver.sources import DerivedSource
 from intentc.loading.resources import Loaded
 from intentc.model import InvalidInput, Key, Kind, Name, Schema, kebab, snake
-from intentc.model.manifest import manifest_identity, manifest_uuid
+from intentc.model.manifest import manifest_uuid
 from intentc.watch.keys import Layout
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Operation, Put
@@ -36,11 +36,9 @@ class Placing:
         found = [(self._identified(loaded), loaded) for loaded in resources]
         for key, loaded in found:
             earlier = self._documents.get(key)
-            manifest = self._schema.kind(key.kind).shape == "kubernetes"
-            self._documents[key] = loaded.data if earlier is None or manifest else earlier | loaded.data
+            self._documents[key] = loaded.data if earlier is None or loaded.whole else earlier | loaded.data
         for key, _ in found:
-            if self._schema.kind(key.kind).shape != "kubernetes":
-                self._complete(self._schema.kind(key.kind), self._documents[key])
+            self._complete(self._schema.kind(key.kind), self._documents[key])
         await self._commit([Put(self._at(key), msgspec.json.encode(self._documents[key])) for key, _ in found])
 
     async def delete(self, resources: Iterable[Loaded]) -> None:
@@ -61,14 +59,13 @@ class Placing:
     def _identified(self, loaded: Loaded) -> Key:
         """The key of a resource, its uuid filled in."""
         kind, data = self._schema.kind(loaded.kind), loaded.data
-        if kind.shape == "kubernetes":
-            return self._noted(Name(kind.name, manifest_identity(data)), manifest_uuid(kind.name, data))
         if not data.get("fq_name"):
             raise InvalidInput("a resource in a test is given with its fq_name", source=loaded.source)
         name = Name(kind.name, tuple(data["fq_name"]))
         if name in self._keys:
             data.setdefault("uuid", self._keys[name].uuid)
-        data.setdefault("uuid", self._source.uuid(name))
+        derived = manifest_uuid(kind.name, name.fq_name) if kind.written_as_manifests else self._source.uuid(name)
+        data.setdefault("uuid", derived)
         return self._noted(name, data["uuid"])
 
     def _noted(self, name: Name, uuid: str) -> Key:

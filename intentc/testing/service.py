@@ -112,18 +112,17 @@ class MemoryService:
         if not resources:
             return
         if self._write_service is None:
-            served = [r for r in resources if self._schema.kind(r.kind).shape != "kubernetes"]
-            if served:
-                await self.offline.server.sync([self._element(operation, loaded) for loaded in served])
-            resources = [r for r in resources if self._schema.kind(r.kind).shape == "kubernetes"]
-        if resources and operation == "DELETE":
+            await self.offline.server.sync([self._element(operation, loaded) for loaded in resources])
+        elif operation == "DELETE":
             await self._placing.delete(resources)
-        elif resources:
+        else:
             await self._placing.put(resources)
 
     def _element(self, operation: str, loaded: Loaded) -> dict[str, Any]:
         """An entry of ``/sync``; resources that are there are found by their name."""
         data = loaded.data
+        if operation == "UPDATE" and loaded.whole:
+            data = dict.fromkeys(self._schema.kind(loaded.kind).user_fields) | data
         if operation != "CREATE" and not data.get("uuid"):
             name = Name(loaded.kind, tuple(data["fq_name"]))
             key = self.offline.engine.parts.logic.named(name.kind, name.fq_name)

@@ -1,7 +1,8 @@
 """Where etcd is and how to reach it safely: endpoints, TLS files, channel options.
 
-Why it exists: channels to the same members are made in two places (one shared by the calls, one for each watch), and
-must be made alike. Which member is used, and when to go on to the next, is decided by ``connections``.
+Why it exists: channels to the same members are made in three places (one shared by the calls, one for each watch, one
+in the thread that keeps the leader's lease), and must be made alike. Which member is used, and when to go on to the
+next, is decided by ``connections``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple
 
 import grpc
 import grpc.aio
+
+from intentc.model.files import Stamp, stamps
 
 KEEPALIVE_SECONDS = 10
 
@@ -39,9 +42,9 @@ class Tls(NamedTuple):
     certificate: Path | None = None
     key: Path | None = None
 
-    def written_at(self) -> tuple[float, ...]:
-        """When each file was last written, in seconds (0: not there): a rotated certificate shows as a difference."""
-        return tuple(path.stat().st_mtime if path.exists() else 0.0 for path in self if path is not None)
+    def stamps(self) -> tuple[Stamp, ...]:
+        """Differs once a file was replaced: so a rotated certificate shows."""
+        return stamps(path for path in self if path is not None)
 
 
 class Endpoint(NamedTuple):
@@ -53,6 +56,10 @@ class Endpoint(NamedTuple):
 
 def parse_endpoint(text: str, tls: Tls | None) -> Endpoint:
     """``host:port``, with or without ``http://`` or ``https://``. Raises ``ValueError`` naming the text."""
+    if "@" in text:
+        raise ValueError(
+            "an etcd endpoint holds a user or a password; set etcd.username and etcd.password_file instead"
+        )
     scheme, separator, rest = text.partition("://")
     address = (rest if separator else text).rstrip("/")
     if separator and scheme not in ("http", "https"):
@@ -68,13 +75,14 @@ def open_channel(endpoint: Endpoint, tls: Tls | None) -> grpc.aio.Channel:
     """A new channel with a connection of its own; TLS files are read now. Raises ``OSError`` if one can't be."""
     if not endpoint.secure:
         return grpc.aio.insecure_channel(endpoint.address, options=_OPTIONS)
-    files = tls or Tls()
-    credentials = grpc.ssl_channel_credentials(
-        root_certificates=_read(files.ca),
-        private_key=_read(files.key),
-        certificate_chain=_read(files.certificate),
-    )
-    return grpc.aio.secure_channel(endpoint.address, credentials, options=_OPTIONS)
+    return grpc.aio.secure_channel(endpoint.address, _credentials(tls), options=_OPTIONS)
+
+
+def open_blocking_channel(endpoint: Endpoint, tls: Tls | None) -> grpc.Channel:
+    """As ``open_channel``, for a thread of its own: its calls block, and belong to no event loop."""
+    if not endpoint.secure:
+        return grpc.insecure_channel(endpoint.address, options=_OPTIONS)
+    return grpc.secure_channel(endpoint.address, _credentials(tls), options=_OPTIONS)
 
 
 async def drain() -> None:
@@ -88,6 +96,15 @@ async def drain() -> None:
         with suppress(grpc.aio.AioRpcError):
             await channel.unary_unary("/intentc/Drain")(b"", timeout=0)
         await channel.close()
+
+
+def _credentials(tls: Tls | None) -> grpc.ChannelCredentials:
+    files = tls or Tls()
+    return grpc.ssl_channel_credentials(
+        root_certificates=_read(files.ca),
+        private_key=_read(files.key),
+        certificate_chain=_read(files.certificate),
+    )
 
 
 def _read(path: Path | None) -> bytes | None:

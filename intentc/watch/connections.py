@@ -41,8 +41,10 @@ class _Shared:
     """The channel that all unary calls to one member share, with its call objects."""
 
     def __init__(self, endpoint: Endpoint, tls: Tls | None) -> None:
-        self.tls_written_at = tls.written_at() if tls else ()
+        self.tls_stamps = tls.stamps() if tls else ()
         self.channel = open_channel(endpoint, tls)
+        self.doubtful = False
+        """The last call failed: before the next one, see whether the files were replaced."""
         self.calls: dict[str, Any] = {}
 
     def call(self, path: str, response: type[_Message]) -> Any:
@@ -57,13 +59,18 @@ class _Shared:
 
 
 class Connections:
-    """All connections of one store.
+    """All connections of one store. ``password`` is asked for at each log-in, since it may be rotated.
 
     Raises ``StoreUnavailable``, ``AccessDenied`` or another ``StoreError`` from every call.
     """
 
     def __init__(
-        self, endpoints: tuple[Endpoint, ...], tls: Tls | None, username: str, password: str, timeout: float
+        self,
+        endpoints: tuple[Endpoint, ...],
+        tls: Tls | None,
+        username: str,
+        password: Callable[[], str],
+        timeout: float,
     ) -> None:
         self.timeout = timeout
         self.attempts = len(endpoints)
@@ -83,7 +90,7 @@ class Connections:
         """One call. ``repeatable``: it changes nothing, so an unknown outcome is no reason not to ask again."""
         name = path.rpartition("/")[2]
         failed = 0
-        fresh_token = False
+        fresh_token = fresh_files = False
         while True:
             self._ensure_open(name)
             endpoint = self.endpoint()
@@ -99,30 +106,33 @@ class Connections:
                 if not isinstance(answer, StoreUnavailable):
                     raise answer from None
                 self.leave(endpoint)
+                if not fresh_files and never_left(error) and self._has_outdated_files(endpoint):
+                    fresh_files = True
+                    continue
                 failed += 1
                 if failed >= self.attempts or not (repeatable or never_left(error)):
-                    raise StoreUnavailable(f"{answer} ({endpoint.address})") from None
+                    raise type(answer)(f"{answer} ({endpoint.address})") from None
 
     def endpoint(self) -> Endpoint:
         """The member that calls go to at present."""
         return self._endpoints[self._current]
 
     def leave(self, endpoint: Endpoint) -> None:
-        """Go on to the next member, unless another call has done so since. Rotated TLS files are read again."""
+        """Go on to the next member, unless another call has done so since. Before the next call to this one TLS files
+        are read again, if they were replaced."""
+        shared = self._shared.get(endpoint)
+        if shared is not None:
+            shared.doubtful = True
         if endpoint != self.endpoint():
             return
         self._current = (self._current + 1) % len(self._endpoints)
-        shared = self._shared.get(endpoint)
-        if shared is not None and self._tls is not None and shared.tls_written_at != self._tls.written_at():
-            # Not closed yet: calls may be under way on it.
-            self._retired.append(self._shared.pop(endpoint))
 
     async def metadata(self) -> Metadata:
         """What says who we are; empty if etcd asks nobody. Raises ``grpc.aio.AioRpcError`` as calls do."""
         if not self._username:
             return ()
         if self._token is None:
-            request = rpc.AuthenticateRequest(name=self._username, password=self._password)
+            request = rpc.AuthenticateRequest(name=self._username, password=self._password())
             try:
                 answer = await self._call(
                     self.endpoint(), "/etcdserverpb.Auth/Authenticate", request, rpc.AuthenticateResponse, ()
@@ -182,16 +192,26 @@ class Connections:
         response: type[_Response],
         metadata: Metadata,
     ) -> _Response:
-        call = self._shared_for(endpoint).call(path, response)
+        shared = self._shared_for(endpoint)
+        call = shared.call(path, response)
         async with own_cancellation_only(path.rpartition("/")[2]):
             answer: _Response = await call(request, timeout=self.timeout, metadata=metadata)
+            shared.doubtful = False
             return answer
 
     def _shared_for(self, endpoint: Endpoint) -> _Shared:
         shared = self._shared.get(endpoint)
+        if shared is not None and shared.doubtful and self._has_outdated_files(endpoint):
+            # Not closed yet: calls may be under way on it.
+            self._retired.append(self._shared.pop(endpoint))
+            shared = None
         if shared is None:
             shared = self._shared[endpoint] = self._open(lambda: _Shared(endpoint, self._tls))
         return shared
+
+    def _has_outdated_files(self, endpoint: Endpoint) -> bool:
+        shared = self._shared.get(endpoint)
+        return shared is not None and self._tls is not None and shared.tls_stamps != self._tls.stamps()
 
     def _open(self, opener: Callable[[], _Opened]) -> _Opened:
         self._used = True

@@ -7,7 +7,7 @@ repeating are ``connections``'s business, watch streams ``etcd_watch``'s.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -29,7 +29,8 @@ class EtcdStore:
 
     ``endpoints``: ``host:port``, with or without scheme. ``timeout``: seconds for each call and member, and for
     opening a watch. Nothing is connected before the first call; from then on the store belongs to the event loop of
-    that call. Raises ``ValueError`` for an endpoint that is none.
+    that call. ``password`` is asked for at each log-in, since it may be rotated, as may the files of ``tls``. Raises
+    ``ValueError`` for an endpoint that is none.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class EtcdStore:
         endpoints: Sequence[str],
         *,
         username: str = "",
-        password: str = "",
+        password: Callable[[], str] = str,
         tls: Tls | None = None,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:

@@ -19,7 +19,9 @@ from intentc.watch.protocol import (
     Compacted,
     FutureRevision,
     LeaseGone,
+    NotTrusted,
     StoreError,
+    StoreFull,
     StoreUnavailable,
     TooManyOperations,
 )
@@ -33,7 +35,15 @@ _UNAVAILABLE = {
     grpc.StatusCode.INTERNAL,
 }
 _ACCESS_TEXTS = ("permission denied", "user name is empty", "authentication failed", "invalid auth token")
-_STALE_TOKEN_TEXTS = ("invalid auth token", "revision of auth store is old")
+_TLS_HINTS = {
+    "TSI_DATA_CORRUPTED": "etcd does not take our certificate: check etcd.tls.certificate_path and key_path",
+    "CERTIFICATE_VERIFY_FAILED": "etcd's certificate is not trusted: check etcd.tls.trusted_ca_path",
+    "Hostname Verification": "etcd's certificate is for other names than etcd.endpoints has",
+}
+"""What gRPC says of a handshake that failed → what it means. The first: the refusal comes encrypted, behind it."""
+_FULL_TEXT = "database space exceeded"
+_STALE_TOKEN_TEXTS = ("invalid auth token", "revision of auth store is old", "user name is empty")
+"""The last one: we have none, since etcd asked nobody when we logged in, and now it does."""
 _WITHOUT_AUTH_TEXT = "authentication is not enabled"
 
 
@@ -46,11 +56,16 @@ def store_error(call: str, details: str, code: grpc.StatusCode | None = None) ->
         return FutureRevision(message)
     if "too many operations" in details:
         return TooManyOperations(message)
+    if _FULL_TEXT in details:
+        return StoreFull(f"{message} (alarm NOSPACE: compact, defragment, then `etcdctl alarm disarm`)")
     if "lease not found" in details:
         return LeaseGone(message)
     if code is grpc.StatusCode.PERMISSION_DENIED or any(text in details for text in _ACCESS_TEXTS):
         return AccessDenied(f"{message} (check etcd.username, etcd.password and the user's roles)")
     if code in _UNAVAILABLE:
+        for text, hint in _TLS_HINTS.items():
+            if text in details:
+                return NotTrusted(f"{message} ({hint})")
         return StoreUnavailable(message)
     return StoreError(message)
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
 import anyio
 
 from intentc.watch.keys import heartbeat_key, heartbeat_prefix
-from intentc.watch.protocol import LeaseGone, Put, Store, StoreError
+from intentc.watch.protocol import AccessDenied, LeaseGone, Put, Store, StoreError, StoreFull
 from intentc.watch.status import SourceCounters
 
 _LOGGER = logging.getLogger(__name__)
+_LAST_SECONDS = 1.0
+"""How long taking the beat away may take at the end."""
 
 
 class Heartbeat(NamedTuple):
@@ -44,31 +48,50 @@ class Heartbeat(NamedTuple):
 
 
 class Pulse:
-    """Puts the heartbeat for as long as it runs; failures are counted and logged once until it works again."""
+    """Puts the heartbeat for as long as it runs; failures are counted and logged once until it works again.
+    ``on_refusal`` is told why the store refuses it, and "" once it doesn't any more: a store that can't be reached is
+    noticed by the watch itself."""
 
-    def __init__(self, store: Store, heartbeat: Heartbeat, counters: SourceCounters) -> None:
+    def __init__(
+        self, store: Store, heartbeat: Heartbeat, counters: SourceCounters, on_refusal: Callable[[str], None]
+    ) -> None:
         self._store = store
         self._heartbeat = heartbeat
         self._counters = counters
+        self._on_refusal = on_refusal
         self._lease = 0
         self._failing = False
 
     async def run(self) -> NoReturn:
-        """Beat until cancelled. The key lies on a lease, so that it goes soon after the process has gone."""
+        """Beat until cancelled. The key lies on a lease, so that it goes soon after a process that is killed, and with
+        one that ends in order."""
         beat = 0
-        while True:
-            beat += 1
-            try:
-                await self._put(beat)
-            except StoreError as error:
-                self._counters.heartbeats_failed += 1
-                if not self._failing:
-                    _LOGGER.warning("heartbeat %s can't be written: %s", self._heartbeat.key, error)
-                self._failing = True
-            else:
-                self._counters.heartbeats_put += 1
-                self._failing = False
-            await anyio.sleep(self._heartbeat.interval)
+        try:
+            while True:
+                beat += 1
+                try:
+                    await self._put(beat)
+                except StoreError as error:
+                    self._counters.heartbeats_failed += 1
+                    if not self._failing:
+                        _LOGGER.warning("heartbeat %s can't be written: %s", self._heartbeat.key, error)
+                    self._failing = True
+                    if isinstance(error, AccessDenied | StoreFull):
+                        self._on_refusal(str(error))
+                else:
+                    self._counters.heartbeats_put += 1
+                    if self._failing:
+                        _LOGGER.info("heartbeat %s is written again", self._heartbeat.key)
+                    self._failing = False
+                    self._on_refusal("")
+                await anyio.sleep(self._heartbeat.interval)
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        if self._lease:
+            with anyio.move_on_after(_LAST_SECONDS, shield=True), suppress(StoreError):
+                await self._store.revoke_lease(self._lease)
 
     async def _put(self, beat: int) -> None:
         if self._lease and await self._store.keep_lease_alive(self._lease) == 0:

@@ -1,7 +1,7 @@
-"""Where things lie in etcd: ``/<path>/<kind>/<uuid>`` for resources, and our own process's heartbeat.
+"""Where things lie in etcd: ``/<path>/<kind>/<uuid>`` for resources, and what compilers keep for themselves.
 
-Why it exists: one place that builds and takes apart keys, used by listing, watching and audit alike. What lies under
-a key is left to the cache.
+Why it exists: one place that builds and takes apart keys, used by listing, watching, audit, leading and the API
+server's fence alike. What lies under a key is left to the cache.
 """
 
 from __future__ import annotations
@@ -62,3 +62,13 @@ def heartbeat_prefix(installation: str) -> str:
 def heartbeat_key(installation: str, process: str) -> str:
     """Where one process puts its heartbeat; ``process`` names host and process id, say."""
     return f"{heartbeat_prefix(installation)}{process}"
+
+
+def leader_key(installation: str) -> str:
+    """The key that a compiler's leader holds; its create revision is the fence (engine.md §9)."""
+    return f"/intentc/{installation}/leader"
+
+
+def versions_key(installation: str) -> str:
+    """Where the last leader that began to write left its compilers' versions; it stays when the leader goes."""
+    return f"/intentc/{installation}/versions"

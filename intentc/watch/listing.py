@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import anyio.lowlevel
 
+from intentc import crashpoints
 from intentc.model.events import Change, Snapshot
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Compacted, RangeResult, Store, prefix_end
@@ -44,22 +45,30 @@ class Listing(NamedTuple):
 
 
 async def list_all(
-    store: Store, layout: Layout, foreign: Callable[[str], None], limits: PageLimits = DEFAULT_PAGES
+    store: Store,
+    layout: Layout,
+    foreign: Callable[[str], None],
+    limits: PageLimits = DEFAULT_PAGES,
+    *,
+    revision: int = 0,
 ) -> Listing:
-    """List all resources at one revision. Raises ``StoreError``; ``Compacted`` if compaction overtook five lists."""
+    """List all resources at one revision: now, or as they stood at ``revision``. Raises ``StoreError``; ``Compacted``
+    if compaction overtook five lists, or if ``revision`` is gone."""
     for attempt in range(_ATTEMPTS):
         try:
-            return await _list_once(store, layout, foreign, limits)
+            return await _list_once(store, layout, foreign, limits, revision)
         except Compacted:
-            if attempt == _ATTEMPTS - 1:
+            if revision or attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
 
 
-async def _list_once(store: Store, layout: Layout, foreign: Callable[[str], None], limits: PageLimits) -> Listing:
+async def _list_once(
+    store: Store, layout: Layout, foreign: Callable[[str], None], limits: PageLimits, revision: int
+) -> Listing:
     end = prefix_end(layout.prefix)
-    page = await store.range(layout.prefix, end, limit=min(limits.keys, _FIRST_PAGE_KEYS))
-    revision, cluster_id = page.revision, page.cluster_id
+    page = await store.range(layout.prefix, end, revision=revision, limit=min(limits.keys, _FIRST_PAGE_KEYS))
+    revision, cluster_id = revision or page.revision, page.cluster_id
     changes: list[Change] = []
     while True:
         for first in range(0, len(page.items), _KEYS_BETWEEN_CHECKPOINTS):
@@ -68,6 +77,7 @@ async def _list_once(store: Store, layout: Layout, foreign: Callable[[str], None
                 if change is not None:
                     changes.append(change)
             await anyio.lowlevel.checkpoint()
+        crashpoints.reach("list.page")
         if not page.more:
             return Listing(Snapshot(revision, tuple(changes)), cluster_id)
         after = page.items[-1].key + "\0"

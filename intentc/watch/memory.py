@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio.lowlevel
@@ -50,7 +50,8 @@ class MemoryStore:
         self._history = History()
         self._leases: dict[int, _Lease] = {}
         self._lease_ids = itertools.count(1)
-        self._watches: set[MemoryWatch] = set()
+        # Ordered, so that the same test wakes the same watch first each time.
+        self._watches: dict[MemoryWatch, None] = {}
         self._closed = False
 
     async def range(
@@ -93,11 +94,11 @@ class MemoryStore:
         await self._enter("Watch")
         watch = MemoryWatch(self.cluster_id, self._history, tuple(prefixes), start_revision, self._seconds_to_expiry)
         watch.on_timeout = self.expire_leases
-        self._watches.add(watch)
+        self._watches[watch] = None
         try:
             yield watch
         finally:
-            self._watches.discard(watch)
+            self._watches.pop(watch, None)
 
     def batches(self, prefix: str, after: int) -> list[WatchBatch]:
         """What a watch of ``prefix`` from ``after + 1`` on would have delivered by now. Raises ``Compacted``."""
@@ -241,15 +242,19 @@ class Faults:
 
     def backup(self) -> Callable[[], None]:
         """Take a backup; calling what is returned restores it: revisions go back, watches are cut."""
-        history = copy.deepcopy(self._store._history)
+        store = self._store
+        history, leases = copy.deepcopy(store._history), copy.deepcopy(store._leases)
 
         def restore() -> None:
-            self._store._cut(StoreUnavailable("memory Watch: the store was restored from a backup"))
-            self._store._history = copy.deepcopy(history)
+            store._cut(StoreUnavailable("memory Watch: the store was restored from a backup"))
+            store._history, store._leases = copy.deepcopy(history), copy.deepcopy(leases)
+            # Leases are part of a backup, and begin anew with it.
+            for lease in store._leases.values():
+                lease.expires = store._clock() + lease.ttl
 
         return restore
 
-    def committed(self, revision: int, watches: set[MemoryWatch]) -> None:
+    def committed(self, revision: int, watches: Iterable[MemoryWatch]) -> None:
         """Called by the store after each revision."""
         if self._lose:
             self._lose -= 1

@@ -25,6 +25,10 @@ class StoreUnavailable(StoreError):
     """The store can't be reached, or did not answer in time. For a write the outcome is unknown."""
 
 
+class NotTrusted(StoreUnavailable):
+    """One side does not take the other's certificate: nothing was sent."""
+
+
 class AccessDenied(StoreError):
     """The store knows us and refuses, or does not know us: user, password or role must be put right."""
 
@@ -45,6 +49,10 @@ class Compacted(StoreError):
         oldest = f"; the oldest readable one is {compact_revision}" if compact_revision else ""
         super().__init__(f"revision is compacted{oldest}")
         self.compact_revision = compact_revision
+
+
+class StoreFull(StoreError):
+    """The store takes no more writes: its space is used up. It can still be read; nothing was written."""
 
 
 class TooManyOperations(StoreError):

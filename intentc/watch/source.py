@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 import anyio
 
+from intentc import crashpoints
 from intentc.model.events import Batch, Correction, Snapshot
 from intentc.watch.applied import Applied
 from intentc.watch.audit import Audit, View
@@ -24,6 +25,7 @@ from intentc.watch.protocol import (
     AccessDenied,
     Compacted,
     FutureRevision,
+    NotTrusted,
     Store,
     StoreError,
     StoreUnavailable,
@@ -32,6 +34,7 @@ from intentc.watch.protocol import (
     WatchProgress,
 )
 from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
+from intentc.watch.witness import Witness
 
 _LOGGER = logging.getLogger(__name__)
 # etcd tells its progress each 10 minutes; without heartbeats that is the only sign of life.
@@ -68,10 +71,12 @@ class Source:
         self._wall_clock = wall_clock
         self._applied = Applied()
         self._audit = Audit(store, self._layout, self._applied, self.counters)
+        self._witness = Witness(self._layout)
         self._foreign = ForeignKeys(self.counters, _LOGGER)
         self._cluster_id = 0
         self._relist: str | None = "first"
         self._reported = ""
+        self._restored = False
 
     @property
     def applied_revision(self) -> int:
@@ -92,6 +97,7 @@ class Source:
                     self._applied.delivering(snapshot)
                     yield snapshot
                     self._applied.applied(snapshot.revision)
+                    self._witness.saw_all(snapshot.changes)
                 async with self._store.watch(self._prefixes(), self._applied.revision + 1) as watch:
                     self._opened(watch)
                     items = aiter(watch)
@@ -103,6 +109,7 @@ class Source:
                         if batch.changes:
                             yield batch
                         self._applied.applied(batch.revision)
+                        self._witness.saw(batch.changes)
             except StoreError as error:
                 self._failed(error)
                 await anyio.sleep(self._backoff.next_wait())
@@ -110,15 +117,18 @@ class Source:
     async def run_heartbeat(self) -> None:
         """Put our heartbeat until cancelled; belongs in a task beside the consumer. Returns at once without one."""
         if self._heartbeat is not None:
-            await Pulse(self._store, self._heartbeat, self.counters).run()
+            await Pulse(self._store, self._heartbeat, self.counters, self._refused).run()
 
     async def audit_slice(self, view: View, limit: int | None = None) -> Correction | None:
         """Compare the next slice of the store with the consumer's view, at the last applied revision.
 
         The answer tells of missed changes, to be applied *before the next await*; its revision is at most the last one,
         and older on a busy store. None if nothing differs. ``limit``: keys in a slice; None: the world in 3,600 calls.
-        Safe beside the consumer's task. If the revision is compacted the source lists again.
+        Safe beside the consumer's task. If the revision is compacted the source lists again. Nothing is compared while
+        there is no watch: what happened meanwhile is no missed event, and one more caller would only hinder the store.
         """
+        if not self.state.ready:
+            return None
         try:
             return await self._audit.next_slice(view, limit)
         except (Compacted, FutureRevision):
@@ -145,9 +155,14 @@ class Source:
             self._relist = "revision went back"
         elif now.revision - self._applied.revision > self._gap_limit:
             self._relist = "gap"
+        elif not await self._witness.confirmed(self._store, self._applied.revision):
+            _LOGGER.error("etcd tells another past than the one that we saw: it was restored from an older state")
+            self._relist, self._restored = "restored", True
 
     async def _list(self, reason: str) -> Snapshot:
         _LOGGER.info("listing %s: %s (last applied %d)", self._layout.prefix, reason, self._applied.revision)
+        if self._applied.revision:
+            crashpoints.reach("relist.begun")
         self._enter(Phase.LISTING)
         listing = await list_all(self._store, self._layout, self._foreign, self._pages)
         if self._cluster_id and listing.cluster_id != self._cluster_id:
@@ -158,10 +173,14 @@ class Source:
                 self._applied.revision,
                 listing.snapshot.revision,
             )
+        restored = self._cluster_id not in {0, listing.cluster_id} or (
+            listing.snapshot.revision < self._applied.revision or self._restored
+        )
+        self._restored = False
         self.counters.lists[reason] += 1
         self._cluster_id = listing.cluster_id
         self._relist = None
-        return listing.snapshot
+        return listing.snapshot._replace(restored=restored)
 
     def _opened(self, watch: Watch) -> None:
         if watch.cluster_id != self._cluster_id:
@@ -208,7 +227,10 @@ class Source:
 
     def _enter(self, phase: Phase, error: str | None = None) -> None:
         since = self.state.since if phase is self.state.phase else self._wall_clock()
-        self.state = SourceState(phase, since, self.state.last_error if error is None else error)
+        self.state = self.state._replace(phase=phase, since=since, error=self.state.error if error is None else error)
+
+    def _refused(self, reason: str) -> None:
+        self.state = self.state._replace(refusal=reason)
 
 
 class _Silent(StoreUnavailable):
@@ -223,6 +245,8 @@ def _reason(error: StoreError) -> str:
             return "compacted"
         case FutureRevision():
             return "revision went back"
+        case NotTrusted():
+            return "not trusted"
         case StoreUnavailable():
             return "unavailable"
         case AccessDenied():

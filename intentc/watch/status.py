@@ -24,16 +24,23 @@ class Phase(enum.Enum):
 
 
 class SourceState(NamedTuple):
-    """The phase, since when (Unix time in seconds), and the last error ("" if there was none). Ready: watching."""
+    """The phase, since when (Unix time in seconds), and the watch's last error ("" if there was none). ``refusal``:
+    why the store does not take our heartbeat, "" if it does; it will not take what a leader writes either."""
 
     phase: Phase
     since: float
-    last_error: str = ""
+    error: str = ""
+    refusal: str = ""
 
     @property
     def ready(self) -> bool:
-        """True while events flow."""
-        return self.phase is Phase.WATCHING
+        """True while events flow and the store takes what we write."""
+        return self.phase is Phase.WATCHING and not self.refusal
+
+    @property
+    def last_error(self) -> str:
+        """What most likely keeps it from being ready."""
+        return self.refusal or self.error
 
 
 @dataclass

@@ -152,7 +152,9 @@ class Gatherer:
         """Send a batch as one request. If it is refused for one that the server names, that one, told so: the others
         are still to be sent. Otherwise None: all are seen to. Raises what concerns all of a batch."""
         body = b'{"resources":[%b]}' % b",".join(waiting.item for waiting in batch)
-        answer = await self._connection.send("POST", "/sync", body, fence_header(batch[0].fence))
+        fence = fence_header(batch[0].fence)
+        points = sorted({waiting.mutation.sent for waiting in batch})
+        answer = await self._connection.send("POST", "/sync", body, fence, points=points)
         if answer.ok:
             self._acknowledge(batch, answer)
             return None
@@ -184,7 +186,9 @@ class Gatherer:
     async def _alone(self, waiting: _Waiting) -> None:
         mutation = waiting.mutation
         headers = {**mutation.headers, **fence_header(waiting.fence)}
-        answer = await self._connection.send(mutation.method, mutation.path, mutation.body, headers)
+        answer = await self._connection.send(
+            mutation.method, mutation.path, mutation.body, headers, points=(mutation.sent,)
+        )
         if answer.ok:
             self._settle(waiting, Written(self._capabilities.note(answer)))
         else:

@@ -21,18 +21,21 @@ _LOG = logging.getLogger(__name__)
 class _About(msgspec.Struct):
     max_txn_ops: int = 0
     relaxed_references: bool = False
+    fence: bool = False
 
 
 class Capabilities:
     """``bulk``: it has ``/sync``. ``revisions``: it tells ``X-Etcd-Revision``, and so keeps our conditions and the
     fence (None: not known yet). ``operations``: the most operations of one of its transactions (None: not asked yet,
-    0: it does not tell). ``relaxes``: it relaxes references in the transaction that writes them."""
+    0: it does not tell). ``relaxes``: it relaxes references in the transaction that writes them. ``fences``: it refuses
+    writes of those who lead no more (None: not known yet)."""
 
     def __init__(self) -> None:
         self.bulk = True
         self.revisions: bool | None = None
         self.operations: int | None = None
         self.relaxes = False
+        self.fences: bool | None = None
         self._asking = asyncio.Lock()
 
     async def learn(self, connection: Connection) -> None:
@@ -55,7 +58,7 @@ class Capabilities:
         if revision is not None:
             self.revisions = True
         elif self.revisions is None:
-            self.revisions = False
+            self.revisions = self.fences = False
             _LOG.warning(
                 "the API server tells no %s: going on without compare-and-set and without the fence;"
                 " let no second compiler write there",
@@ -71,6 +74,12 @@ class Capabilities:
             about = _About()
         self.operations = max(0, about.max_txn_ops)
         self.relaxes = about.relaxed_references
+        if not about.fence and self.fences is None and self.revisions is not False:
+            _LOG.warning(
+                "the API server checks no fences: a compiler that has lost its leadership without knowing it could"
+                " still write there for a moment"
+            )
+        self.fences = about.fence
 
     def note_no_bulk(self) -> None:
         """The server has no ``/sync``."""

@@ -8,15 +8,24 @@ business.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
+from typing import Any
 
 import httpx2
+
+from intentc import crashpoints
 
 from .answers import Answer
 from .endpoint import Endpoint
 from .keystone import TOKEN_HEADER, Tokens
+from .rotating import RotatingTransport
 from .service import UnknownOutcome, Unreachable
 
+Trace = Callable[[str, dict[str, Any]], Awaitable[None]]
+"""How httpx tells of the steps of a request: (step, details)."""
+
+_SENT = "http11.send_request_body.complete"
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 
@@ -33,7 +42,7 @@ class Connection:
         self._base = endpoint.url.rstrip("/")
         # Nothing comes from the environment: a proxy or a .netrc that is meant for other programs would get the token.
         self._client = httpx2.AsyncClient(
-            transport=transport or _transport(endpoint),
+            transport=transport or RotatingTransport(endpoint, lambda: _transport(endpoint)),
             trust_env=False,
             # Waiting for a free connection is no fault: whoever holds one is bound by the other timeouts.
             timeout=httpx2.Timeout(endpoint.answer_seconds, connect=endpoint.connect_seconds, pool=None),
@@ -42,20 +51,27 @@ class Connection:
         self._tokens = Tokens(endpoint.credentials, self._client) if endpoint.credentials else None
 
     async def send(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        *,
+        points: Sequence[str] = (),
     ) -> Answer:
-        """Send one request once; log in again and repeat it if the server refuses the token.
+        """Send one request once; log in again and repeat it if the server refuses the token. ``points``: the crash
+        points to which the process comes when the request has left it.
 
         Raises ``Unreachable`` if nothing was sent or we aren't let in, ``UnknownOutcome`` if no answer came.
         """
         if self._tokens is None:
-            answer = await self._once(method, path, body, headers or {})
+            answer = await self._once(method, path, body, headers or {}, points)
         else:
             token = await self._tokens.token()
-            answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token})
+            answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token}, points)
             if answer.status == HTTPStatus.UNAUTHORIZED:
                 token = await self._tokens.renewed(token)
-                answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token})
+                answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token}, points)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             hint = "check that it trusts this Keystone" if self._tokens else "set keystone.authurl and client.id"
             raise Unreachable(f"the API server doesn't let us in (401): {hint}")
@@ -65,14 +81,38 @@ class Connection:
         """Close all connections; calls under way end with ``UnknownOutcome``."""
         await self._client.aclose()
 
-    async def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+    async def _once(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
+    ) -> Answer:
+        # Armed by tests alone: a trace makes httpx tell of each of its steps.
+        extensions = {"trace": _reaching(points)} if points and crashpoints.armed() else None
         try:
-            answer = await self._client.request(method, self._base + path, content=body, headers=headers)
+            answer = await self._client.request(
+                method, self._base + path, content=body, headers=headers, extensions=extensions
+            )
         except _NOT_SENT as error:
             raise Unreachable(f"no connection to {self._base}: {type(error).__name__}: {error}") from None
         except httpx2.HTTPError as error:
-            raise UnknownOutcome(f"{method} {path}: no answer: {type(error).__name__}") from None
+            raise UnknownOutcome(f"{method} {path}: no answer: {type(error).__name__}{self._hint(error)}") from None
         return Answer(answer.status_code, answer.headers, answer.content)
+
+    def _hint(self, error: httpx2.HTTPError) -> str:
+        """A server that doesn't take our certificate says so after it took the connection, and then cuts it."""
+        cut = isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
+        if not (cut and self._base.startswith("https")):
+            return ""
+        return "; if it stays so, the server may not take our certificate: see client.tls"
+
+
+def _reaching(points: Sequence[str]) -> Trace:
+    """A trace that comes to ``points`` when the whole request is with the kernel and nothing of the answer is read."""
+
+    async def trace(step: str, details: dict[str, Any]) -> None:
+        if step == _SENT:
+            for point in points:
+                crashpoints.reach(point)
+
+    return trace
 
 
 def _transport(endpoint: Endpoint) -> httpx2.AsyncHTTPTransport:

@@ -1,8 +1,7 @@
 """Operations as the API server's JSON: one encoding, used alone and as an item of a ``/sync`` batch.
 
 The field's conventions are spec B.1 and B.2: kebab-case envelopes and paths, references as ``{uuid, to, attr}`` under
-``<kind>_refs``, a mask that names the fields that a PUT replaces. Kubernetes-shaped kinds travel as manifests. Sending
-is left to ``http.py`` and ``bulk.py``.
+``<kind>_refs``, a mask that names the fields that a PUT replaces. Sending is left to ``http.py`` and ``bulk.py``.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from intentc.model import (
     Create,
     Delete,
     Key,
-    Kind,
-    Mark,
     ReferenceValue,
     RemoveReference,
     Schema,
@@ -30,9 +27,6 @@ from intentc.model import (
 from intentc.model.values import ENCODER
 
 from .service import Rejected
-
-_METADATA_FIELDS = frozenset({"labels"})
-"""Fields of Kubernetes-shaped kinds that stand in ``metadata``, all others stand in ``spec``."""
 
 
 class Mutation(NamedTuple):
@@ -67,6 +61,11 @@ class Mutation(NamedTuple):
             return None
         mask = b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask) if self.mask else b""
         return b'{"%b":%b%b%b}' % (kebab(self.key.kind).encode(), self.data, mask, self._relaxed)
+
+    @property
+    def sent(self) -> str:
+        """The crash point at which its request has left."""
+        return f"{self.operation.lower()}.sent"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -108,15 +107,14 @@ def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Muta
     match operation:
         case Create():
             relates = operation.parent is not None or any(operation.references.values())
-            return Mutation(key, "CREATE", collection, _json(key, _create(operation, kind)), relates=relates)
+            return Mutation(key, "CREATE", collection, _json(key, _create(operation)), relates=relates)
         case Update():
-            data, mask = _update(operation, kind)
+            data, mask = _update(operation)
             relates = any(operation.references.values())
             relaxed = tuple(target.uuid for target in operation.relaxed)
             return Mutation(key, "UPDATE", collection, _json(key, data), mask, operation.revision, relates, relaxed)
         case Delete():
-            data = _identity(key, kind)
-            return Mutation(key, "DELETE", collection, _json(key, data), if_match=operation.revision)
+            return Mutation(key, "DELETE", collection, _json(key, {"uuid": key.uuid}), if_match=operation.revision)
 
 
 def encode_reference(operation: AddReference | RemoveReference, *, relaxed: bool = False) -> bytes:
@@ -143,28 +141,18 @@ def encode_reference(operation: AddReference | RemoveReference, *, relaxed: bool
     return _json(operation.key, body)
 
 
-def _create(operation: Create, kind: Kind) -> dict[str, Any]:
-    fields = {**operation.properties, **_references(operation.references)}
-    if kind.shape == "kubernetes":
-        return _manifest(operation.key, operation.fq_name, operation.mark, fields, kind)
+def _create(operation: Create) -> dict[str, Any]:
     data: dict[str, Any] = {"uuid": operation.uuid, "fq_name": operation.fq_name}
     if operation.parent is not None:
         data["parent_type"] = kebab(operation.parent.key.kind)
         data["parent_uuid"] = operation.parent.key.uuid
     data["annotations"] = {"key_value_pair": [{"key": MARK_KEY, "value": str(operation.mark)}]}
-    return data | fields
+    return {**data, **operation.properties, **_references(operation.references)}
 
 
-def _update(operation: Update, kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _update(operation: Update) -> tuple[dict[str, Any], tuple[str, ...]]:
     fields = {**operation.properties, **_references(operation.references)}
-    if kind.shape == "kubernetes":
-        data = _manifest(operation.key, operation.name.fq_name, None, fields, kind)
-        return data, tuple(f"{'metadata' if field in _METADATA_FIELDS else 'spec'}.{field}" for field in fields)
     return {"uuid": operation.key.uuid, **fields}, tuple(fields)
-
-
-def _identity(key: Key, kind: Kind) -> dict[str, Any]:
-    return {"metadata": {"uid": key.uuid}} if kind.shape == "kubernetes" else {"uuid": key.uuid}
 
 
 def _references(references: Mapping[str, tuple[ReferenceValue, ...]]) -> dict[str, Any]:
@@ -176,23 +164,6 @@ def _entry(value: ReferenceValue) -> dict[str, Any]:
     if value.attribute is not None:
         entry["attr"] = value.attribute
     return entry
-
-
-def _manifest(
-    key: Key, fq_name: tuple[str, ...], mark: Mark | None, fields: Mapping[str, Any], kind: Kind
-) -> dict[str, Any]:
-    """A manifest in the version of the kind whose fields have the names that they have in the schema."""
-    metadata: dict[str, Any] = {"namespace": fq_name[0], "name": fq_name[-1], "uid": key.uuid}
-    if mark is not None:
-        metadata["annotations"] = {MARK_KEY: str(mark)}
-    metadata |= {field: value for field, value in fields.items() if field in _METADATA_FIELDS}
-    manifest: dict[str, Any] = {"kind": "".join(part.capitalize() for part in kind.name.split("_"))}
-    current = [version for version, moved in kind.versions.items() if not moved] or list(kind.versions)
-    if current:
-        manifest["apiVersion"] = current[-1]
-    manifest["metadata"] = metadata
-    manifest["spec"] = {field: value for field, value in fields.items() if field not in _METADATA_FIELDS}
-    return manifest
 
 
 def _json(key: Key, data: Any) -> bytes:

@@ -6,7 +6,11 @@ Values only. Filling them from a configuration is the caller's business; secrets
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from intentc.model.files import Stamp, stamps
 
 BATCH_ITEMS = 100
 """Items of one ``/sync``: at this size a request's own cost has vanished behind its items' (dependencies.md §9)."""
@@ -16,11 +20,12 @@ BATCH_ITEMS = 100
 class Credentials:
     """A Keystone v3 user by ``user_id``, or by ``user_name`` in the domain, and the project to log in to (spec B.3).
 
-    ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``.
+    ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``. ``password``: asked for at each log-in, since it
+    may be rotated.
     """
 
     auth_url: str
-    password: str = field(repr=False)
+    password: Callable[[], str] = field(repr=False)
     user_id: str = ""
     user_name: str = ""
     project_id: str = ""
@@ -34,10 +39,10 @@ class Endpoint:
     """One API server.
 
     ``url``: ``http://host:port`` with or without a path; no user or password in it. ``ca``, ``cert``, ``key``: PEM
-    files; ``insecure`` trusts any certificate. ``credentials``: None is ``no_auth``. ``connect_seconds`` and
-    ``answer_seconds``: after that, a call is ``Unreachable`` or its outcome unknown. ``batch_items`` and
-    ``batch_bytes`` bound one ``/sync`` (etcd takes 1.5 MB a request by default), ``batches`` how many are under way.
-    ``singles``: calls under way besides batches.
+    files, which may be replaced at any time; ``insecure`` trusts any certificate. ``credentials``: None is ``no_auth``.
+    ``connect_seconds`` and ``answer_seconds``: after that, a call is ``Unreachable`` or its outcome unknown.
+    ``batch_items`` and ``batch_bytes`` bound one ``/sync`` (etcd takes 1.5 MB a request by default), ``batches`` how
+    many are under way. ``singles``: calls under way besides batches.
     """
 
     url: str
@@ -53,15 +58,33 @@ class Endpoint:
     batches: int = 4
     singles: int = 12
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether any of our requests go over TLS: to the API server, or to Keystone."""
+        urls = (self.url, self.credentials.auth_url if self.credentials else "")
+        return any(url.startswith("https") for url in urls)
+
+    def stamps(self) -> tuple[Stamp, ...]:
+        """When the TLS files were last written; empty if there are none."""
+        return stamps(path for path in (self.ca, self.cert, self.key) if path)
+
     def tls(self) -> ssl.SSLContext | bool:
-        """What the HTTP client is to verify with. Raises ``OSError`` (``ssl.SSLError``) for unusable files."""
-        if not self.url.startswith("https"):
+        """What the HTTP client is to verify with. Raises ``OSError`` naming the file that can't be read, or the files
+        that can't be used."""
+        if not self.is_encrypted:
             return True
-        context = ssl.create_default_context(cafile=self.ca or None)
+        files = [path for path in (self.ca, self.cert, self.key) if path]
+        for path in files:
+            # What ssl raises for a file that isn't there names none.
+            Path(path).open("rb").close()
+        try:
+            context = ssl.create_default_context(cafile=self.ca or None)
+            if self.cert:
+                context.load_cert_chain(self.cert, self.key or None)
+        except ssl.SSLError as error:
+            raise OSError(f"no certificate, or not its key ({error}): {', '.join(files)}; check client.tls") from None
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if self.cert:
-            context.load_cert_chain(self.cert, self.key or None)
         return context

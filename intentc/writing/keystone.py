@@ -15,6 +15,11 @@ import msgspec
 from .endpoint import Credentials
 from .service import Unreachable
 
+_PAUSE = 1.0
+"""Seconds before the same password is tried again: of many calls that meet a wrong one, one alone should count against
+the account."""
+_CHECK = "check client.id, client.password, and the client's project and domain"
+
 TOKEN_HEADER = "X-Auth-Token"  # noqa: S105 - the header's name
 
 
@@ -26,6 +31,9 @@ class Tokens:
         self._client = client
         self._token = ""
         self._turn = asyncio.Lock()
+        self._refused = ""
+        """The password that Keystone did not take the last time."""
+        self._refused_until = 0.0
 
     async def token(self) -> str:
         """The token to send. Raises ``Unreachable`` if there is none and none can be had."""
@@ -41,23 +49,28 @@ class Tokens:
 
     async def _log_in(self) -> str:
         where = f"{self._credentials.auth_url.rstrip('/')}/auth/tokens"
+        password = self._credentials.password()
+        clock = asyncio.get_running_loop().time
+        if password == self._refused and clock() < self._refused_until:
+            raise Unreachable(f"Keystone at {where} gave no token just now; {_CHECK}")
         try:
-            answer = await self._client.post(where, content=msgspec.json.encode(login_body(self._credentials)))
+            answer = await self._client.post(
+                where, content=msgspec.json.encode(login_body(self._credentials, password))
+            )
         except httpx2.HTTPError as error:
             raise Unreachable(f"no answer from Keystone at {where}: {type(error).__name__}") from None
         token = answer.headers.get("X-Subject-Token", "")
         if answer.status_code not in {200, 201} or not token:
-            raise Unreachable(
-                f"Keystone at {where} gives no token (status {answer.status_code}):"
-                " check client.id, client.password, and the client's project and domain"
-            )
+            self._refused, self._refused_until = password, clock() + _PAUSE
+            raise Unreachable(f"Keystone at {where} gives no token (status {answer.status_code}): {_CHECK}")
+        self._refused = ""
         return str(token)
 
 
-def login_body(credentials: Credentials) -> dict[str, Any]:
+def login_body(credentials: Credentials, password: str) -> dict[str, Any]:
     """The body of ``POST /auth/tokens``."""
     domain = {"name": credentials.domain_name} if credentials.domain_name else {"id": credentials.domain_id}
-    user: dict[str, Any] = {"password": credentials.password}
+    user: dict[str, Any] = {"password": password}
     if credentials.user_id:
         user["id"] = credentials.user_id
     else:

@@ -3,12 +3,13 @@
 ``tests/golden/<compiler>/<topic>/<case>.in.yaml`` holds what a user applies, ``….out.yaml`` beside it what follows from
 it, reduced by ``projection.py``. A new case is a new pair of files, no code.
 
-``python -m tests.golden.cases`` writes the outputs anew from a naive compile. Commit only what you can derive from the
-specification by hand.
+``python -m tests.golden.cases [PART OF A NAME]...`` writes the outputs anew: Contrail's from a naive compile, those of
+other compilers from the real one. Commit only what you can derive from the specification by hand.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from intentc.loading.yaml import load_yaml
 
 _HERE = Path(__file__).parent
 
+COMPILERS = ("contrail", "ambassador")
+
 
 class Case(NamedTuple):
     """``name``: ``<compiler>/<topic>/<case>``."""
@@ -30,12 +33,15 @@ class Case(NamedTuple):
     expected: Path
 
     @property
+    def compiler(self) -> str:
+        return self.name.split("/")[0]
+
+    @property
     def topic(self) -> str:
         return self.name.split("/")[1]
 
     def resources(self) -> list[tuple[str, dict[str, Any]]]:
-        compiler = self.name.partition("/")[0]
-        return [(loaded.kind, loaded.data) for loaded in load_resources(self.given, load_schema(compiler))]
+        return [(loaded.kind, loaded.data) for loaded in load_resources(self.given, load_schema(self.compiler))]
 
     def document(self) -> dict[str, Any]:
         found: dict[str, Any] = load_yaml(self.expected).value
@@ -62,9 +68,21 @@ def written(document: dict[str, Any]) -> str:
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True, default_flow_style=None)
 
 
-if __name__ == "__main__":
+def _output(case: Case) -> dict[str, Any]:
+    from tests.golden.compiling import compiled
     from tests.golden.naive_compile import NaiveCompile
+
+    if case.compiler == "contrail":
+        return NaiveCompile(case.resources()).document()
+    ended = compiled(case.compiler, case.given)
+    if ended.code or ended.err:
+        raise SystemExit(f"{case.name}: exit code {ended.code}\n{ended.err}")
+    return ended.document
+
+
+if __name__ == "__main__":
     from tests.golden.projection import projected
 
-    for case in cases("contrail"):
-        case.expected.write_text(written(projected(NaiveCompile(case.resources()).document())))
+    for case in (case for compiler in COMPILERS for case in cases(compiler)):
+        if not sys.argv[1:] or any(part in case.name for part in sys.argv[1:]):
+            case.expected.write_text(written(projected(_output(case))))

@@ -1,37 +1,52 @@
-"""Every golden pair, through the whole of ``intentc compile``: loading, admission, engine, planning, printing."""
+"""Every golden pair of every compiler, through the whole of ``intentc compile``."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from intentc.cli.entry import run
-from intentc.loading.yaml import load_yaml
-from tests.golden.cases import Case, cases
+from intentc.loading.yaml import load_documents
+from tests.golden.cases import COMPILERS, Case, cases
+from tests.golden.compiling import compiled
 from tests.golden.projection import projected
 
-CASES = list(cases("contrail"))
+CASES = [case for compiler in COMPILERS for case in cases(compiler)]
 ADMITTED = [case for case in CASES if not case.topic.endswith("_as_stored")]
 REFUSED = [case for case in CASES if case.topic.endswith("_as_stored")]
 """Values that may be in etcd, but that today's server would not let in."""
 
 
 @pytest.mark.parametrize("case", ADMITTED, ids=lambda case: case.name)
-def test_a_compile_prints_the_expected_output(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = compiled(case.given, capsys)
-    assert (code, err) == (0, "")
-    assert projected(load_yaml(out).value) == case.document()
+def test_a_compile_prints_the_expected_output(case: Case) -> None:
+    ended = compiled(case.compiler, case.given)
+    assert (ended.code, ended.err) == (0, "")
+    assert projected(ended.document) == case.document()
+
+
+@pytest.mark.parametrize("case", [case for case in ADMITTED if case.compiler != "contrail"], ids=lambda case: case.name)
+def test_the_order_of_the_input_does_not_matter(case: Case, tmp_path: Path) -> None:
+    """Contrail's cases are turned round in ``test_intents_golden``."""
+    documents = [document.value for document in load_documents(case.given) if document.value]
+    entries = [entry for value in documents for entry in value.get("resources", value.get("items", [value]))]
+    turned = tmp_path / "turned.json"
+    turned.write_text(json.dumps(entries[::-1]))
+    assert projected(compiled(case.compiler, turned).document) == case.document()
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
-def test_what_the_server_refuses_a_compile_refuses_too(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = compiled(case.given, capsys)
-    assert (code, out) == (3, "")
-    assert "security_group default-domain:blue:g" in err
+def test_what_the_server_refuses_a_compile_refuses_too(case: Case) -> None:
+    ended = compiled(case.compiler, case.given)
+    assert (ended.code, ended.out) == (3, "")
+    assert "security_group default-domain:blue:g" in ended.err
 
 
-def compiled(given: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr)"""
-    code = run(["compile", str(given), "-o", "yaml"])
-    return code, *capsys.readouterr()
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_input_has_its_output_and_every_output_its_input(compiler: str) -> None:
+    folder = Path(__file__).parent / compiler
+    given, expected = (
+        {path.relative_to(folder).as_posix().removesuffix(end) for path in folder.rglob(f"*{end}")}
+        for end in (".in.yaml", ".out.yaml")
+    )
+    assert given == expected

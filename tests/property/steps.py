@@ -6,7 +6,7 @@ is a valid history and shrinks well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from hypothesis import strategies as st
@@ -16,6 +16,7 @@ from tests.oracle.contrail import Json, World
 from tests.property import resources
 from tests.property.laboratory import LAYOUT, Laboratory
 from tests.property.resources import FqName, Put
+from tests.property.weather import Outcome
 
 USERS_KINDS = ("security_group", "virtual_network", "virtual_machine_interface", "logical_router")
 LOWER_KINDS = ("access_control_list", "route_target")
@@ -121,6 +122,31 @@ class Kill(NamedTuple):
 
     async def apply(self, lab: Laboratory) -> None:
         await lab.settle_until_killed(self.requests, after_sending=self.after_sending)
+
+
+class Forecast(NamedTuple):
+    """The compiler's next requests fare like this."""
+
+    outcomes: tuple[Outcome, ...]
+
+    async def apply(self, lab: Laboratory) -> None:
+        lab.weather.forecast(self.outcomes)
+
+
+class DeliverAgain(NamedTuple):
+    """The watch delivers again what it has delivered."""
+
+    batches: int
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.deliver_again(self.batches)
+
+
+class Compact(NamedTuple):
+    """What the compiler has not seen yet is compacted away."""
+
+    async def apply(self, lab: Laboratory) -> None:
+        await lab.compact()
 
 
 class DeleteLower(NamedTuple):
@@ -233,13 +259,22 @@ drift_steps: st.SearchStrategy[Step] = st.one_of(
 )
 """What others do to lower-level objects."""
 
-fault_steps: st.SearchStrategy[Step] = st.one_of(
-    _step(Spoil, st.sampled_from([*USERS_KINDS, "project"]), _which, _unreadable),
-    _step(Mend),
-    _step(Restart, st.booleans()),
-    _step(Kill, st.integers(0, 8), st.booleans()),
-)
-"""What happens to the store's values and to the compiler's process."""
+
+def fault_steps_over(kinds: Sequence[str]) -> st.SearchStrategy[Step]:
+    """What happens to the values of these kinds in the store, to the compiler's process, to its watch and to its
+    requests."""
+    return st.one_of(
+        _step(Spoil, st.sampled_from(kinds), _which, _unreadable),
+        _step(Mend),
+        _step(Restart, st.booleans()),
+        _step(Kill, st.integers(0, 8), st.booleans()),
+        _step(Forecast, st.lists(st.sampled_from(list(Outcome)), min_size=1, max_size=12).map(tuple)),
+        _step(DeliverAgain, st.integers(1, 20)),
+        _step(Compact),
+    )
+
+
+fault_steps = fault_steps_over([*USERS_KINDS, "project"])
 
 steps: st.SearchStrategy[Step] = st.one_of(users_steps, users_steps, drift_steps, fault_steps, _step(Settle))
 

@@ -2,12 +2,11 @@
 
 Random resources arrive in random order, are changed, deleted and spoilt, others meddle with what was compiled, and the
 compiler's process dies in the midst of it all. The engine works in one task here, so that an example runs the same
-way every time; ``test_races.py`` lets its tasks race.
+way every time; ``tests/simulation`` lets its tasks race.
 """
 
 from __future__ import annotations
 
-import anyio
 from hypothesis import given
 
 from tests.property.demands import check_repair, check_silence, live
@@ -16,6 +15,7 @@ from tests.property.laboratory import Laboratory
 from tests.property.profiles import share
 from tests.property.resources import Put, large_tenants, relations, tenants
 from tests.property.steps import Step, histories
+from tests.simulation.clock import simulate
 
 MANY = 20
 """Objects that the compiler must have made before its silence says something (engine.md §10)."""
@@ -26,7 +26,7 @@ def test_any_history_ends_in_what_the_oracle_expects() -> None:
 
     @given(tenants(), histories)
     def live_through(begin: list[Put], history: list[Step]) -> None:
-        examples.note(relations(begin) | anyio.run(live, begin, history))
+        examples.note(relations(begin) | simulate(live, begin, history))
 
     live_through()
     examples.check()
@@ -35,7 +35,7 @@ def test_any_history_ends_in_what_the_oracle_expects() -> None:
 @share(0.25)
 @given(large_tenants())
 def test_a_further_pass_over_many_objects_writes_nothing(begin: list[Put]) -> None:
-    anyio.run(_compile_twice, begin)
+    simulate(_compile_twice, begin)
 
 
 async def _compile_twice(begin: list[Put]) -> None:

@@ -5,7 +5,6 @@ Numbers and the uuids that the server makes may differ, so outcomes are compared
 
 from __future__ import annotations
 
-import anyio
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from tests.property.laboratory import INSTALLATION, LOADED, POOL, Laboratory, st
 from tests.property.profiles import share
 from tests.property.resources import AUTOMATIC_TARGETS, PROJECTS, TARGETS, Put, tenants
 from tests.property.steps import EditTargets, Step, histories
+from tests.simulation.clock import simulate
 
 SERVERS_FIELDS = frozenset(
     {
@@ -39,7 +39,7 @@ SEEDS = ("target:64512:8000000", "target:64512:8000001")
 def test_the_order_of_arrival_does_not_matter(data: st.DataObject, puts: list[Put]) -> None:
     other = puts[: len(PROJECTS)] + data.draw(st.permutations(puts[len(PROJECTS) :]))
     pace = data.draw(st.integers(1, 6))
-    anyio.run(_arrive_in_two_orders, puts, other, pace)
+    simulate(_arrive_in_two_orders, puts, other, pace)
 
 
 async def _arrive_in_two_orders(puts: list[Put], other: list[Put], pace: int) -> None:
@@ -59,7 +59,7 @@ async def _arrive_in_two_orders(puts: list[Put], other: list[Put], pace: int) ->
 @share(0.5)
 @given(tenants(), histories.map(lambda steps: [step for step in steps if not leans_on_numbers(step)]))
 def test_a_compile_from_scratch_gives_what_a_long_history_gave(begin: list[Put], history: list[Step]) -> None:
-    anyio.run(_compare_with_scratch, begin, history)
+    simulate(_compare_with_scratch, begin, history)
 
 
 async def _compare_with_scratch(begin: list[Put], history: list[Step]) -> None:
@@ -68,7 +68,7 @@ async def _compare_with_scratch(begin: list[Put], history: list[Step]) -> None:
     await lab.put_all(begin)
     for step in history:
         await step.apply(lab)
-    await lab.mend()
+    await lab.calm()
     await lab.settle()
     world = await lab.world()
     offline = Offline(LOADED, installation=INSTALLATION, given={POOL: numbers_by_name(world, await lab.numbers())})

@@ -122,7 +122,7 @@ async def test_a_pass_that_would_delete_very_many_is_held(scene: Scene) -> None:
         await scene.remove("security_group", f"blue:group-{number}")
     again = await scene.restart()
     assert not [operation for operation in again.calls.written if isinstance(operation, Delete)]
-    assert "max_deletes" in again.problems["DeletesHeld"]
+    assert "allow-deletes" in again.problems["DeletesHeld"]
 
 
 async def test_an_unreadable_owner_keeps_its_outputs_over_a_restart(converged: Scene) -> None:

@@ -113,3 +113,22 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
             under_way.clear()
         await settled(plant)
     assert at_once == [5, 5, 5]
+
+
+async def test_the_first_pass_waits_for_a_dear_intent_that_rests(plant: Plant) -> None:
+    """What it yielded before its rest may lack what others have contributed since: objects would be written half made,
+    and orphans found that are none."""
+    await plant.boxes("one", settle=False)
+    resting = plant.engine.evaluating.resting
+    resting.add(Key("box", "dear"))
+    async with running(plant):
+        with anyio.fail_after(10):
+            while not plant.engine.evaluating.runs:
+                await anyio.lowlevel.checkpoint()
+        await anyio.wait_all_tasks_blocked()
+        assert not plant.engine.collecting.complete
+        assert await plant.contents() == {}
+        resting.clear()
+        plant.engine.progress()
+        await settled(plant)
+        assert (await plant.contents()).keys() == {"one"}

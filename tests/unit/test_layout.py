@@ -21,7 +21,7 @@ GENERATED = {PACKAGE / "watch" / "rpc_pb2.py"}
 MAXIMUM_LINES = 500
 MEDIAN_LINES = 150
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
-WHERE_KINDS_ARE_KNOWN = (PACKAGE / "compilers", PACKAGE / "apiserver" / "admission")
+WHERE_KINDS_ARE_KNOWN = (PACKAGE / "compilers", PACKAGE / "apiserver" / "admission", PACKAGE / "xds")
 
 
 def modules(*folders: Path) -> Iterator[Path]:
@@ -108,3 +108,10 @@ def test_every_dependency_is_locked(lock: str) -> None:
     declared = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
     assert declared is not None
     assert set(re.findall(r'"([a-z0-9-]+)', declared[1])) <= locked
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "benchmarks.md", "guarantees.md", "security.md"])
+def test_pages_name_files_that_exist(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    named = set(re.findall(r"`((?:tests|intentc|config|reactions|sample)/[\w./-]+?)/?`", text))
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

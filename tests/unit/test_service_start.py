@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from intentc import service as service_module
-from intentc.service import CompilerService
 from intentc.writing import Unreachable
 from tests.unit.pipeline.plant import POOL, Plant
+from tests.unit.serving import service_of
 
 pytestmark = pytest.mark.anyio
 
@@ -29,11 +29,11 @@ async def test_an_unreadable_ledger_is_waited_for_and_told_once(
 
     monkeypatch.setattr(service_module, "_RETRY", 0.0)
     monkeypatch.setattr(plant.engine.numbers, "load", failing)
-    await CompilerService(plant.engine, plant.offline.store, "contrail")._load_ledger()
+    await service_of(plant)._until_done("the ledger can't be read", plant.engine.numbers.load)
     assert len(tries) == 6
     assert [
         record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
-    ] == ["the ledger can't be read yet: connection refused; trying again until it can"]
+    ] == ["the ledger can't be read yet: connection refused; trying again until it works"]
     plant.parts.jobs.close()
     plant.parts.objects.close()
 
@@ -42,7 +42,7 @@ async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_rea
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plant = Plant()
-    service = CompilerService(plant.engine, plant.offline.store, "contrail")
+    service = service_of(plant)
     tried = anyio.Event()
 
     async def failing() -> None:

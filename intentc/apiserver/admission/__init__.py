@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .global_system_config import GlobalSystemConfigRules
+from .ingress import IngressRules
 from .logical_router import LogicalRouterRules
 from .network_policy import NetworkPolicyRules
 from .project import ProjectRules
@@ -23,6 +24,7 @@ RULES: Mapping[str, Rules] = {
     rules.kind: rules
     for rules in (
         GlobalSystemConfigRules(),
+        IngressRules(),
         LogicalRouterRules(),
         NetworkPolicyRules(),
         ProjectRules(),

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from intentc.loading import in_words
+from intentc.loading import in_words, unknown_field
 from intentc.model import Kind, Schema, kebab
 from intentc.model.types import SCALARS, FieldSpec, TypeTable
 from intentc.model.values import decode_hook, without_nulls
@@ -24,6 +24,9 @@ from .rules import Document
 IDENTITY = frozenset({"uuid", "name", "fq_name", "parent_type", "parent_uuid"})
 COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "configuration_version"}
 """Fields of every kind (spec A.1)."""
+
+_OF_MANIFESTS = (COMMON | {"labels", "api_version"}) - {"parent_type", "parent_uuid"}
+"""Fields of every kind that people write as manifests."""
 
 _COMPUTED = frozenset({"href", "parent_href", "to"})
 
@@ -38,17 +41,31 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
         name for name in body if name not in computed and not (name.endswith("_back_refs") or name in _COMPUTED)
     )
     for name in given:
-        if name not in COMMON and not _declared(kind, name):
+        if name not in common_fields(kind) and not _declared(kind, name):
             raise BadRequest(_unknown(kind, name))
     document = {name: body[name] for name in given}
     if b"null" in msgspec.json.encode(document):
         document = without_nulls(document)
+    checked = _checked_kind(kind)
     try:
-        msgspec.convert(document, _checked_kind(kind), dec_hook=decode_hook)
+        msgspec.convert(document, checked, dec_hook=decode_hook)
     except msgspec.ValidationError as error:
-        field, words = in_words(error)
+        unknown = unknown_field(error, checked)
+        if unknown is not None:
+            raise BadRequest(f"{kebab(kind.name)} has no field {unknown[0]!r}{unknown[1]}") from None
+        field, words = in_words(error, checked)
         raise BadRequest(f"{kebab(kind.name)}: {field}: {words}" if field else f"{kebab(kind.name)}: {words}") from None
     return document, given
+
+
+def common_fields(kind: Kind) -> frozenset[str]:
+    """The fields that resources of ``kind`` have whatever its schema says."""
+    return _OF_MANIFESTS if kind.written_as_manifests else COMMON
+
+
+def missing_fields(kind: Kind, document: Document) -> list[str]:
+    """The required fields that ``document``, a whole resource, doesn't have."""
+    return [field for field, declared in kind.properties.items() if declared.required and field not in document]
 
 
 def children_of(schema: Schema, kind: Kind) -> dict[str, Kind]:
@@ -68,7 +85,7 @@ def _declared(kind: Kind, name: str) -> bool:
 
 
 def _unknown(kind: Kind, name: str) -> str:
-    known = [*COMMON, *kind.properties, *(f"{relation}_refs" for relation in kind.relations)]
+    known = [*common_fields(kind), *kind.properties, *(f"{relation}_refs" for relation in kind.relations)]
     near = difflib.get_close_matches(name, known, 2)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{kebab(kind.name)} has no field {name!r}{hint}"
@@ -76,8 +93,11 @@ def _unknown(kind: Kind, name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
-    """A struct that accepts exactly what the schema allows. Fields that it doesn't know are ``accept``'s business."""
-    checked = _Checked(kind.types)
+    """A struct that accepts exactly what the schema allows. Fields at the top that it doesn't know are ``accept``'s
+    business; further down they are refused where people write manifests: in Contrail's kinds the schema's types leave
+    out what no compiler reads."""
+    strict = kind.written_as_manifests and not kind.opaque
+    checked = _Checked(kind.types, strict)
     fields: list[tuple[str, Any, Any]] = [
         ("uuid", str, ""),
         ("name", str, ""),
@@ -89,6 +109,8 @@ def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
         ("perms2", dict[str, Any], msgspec.field(default_factory=dict)),
         ("annotations", _Annotations, msgspec.UNSET),
     ]
+    if kind.written_as_manifests:
+        fields += [("api_version", str, ""), ("labels", dict[str, str], msgspec.UNSET)]
     fields += [(name, checked.field(declared.spec), msgspec.UNSET) for name, declared in kind.properties.items()]
     for relation in kind.relations.values():
         entry: list[tuple[str, Any, Any]] = [("uuid", str, ""), ("to", list[str], msgspec.UNSET)]
@@ -111,16 +133,21 @@ class _Annotations(msgspec.Struct):
 
 
 class _Checked:
-    """The structured types of a schema with their enums and bounds, at every depth."""
+    """The structured types of a schema with their enums and bounds, at every depth. ``strict``: unknown fields are
+    refused."""
 
-    def __init__(self, types: TypeTable) -> None:
+    def __init__(self, types: TypeTable, strict: bool) -> None:
         self._types = types
+        self._strict = strict
         self._built: dict[str, type[msgspec.Struct]] = {}
 
     def struct(self, name: str) -> type[msgspec.Struct]:
         if name not in self._built:
-            fields = [(field, self.field(spec), msgspec.UNSET) for field, spec in self._types.fields(name).items()]
-            self._built[name] = msgspec.defstruct(name, fields)
+            fields = [
+                (field, self.field(spec)) if spec.required else (field, self.field(spec), msgspec.UNSET)
+                for field, spec in self._types.fields(name).items()
+            ]
+            self._built[name] = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=self._strict)
         return self._built[name]
 
     def field(self, spec: FieldSpec) -> Any:

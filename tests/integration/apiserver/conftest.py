@@ -48,8 +48,8 @@ async def two_clients(
 async def guarded(etcd_store: EtcdStore, schema: Schema, path: str) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server that wants tokens; users alice (admin) and bob (member)."""
     users = [
-        StaticUser("alice", "Alice", "alice_password", roles=(StaticRole("admin", "admin", "admin"),)),
-        StaticUser("bob", "Bob", "bob_password", roles=(StaticRole("Member", "demo", "demo"),)),
+        StaticUser("alice", "Alice", lambda: "alice_password", roles=(StaticRole("admin", "admin", "admin"),)),
+        StaticUser("bob", "Bob", lambda: "bob_password", roles=(StaticRole("Member", "demo", "demo"),)),
     ]
     async with served(etcd_store, schema, path, keystone=Keystone(users)) as opened:
         yield opened

@@ -74,7 +74,7 @@ async def test_children_and_back_references_are_computed(client: httpx2.AsyncCli
     ("method", "path", "body", "status", "words"),
     [
         ("POST", "/network-policys", b"{", 400, "can't be read"),
-        ("POST", "/network-policys", b"[" * 5000, 400, "can't be read"),
+        ("POST", "/network-policys", b"[" * 5000, 400, "nested deeper"),
         ("POST", "/network-policys", b"{}", 400, "network-policy"),
         ("POST", "/network-policys", b'{"network-policy": 7}', 400, "JSON object"),
         ("POST", "/network-policys", b'{"network-policy": {"nonsense": 1}}', 400, "nonsense"),

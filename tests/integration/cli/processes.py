@@ -19,7 +19,7 @@ from tests.integration.compile.world import WITHIN_SECONDS, World, until
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "sample" / "tenant.yml"
-_PROGRAM = [sys.executable, "-m", "intentc.cli"]
+PROGRAM = [sys.executable, "-m", "intentc.cli"]
 _DIAGNOSTICS = re.compile(r"diagnostics at (http://[^\s\"]+)")
 
 
@@ -93,6 +93,7 @@ class Intentc:
                 "etcd": {"endpoints": [etcd], "path": world.path, "dial_timeout": "2s"},
                 "client": {"endpoint": world.url},
                 "database": {"type": "postgres"},
+                "compilation": {"msg_queue_lock_time": 2},
                 "intentc": {
                     "installation": world.path,
                     "diagnostics": {"address": "127.0.0.1:0"},
@@ -112,7 +113,10 @@ class Intentc:
         options = ["--config-file", str(self.configuration)] if configured else []
         with anyio.fail_after(WITHIN_SECONDS):
             done = await anyio.run_process(
-                [*_PROGRAM, *options, *map(str, arguments)], check=False, cwd=ROOT, env=_environment(environment or {})
+                [*PROGRAM, *options, *map(str, arguments)],
+                check=False,
+                cwd=ROOT,
+                env=environment_with(environment or {}),
             )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -121,9 +125,9 @@ class Intentc:
         log = self._folder / f"service-{len(self._services)}.log"
         with log.open("wb") as stream:
             process = subprocess.Popen(
-                [*_PROGRAM, "--config-file", str(self.configuration), *arguments],
+                [*PROGRAM, "--config-file", str(self.configuration), *arguments],
                 cwd=ROOT,
-                env=_environment(environment or {}),
+                env=environment_with(environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,
@@ -136,6 +140,7 @@ class Intentc:
             service.kill()
 
 
-def _environment(further: Mapping[str, str]) -> dict[str, str]:
+def environment_with(further: Mapping[str, str]) -> dict[str, str]:
+    """Our surroundings without settings of ``intentc``, and ``further``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("INTENTC_")}
     return {**kept, "COLUMNS": "200", **further}

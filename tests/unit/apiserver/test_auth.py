@@ -21,8 +21,8 @@ from intentc.configuration.values import Secret
 
 from .conftest import refused
 
-ALICE = StaticUser("a", "Alice", "secret", roles=(StaticRole("admin", "p1", "Project"),))
-BOB = StaticUser("b", "Bob", "other", roles=(StaticRole("Member", "p2", "Demo"),))
+ALICE = StaticUser("a", "Alice", lambda: "secret", roles=(StaticRole("admin", "p1", "Project"),))
+BOB = StaticUser("b", "Bob", lambda: "other", roles=(StaticRole("Member", "p2", "Demo"),))
 
 
 def log_in(password: str = "secret", scope: dict[str, Any] | None = None, **user: Any) -> dict[str, Any]:
@@ -75,7 +75,15 @@ def test_users_come_from_contrails_configuration() -> None:
     role = KeystoneRole(id="admin", name="admin", project=KeystoneProject(id="admin", name="admin"))
     user = KeystoneUser(id="alice", name="Alice", password=Secret("pw"), roles=(role,))
     section = Section(local=True, assignment=KeystoneAssignment(data=KeystoneData(users={"alice": user})))
-    assert static_users(section) == (
-        StaticUser("alice", "Alice", "pw", roles=(StaticRole("admin", "admin", "admin"),)),
-    )
-    assert "pw" not in repr(static_users(section))
+    (found,) = static_users(section)
+    expected = StaticUser("alice", "Alice", found.password, roles=(StaticRole("admin", "admin", "admin"),))
+    assert (found, found.password()) == (expected, "pw")
+    assert "pw" not in repr(found)
+
+
+def test_a_user_without_a_password_can_not_log_in_by_leaving_it_out() -> None:
+    keystone = Keystone([StaticUser("a", "Alice", str, roles=ALICE.roles)])
+    with refused(401, "wrong"):
+        keystone.log_in(
+            {"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": "a", "password": ""}}}}}
+        )

@@ -6,10 +6,12 @@ import copy
 from typing import Any
 
 import anyio
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from intentc.apiserver.errors import ApiError
+from intentc.apiserver import requests
+from intentc.apiserver.errors import ApiError, BadRequest
 from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
 from intentc.loading import load_schema
@@ -88,6 +90,16 @@ def _spoilt(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
             target = target[step]
         target[last] = copy.deepcopy(draw(JUNK))
     return kind, body
+
+
+@pytest.mark.parametrize("levels", [65, 100_000])
+def test_a_body_that_is_nested_too_deep_is_refused_before_it_is_read(levels: int) -> None:
+    with pytest.raises(BadRequest, match="nested deeper than 64 levels"):
+        requests.decode(b"[" * levels + b"]" * levels, list[Any])
+
+
+def test_a_body_that_is_nested_as_deep_as_allowed_is_read() -> None:
+    assert requests.decode(b"[" * 64 + b"]" * 64, list[Any])
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])

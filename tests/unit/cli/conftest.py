@@ -9,6 +9,7 @@ import pytest
 
 from intentc.cli.entry import run
 from tests.unit.cli.ended import Ended, Intentc
+from tests.unit.cli.ordering_etcd import OrderingEtcd
 from tests.unit.cli.toy_api_server import ToyApiServer, serving
 
 
@@ -40,3 +41,11 @@ def connected(server: ToyApiServer, monkeypatch: pytest.MonkeyPatch) -> ToyApiSe
     monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", server.url)
     monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", server.url.removeprefix("http://"))
     return server
+
+
+@pytest.fixture
+def etcd(monkeypatch: pytest.MonkeyPatch) -> OrderingEtcd:
+    """The etcd that commands find, in memory."""
+    found = OrderingEtcd()
+    monkeypatch.setattr("intentc.cli.connecting.etcd_store", lambda configuration: found.store)
+    return found

@@ -307,3 +307,54 @@ def test_a_wrong_password_is_not_shown(
     assert ended.code == 4
     assert "canary" not in ended.err
     assert "check client.id" in ended.err
+
+
+def test_resources_are_deleted_by_their_names(intentc: Intentc, connected: ToyApiServer) -> None:
+    connected.put("virtual-network", "d", "p", "red")
+    connected.put("virtual-network", "d", "p", "blue")
+    connected.put("virtual-network", "d", "p", "green")
+    ended = intentc("delete", "--kind", "virtual-networks", "red", "d:p:green", "p:red")
+    assert [line.split() for line in ended.out.splitlines()][1:] == [
+        ["virtual_network", "d:p:red", "deleted"],
+        ["virtual_network", "d:p:green", "deleted"],
+    ]
+    assert connected.names("virtual-network") == ["d:p:blue"]
+
+
+def test_nothing_is_deleted_if_one_of_the_names_is_misspelt(intentc: Intentc, connected: ToyApiServer) -> None:
+    connected.put("virtual-network", "d", "p", "red")
+    ended = intentc("delete", "--kind", "virtual_network", "red", "rde")
+    assert (ended.code, ended.out) == (3, "")
+    assert "there is no virtual_network named rde" in ended.err
+    assert connected.names("virtual-network") == ["d:p:red"]
+
+
+def test_a_refusal_names_its_resource_once(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+    connected.refusal = (400, "item 1 (network_policy d:p:rules): network-policy d:p:rules: it must be given")
+    connected.refused_item = (1, "network-policy d:p:rules: it must be given")
+    assert intentc("apply", tenant).err.startswith("error: network_policy d:p:rules: it must be given\n")
+
+
+@pytest.mark.parametrize("command", ["apply", "delete", "compile"])
+def test_a_kind_of_a_compiler_that_does_not_run_is_told_with_its_compiler(
+    intentc: Intentc, connected: ToyApiServer, tmp_path: Path, command: str
+) -> None:
+    path = tmp_path / "listener.yaml"
+    path.write_text("{apiVersion: getambassador.io/v3alpha1, kind: Listener, metadata: {name: a}, spec: {}}")
+    ended = intentc(command, path)
+    assert ended.code == 3
+    assert "unknown kind 'Listener'; the compiler ambassador knows it" in ended.err
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_what_get_prints_is_taken_by_apply_and_delete(
+    intentc: Intentc, connected: ToyApiServer, tmp_path: Path, form: str
+) -> None:
+    connected.put("virtual-network", "d", "p", "red", href="http://there/red", id_perms={"enable": True})
+    path = tmp_path / f"got.{form}"
+    path.write_text(intentc("get", "virtual_network", "-o", form).out)
+    assert intentc("apply", path).out.split()[-1] == "unchanged"
+    path.write_text(path.read_text().replace("red", "blue").replace("uuid", "former_uuid"))
+    assert intentc("delete", path).out.split()[-1] == "absent"
+    path.write_text(intentc("get", "virtual_network", "red", "-o", form).out)
+    assert intentc("delete", path).out.split()[-1] == "deleted"

@@ -17,6 +17,7 @@ from intentc.cli.commands import with_default
 from intentc.cli.errors import CommandError, Exit, explain, show
 from intentc.diagnostics.serving import AddressInUse
 from intentc.embedded import EtcdNotStarted
+from intentc.embedded_envoy import EnvoyNotStarted
 from intentc.model import InvalidInput
 from intentc.watch.protocol import AccessDenied, StoreUnavailable
 from tests.unit.cli.ended import Intentc
@@ -43,7 +44,9 @@ def test_help_lists_every_command_and_exit_code(intentc: Intentc) -> None:
         assert f"\n    {code.value} " in out
 
 
-@pytest.mark.parametrize("name", ["apiserver", "check", "apply", "get", "delete"])
+@pytest.mark.parametrize(
+    "name", ["apiserver", "check", "apply", "get", "delete", "pause", "resume", "allow-deletes", "release"]
+)
 def test_every_command_answers_help(intentc: Intentc, name: str) -> None:
     ended = intentc(name, "--help")
     assert (ended.code, ended.err) == (0, "")
@@ -100,7 +103,7 @@ def test_a_command_that_resembles_none_gets_the_list(intentc: Intentc) -> None:
 
 def test_exit_codes_speak_of_commands_that_exist_and_of_held_intents(intentc: Intentc) -> None:
     out = intentc("--help").out
-    assert "plan" not in out and "audit" not in out and "quarantine" not in out
+    assert "plan" not in out
     assert "some intents are held" in out
 
 
@@ -163,6 +166,7 @@ def test_the_environment_may_name_the_configuration(
     [
         (InvalidInput("bad", source="f:1"), Exit.INVALID),
         (EtcdNotStarted("no etcd found"), Exit.UNREACHABLE),
+        (EnvoyNotStarted("no envoy found"), Exit.UNREACHABLE),
         (StoreUnavailable("no etcd"), Exit.UNREACHABLE),
         (AccessDenied("who are you"), Exit.INVALID),
         (Busy("etcd can't be reached"), Exit.UNREACHABLE),

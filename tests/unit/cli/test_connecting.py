@@ -31,8 +31,29 @@ def test_with_keystone_the_client_section_says_as_whom() -> None:
         )
     ).credentials
     assert credentials is not None
-    assert (credentials.user_id, credentials.password, credentials.project_name) == ("alice", "canary", "admin")
+    assert (credentials.user_id, credentials.password(), credentials.project_name) == ("alice", "canary", "admin")
     assert "canary" not in repr(credentials)
+
+
+def test_our_certificate_is_shown_if_it_is_enabled() -> None:
+    files = {"TRUSTED_CA_PATH": "ca", "CERTIFICATE_PATH": "cert", "KEY_PATH": "key"}
+    variables = {f"CLIENT__TLS__{name}": path for name, path in files.items()}
+    shown = api_server(configuration(**variables, CLIENT__TLS__ENABLED="true"))
+    assert (shown.ca, shown.cert, shown.key) == ("ca", "cert", "key")
+    hidden = api_server(configuration(**variables))
+    assert (hidden.ca, hidden.cert, hidden.key) == ("", "", "")
+
+
+def test_certificates_that_are_not_there_or_are_none_are_told_by_file(intentc: Intentc, tmp_path: Path) -> None:
+    authority, path = tmp_path / "ca.pem", tmp_path / "contrail.yml"
+    path.write_text(
+        f"client: {{endpoint: 'https://127.0.0.1:1', tls: {{enabled: true, trusted_ca_path: {authority}}}}}"
+    )
+    ended = intentc("get", "project", "--config-file", path)
+    assert (ended.code, "No such file or directory" in ended.err, str(authority) in ended.err) == (3, True, True)
+    authority.write_text("no certificate")
+    ended = intentc("get", "project", "--config-file", path)
+    assert (ended.code, f"{authority}; check client.tls" in ended.err) == (3, True)
 
 
 @pytest.mark.parametrize("key", ["INSECURE", "KEYSTONE__INSECURE"])

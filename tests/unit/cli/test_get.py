@@ -106,3 +106,13 @@ def test_a_server_that_is_not_there_is_told_in_three_lines(intentc: Intentc, mon
     assert len(lines) == 3
     assert lines[1] == "  where: GET http://127.0.0.1:1/projects?detail=true"
     assert "client.endpoint" in lines[2]
+
+
+def test_a_resource_whose_name_holds_a_colon_is_found(intentc: Intentc, connected: ToyApiServer) -> None:
+    connected.put("virtual-network", "d", "p", "fe80::1")
+    assert "d:p:fe80::1" in intentc("get", "virtual_network", "p:fe80::1").out
+
+
+def test_a_kind_of_a_compiler_that_does_not_run_is_told_with_it(intentc: Intentc, connected: ToyApiServer) -> None:
+    ended = intentc("get", "Listeners")
+    assert "unknown kind 'Listeners'; the compiler ambassador knows it: put it into intentc.compilers" in ended.err

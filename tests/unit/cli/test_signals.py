@@ -45,3 +45,25 @@ async def test_a_block_that_ends_by_itself_needs_no_signal() -> None:
         async with ended_by_signals() as scope:
             await anyio.lowlevel.checkpoint()
     assert not scope.cancel_called
+
+
+async def test_a_signal_among_thousands_of_ticks_is_heard() -> None:
+    """Ticks of the budget come by the thousand while an evaluation is past it."""
+    ticks = 0
+
+    def tick(*_: object) -> None:
+        nonlocal ticks
+        ticks += 1
+
+    former = signal.signal(signal.SIGALRM, tick)
+    try:
+        with anyio.fail_after(10):
+            async with ended_by_signals() as scope:
+                for _ in range(2_000):
+                    signal.raise_signal(signal.SIGALRM)
+                os.kill(os.getpid(), signal.SIGTERM)
+                await anyio.sleep_forever()
+    finally:
+        signal.signal(signal.SIGALRM, former)
+    assert ticks == 2_000
+    assert scope.cancelled_caught

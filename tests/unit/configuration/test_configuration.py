@@ -52,8 +52,8 @@ def test_contrails_sections_are_read_as_they_are(write: Path) -> None:
         """
 etcd: {endpoints: [a:1, b:2], path: json, username: u, dial_timeout: 1m30s,
        tls: {enabled: true, trusted_ca_path: /ca.pem}}
-client: {id: alice, project_name: admin, domain_name: Default, endpoint: "https://api:9091/"}
-keystone: {authurl: "https://api:9091/keystone/v3", insecure: true}
+client: {id: alice, project_name: admin, domain_name: Default, endpoint: "https://localhost:9091/"}
+keystone: {authurl: "https://localhost:9091/keystone/v3", insecure: true}
 insecure: true
 log_level: warn
 compilation: {enabled: yes, number_of_workers: 7, msg_queue_lock_time: 12, master_election: off}
@@ -62,7 +62,7 @@ server: {address: ":9091"}
     ).configuration
     assert (configuration.etcd.endpoints, configuration.etcd.path) == (("a:1", "b:2"), "json")
     assert (configuration.etcd.dial_timeout, configuration.etcd.tls.trusted_ca_path) == (90.0, "/ca.pem")
-    assert configuration.client.endpoint == "https://api:9091"
+    assert configuration.client.endpoint == "https://localhost:9091"
     assert configuration.keystone.insecure and configuration.insecure
     assert configuration.compilation.number_of_workers == 7
     assert configuration.compilation.enabled and not configuration.compilation.master_election
@@ -165,10 +165,11 @@ def test_an_unknown_variable_of_ours_is_an_error() -> None:
 def test_a_value_can_come_from_a_file_of_its_own(write: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("hidden\n")
+    secret.chmod(0o600)
     loaded = read(write, f"etcd: {{password_file: {secret}}}")
     assert loaded.configuration.etcd.password.reveal() == "hidden"
     assert loaded.notes == ()
-    assert load(None, {"INTENTC_CLIENT__PASSWORD_FILE": str(secret)}).secrets == {"hidden"}
+    assert load(None, {"INTENTC_CLIENT__PASSWORD_FILE": str(secret)}).secrets() == {"hidden"}
 
 
 def test_a_missing_file_of_a_value_is_an_error(write: Path) -> None:
@@ -192,7 +193,7 @@ def test_secrets_in_the_file_are_accepted_with_one_warning(write: Path) -> None:
     assert note.warning
     assert "etcd.password (line 2), client.password (line 4)" in note.text
     assert "canary" not in note.text
-    assert loaded.secrets == {"canary-1", "canary-2"}
+    assert loaded.secrets() == {"canary-1", "canary-2"}
 
 
 def test_no_secret_shows_when_a_configuration_is_printed(write: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
@@ -22,7 +23,7 @@ def restored_logging() -> Iterator[None]:
 
 def written(level: str, form: str, *secrets: str, message: str = "applied", **extra: object) -> str:
     stream = io.StringIO()
-    logs.set_up(level, form, secrets, stream)
+    logs.set_up(level, form, lambda: frozenset(secrets), stream)
     logging.getLogger("intentc.test").info("%s", message, extra=extra)
     return stream.getvalue()
 
@@ -56,10 +57,34 @@ def test_a_secret_is_taken_out_wherever_it_stands(form: str) -> None:
 
 def test_a_secret_is_taken_out_of_a_traceback() -> None:
     stream = io.StringIO()
-    logs.set_up("info", "json", ["canary"], stream)
+    logs.set_up("info", "json", lambda: frozenset(["canary"]), stream)
     try:
         raise ValueError("refused: canary")
     except ValueError:
         logging.getLogger("intentc.test").exception("failed")
     assert "canary" not in stream.getvalue()
     assert "refused: <secret>" in json.loads(stream.getvalue())["exception"]
+
+
+def test_a_secret_that_is_rotated_is_taken_out_in_both_its_forms() -> None:
+    stream, secrets = io.StringIO(), {"first-canary"}
+    logs.set_up("info", "text", lambda: frozenset(secrets), stream)
+    log = logging.getLogger("intentc.test")
+    log.info("with first-canary and second-canary")
+    secrets.add("second-canary")
+    log.info("with first-canary and second-canary")
+    first, second = stream.getvalue().splitlines()
+    assert "second-canary" in first and "first-canary" not in first
+    assert "canary" not in second
+
+
+@pytest.mark.parametrize("secret", ["pass\nword", "p@ss/word?", 'it\'s "so"', "päss-wörd"])
+def test_a_secret_is_taken_out_as_json_a_repr_or_a_url_would_write_it(secret: str) -> None:
+    for form in (json.dumps(secret), repr(secret), f"http://host/?p={quote(secret, safe='')}"):
+        text = written("info", "text", secret, message=form)
+        assert logs.REDACTED in text, form
+
+
+def test_what_is_printed_is_redacted_as_the_logs_are() -> None:
+    written("info", "text", "canary")
+    assert logs.redacted("a canary") == "a <secret>"

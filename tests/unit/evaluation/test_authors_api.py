@@ -42,7 +42,7 @@ def test_every_exported_name_is_there_and_the_list_is_sorted() -> None:
 
 
 def test_an_unknown_name_is_refused_with_what_there_is() -> None:
-    with pytest.raises(AttributeError, match="the author's API is Claim, Compiler"):
+    with pytest.raises(AttributeError, match="the author's API is Claim, Compiled, Compiler"):
         intentc.Intnet  # noqa: B018
 
 

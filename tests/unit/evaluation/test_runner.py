@@ -176,7 +176,27 @@ def test_a_fact_is_an_intent_that_lives_while_somebody_yields_it() -> None:
     world.facts["sum", "s"] = {Key("box", "1"): 2, Key("box", "2"): 3}
     outcome = evaluate(world, key, body)
     assert claimed(outcome.claims[0]).fq_name == ("s-5",)
-    assert outcome.reads == {("fact", "sum", "s")}
+    assert outcome.reads == {("fact", "sum", "s"), ("presence", "sum", "s")}
+
+
+def test_that_anybody_yields_a_fact_is_a_read_of_its_own() -> None:
+    world = toy_world()
+    key = world.put("box", "a")
+    assert seen(world, key, lambda box, ctx: ctx.contributed("sum", "s")) is False
+    world.facts["sum", "s"] = {Key("box", "1"): 2}
+    assert seen(world, key, lambda box, ctx: ctx.contributed("sum", "s")) is True
+
+
+def test_a_problem_may_be_on_another_resource_and_is_told_once() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        for _ in range(2):
+            ctx.problem_on("lid", "b:c", "Loose", "it does not fit")
+        return ()
+
+    (problem,) = evaluate(world, world.put("box", "a"), body).problems
+    assert (problem.kind, problem.name, problem.reason, problem.message) == ("lid", "b:c", "Loose", "it does not fit")
 
 
 def test_contributors_that_disagree_on_a_fact_are_a_problem() -> None:

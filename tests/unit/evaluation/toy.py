@@ -17,7 +17,7 @@ INSTALLATION = "test"
 
 _TYPES: dict[str, dict[str, Any]] = {
     "Weight": {"grams": "integer", "tags": {"list": "string"}},
-    "Fit": {"tight": "boolean"},
+    "Fit": {"tight": "boolean", "code": {"type": "string", "sensitive": True}},
 }
 _KINDS: list[dict[str, Any]] = [
     {
@@ -27,6 +27,7 @@ _KINDS: list[dict[str, Any]] = [
             "size": {"type": "integer", "default": 7},
             "weight": "Weight",
             "label": "string",
+            "pin": {"type": "string", "sensitive": True},
             "number": {"type": "integer", "writer": "server"},
             "total": {"type": "integer", "writer": "compiler"},
             "children": "string",
@@ -64,17 +65,22 @@ def toy_world(**settings: Any) -> NaiveWorld:
     return NaiveWorld(toy_schema(), settings=settings)
 
 
-def evaluate(world: NaiveWorld, key: Key, body: Any, limits: Limits | None = None) -> Outcome:
-    """Run ``body(intent, ctx)``, a generator function or one that returns an iterable, as the intent of ``key``."""
+def evaluate(world: NaiveWorld, key: Key, body: Any, limits: Limits | None = None, **options: Any) -> Outcome:
+    """Run ``body(intent, ctx)``, a generator function or one that returns an iterable, as the intent of ``key``.
+    ``options``: the runner's."""
+    return runner(world, key.kind, body, limits, **options).run(key)
+
+
+def runner(world: NaiveWorld, kind: str, body: Any, limits: Limits | None = None, **options: Any) -> Runner:
+    """What runs ``body`` as the intent of every resource of ``kind``."""
 
     class Body(Intent):
-        kind = key.kind
-
         def evaluate(self, ctx: Any) -> Iterable[Any]:
             found: Iterable[Any] = body(self, ctx)
             return found
 
-    return Runner(world.schema, {key.kind: Body}, world, installation=INSTALLATION, limits=limits).run(key)
+    Body.kind = kind
+    return Runner(world.schema, {kind: Body}, world, installation=INSTALLATION, limits=limits, **options)
 
 
 def seen(world: NaiveWorld, key: Key, look: Any) -> Any:

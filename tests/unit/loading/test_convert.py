@@ -82,14 +82,16 @@ def test_another_error_inside_a_mapping_has_the_line_of_the_mapping() -> None:
         (bool | None, 3, ("", "must be true or false, is an integer")),
         (Annotated[int, msgspec.Meta(ge=1)], 0, ("", "must be an integer at least 1")),
         (str, None, ("", "must be a string, is empty")),
-        (Literal["a"], "b", ("", "Invalid enum value 'b'")),
+        (Literal["a"], "b", ("", "must be a, is 'b'")),
+        (list[Literal["", "a", "b", "c"]], ["a", "d"], ("[1]", "must be a, b or c, is 'd'")),
+        (dict[str, Literal["a", "b"] | None], {"x": "d"}, ("[...]", "must be a or b, is 'd'")),
     ],
 )
 def test_a_refused_conversion_is_told_in_peoples_words(wanted: Any, value: Any, told: tuple[str, str]) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(value, wanted)
 
-    assert in_words(caught.value) == told
+    assert in_words(caught.value, wanted) == told
 
 
 def test_many_known_names_without_a_near_one_give_no_hint() -> None:

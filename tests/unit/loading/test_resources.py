@@ -8,16 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from intentc.loading import load_resources, load_schema
+from intentc.loading import load_resources
 from intentc.model.problem import InvalidInput
 from intentc.model.schema import Schema
 
 Write = Callable[..., Path]
-
-
-@pytest.fixture
-def toy() -> Schema:
-    return load_schema("toy", directories=[Path("tests/toy/schemas")])
 
 
 def test_contrails_form_gives_each_resource_its_line(write: Write, contrail: Schema) -> None:
@@ -33,17 +28,13 @@ def test_contrails_form_gives_each_resource_its_line(write: Write, contrail: Sch
     ]
 
 
-def test_each_field_of_a_resource_knows_its_line(write: Write, toy: Schema, contrail: Schema) -> None:
+def test_each_field_of_a_resource_knows_its_line(write: Write, contrail: Schema) -> None:
     (group,) = load_resources(
         write("in.yml", "kind: project\ndata:\n  fq_name: [a, b]\n  quota:\n    first: 1\n    second: 2\n"), contrail
-    )
-    (pod,) = load_resources(
-        write("pod.yml", "apiVersion: v1\nkind: ToyPod\nmetadata:\n  name: p\nspec:\n  x: 1\n"), toy
     )
 
     assert [group.where(field).rpartition(":")[2] for field in ((), ("quota",), ("quota", "second"))] == ["1", "4", "6"]
     assert group.where(("quota", "absent")).endswith(":4")
-    assert pod.where(("spec", "x")).endswith(":6")
 
 
 def test_documents_may_hold_one_resource_each(write: Write, contrail: Schema) -> None:
@@ -61,22 +52,6 @@ def test_json_is_taken_too(write: Write, contrail: Schema) -> None:
     path = write("in.json", '{"resources": [\n\t{"kind": "project", "data": {"fq_name": ["a", "b"]}}\n]}')
 
     assert [(item.kind, item.source) for item in load_resources(path, contrail)] == [("project", f"{path}:2")]
-
-
-def test_manifests_are_kept_whole(write: Write, toy: Schema) -> None:
-    path = write("in.yml", "apiVersion: toy.intentc.io/v1\nkind: ToyRoute\nmetadata: {name: r}\nspec: {hostname: h}")
-
-    (route,) = load_resources(path, toy)
-
-    assert route.kind == "toy_route"
-    assert route.data["spec"] == {"hostname": "h"}
-    assert route.data["kind"] == "ToyRoute"
-
-
-def test_a_list_of_manifests_is_opened(write: Write, toy: Schema) -> None:
-    path = write("in.yml", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ToyPod, metadata: {name: p}}")
-
-    assert [(item.kind, item.source) for item in load_resources(path, toy)] == [("toy_pod", f"{path}:4")]
 
 
 def test_a_folder_stands_for_its_files_by_name(write: Write, contrail: Schema) -> None:
@@ -140,8 +115,18 @@ def test_a_bad_file_is_told_where_and_what(write: Write, contrail: Schema, text:
     assert str(caught.value).replace(f"{path.parent}/", "").startswith(message)
 
 
-def test_a_manifest_without_a_name_is_refused(write: Write, toy: Schema) -> None:
-    path = write("in.yml", "apiVersion: v1\nkind: ToyPod\nmetadata:\n  labels: {}")
+def test_what_get_printed_gives_resources_without_what_the_server_added(write: Write, contrail: Schema) -> None:
+    path = write(
+        "got.yml",
+        "apiVersion: intentc/v1\nresources:\n- kind: project\n  href: http://there\n  fq_name: [a, b]\n"
+        "  id_perms: {enable: true}\n  quota: {first: 1}\n",
+    )
+    (project,) = load_resources(path, contrail)
+    assert project[:3] == ("project", {"fq_name": ["a", "b"], "quota": {"first": 1}}, f"{path}:3")
+    assert project.where(("quota",)) == f"{path}:7"
 
-    with pytest.raises(InvalidInput, match=r"in\.yml:3: metadata\.name is missing"):
-        load_resources(path, toy)
+
+def test_what_compile_printed_is_no_input(write: Write, contrail: Schema) -> None:
+    path = write("compiled.yml", "apiVersion: intentc/v1\nresources: []\nproblems: []\n")
+    with pytest.raises(InvalidInput, match=r"`problems` .* not for applying"):
+        load_resources(path, contrail)

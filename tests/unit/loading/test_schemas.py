@@ -69,6 +69,10 @@ def test_two_compilers_load_together() -> None:
         ("kind: other\ngroup: toy", "thing.yml:1: kind is 'other', but the file's name says 'thing'"),
         ("kind: thing\ngroup: toy\nparent: x", "thing.yml:3: unknown key 'parent'; did you mean parents?"),
         (
+            "kind: thing\ngroup: toy\nshape: kubernetes\nproperties:\n  labels: map",
+            "thing.yml:5: every resource has a field 'labels'; call this one otherwise",
+        ),
+        (
             "kind: thing\ngroup: toy\nreferences:\n  thing: {atribute: Port}",
             "thing.yml:4: unknown key 'references.thing.atribute'; did you mean attribute?",
         ),
@@ -166,3 +170,9 @@ def test_all_kinds_of_contrail_load_fast() -> None:
     took = float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 
     assert took < 0.1
+
+
+def test_the_kinds_of_all_shipped_compilers_go_together() -> None:
+    shipped = sorted(folder.name for folder in Path("config/schemas").iterdir())
+    assert {"ambassador", "contrail"} <= set(shipped)
+    assert {"mapping", "virtual_network"} <= set(load_schema(*shipped).kinds)

@@ -39,6 +39,18 @@ def refused(text: str, limits: Limits | None = None) -> str:
         ("a: 1\n---\nb: 2", "f.yml:3: one document is expected here; take the `---` out, or split the file"),
         ("a: " + "9" * 5000, "f.yml:1: number is too long"),
         ("<<: 3", "f.yml:1: << takes a mapping or a list of mappings"),
+        ("a: 1e999", "f.yml:1: number is too large"),
+        ("a: -1e999", "f.yml:1: number is too large"),
+        ("a: 1\nb: 'x\x00'", "f.yml:2: is no valid YAML: "),
+        ("a: !!binary aGk=", "f.yml:1: tag tag:yaml.org,2002:binary is not supported"),
+        ("a: !!set {x}", "f.yml:1: tag tag:yaml.org,2002:set is not supported"),
+        ("!!python/name:os.system x: 1", "f.yml:1: tag tag:yaml.org,2002:python/name:os.system is not"),
+        (
+            "%TAG ! tag:yaml.org,2002:python/\n---\na: !object:os.system x",
+            "f.yml:3: tag tag:yaml.org,2002:python/object",
+        ),
+        ("a: {x: 1, 'x': 2}", "f.yml:1: key 'x' stands twice"),
+        ("a: {<<: {x: 1}, <<: {x: 2}}", "f.yml:1: key '<<' stands twice"),
     ],
 )
 def test_bad_text_is_refused_with_its_line(text: str, message: str) -> None:
@@ -58,10 +70,21 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     before = time.process_time()
 
-    message = refused("\n".join(lines), Limits(nodes=100_000))
+    message = refused("\n".join(lines))
 
-    assert "has more than 100000 values, aliases written out" in message
+    assert message == "f.yml:6: has more than 200000 values that come of aliases"
     assert time.process_time() - before < 5
+
+
+def test_a_bomb_of_merge_keys_is_refused_at_once() -> None:
+    lines = ["a0: &a0 {" + ", ".join(f"k{n}: x" for n in range(1000)) + "}"]
+    lines += [f"b{n}: {{<<: [*a0, *a0, *a0, *a0, *a0]}}" for n in range(100)]
+
+    assert "values that come of aliases" in refused("\n".join(lines))
+
+
+def test_values_in_all_are_limited() -> None:
+    assert refused("[" + "1, " * 20 + "]", Limits(nodes=10)) == "f.yml:1: has more than 10 values, aliases written out"
 
 
 def test_many_aliases_are_refused() -> None:

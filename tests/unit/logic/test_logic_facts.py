@@ -7,7 +7,7 @@ import pytest
 from intentc.dependencies import load
 from intentc.logic import Job, Service
 from intentc.model import Fact
-from intentc.model.reads import allocation_read, fact_read, setting_read
+from intentc.model.reads import allocation_read, fact_read, object_read, presence_read, setting_read
 from tests.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
 
 
@@ -33,6 +33,23 @@ def test_readers_of_a_fact_are_woken_when_it_changes_and_only_then(world: Servic
     assert yields(world, "net/a") == {"net/b": True}
 
 
+def test_readers_of_its_presence_are_woken_when_a_fact_comes_and_when_it_goes(world: Service) -> None:
+    world.evaluated(key("net/c"), frozenset({presence_read("hint", "x")}), (), complete=True)
+    assert not world.contributed("hint", "x")
+    assert yields(world, "net/a", Fact("hint", "x", 1)) == {"net/c": True}
+    assert world.contributed("hint", "x")
+    assert yields(world, "net/b", Fact("hint", "x", 2)) == {}
+    assert yields(world, "net/a", Fact("hint", "x", 3)) == {}
+    assert yields(world, "net/a") == {}
+    assert yields(world, "net/b") == {"net/c": True}
+
+
+def test_readers_of_its_presence_are_woken_when_the_last_contributor_is_deleted(world: Service) -> None:
+    world.evaluated(key("net/c"), frozenset({presence_read("hint", "x")}), (), complete=True)
+    yields(world, "net/a", Fact("hint", "x", 1))
+    assert world.apply(batch(deleted("net", "a", 2))).jobs[key("net/c")].by_readers
+
+
 def test_contributions_are_sorted_by_contributor(world: Service) -> None:
     yields(world, "net/b", Fact("hint", "x", "of b"))
     yields(world, "net/a", Fact("hint", "x", "of a"), Fact("hint", "x", "again"))
@@ -55,6 +72,17 @@ def test_it_lives_while_anybody_claims_it(world: Service) -> None:
     assert world.evaluated(key("net/a"), frozenset(), (), complete=True).gone == frozenset()
     assert world.evaluated(key("net/b"), frozenset(), (), complete=True).gone == keys("tag/x")
     assert not world.exists(key("tag/x"))
+
+
+@pytest.mark.parametrize("healing", [True, False])
+def test_an_intent_of_a_fact_that_reads_an_object_misses_no_reaction(healing: bool) -> None:
+    kinds = {"net": False, "tag": False}
+    world = Service(toy_schema(), load("intent-compiler: {}\n"), intent_kinds=kinds, settings={}, healing=healing)
+    world.apply(snapshot(put("net", "a", 1), put("policy", "p", 2)))
+    yields(world, "net/a", Fact("tag", "x", 1))
+    world.evaluated(key("tag/x"), frozenset({object_read(key("policy/p"))}), (), complete=True)
+    concerned = world.apply(batch(put("policy", "p", 3, born=2, text="other")))
+    assert concerned.jobs == {key("tag/x"): Job(True)}
 
 
 def test_what_an_intent_of_a_fact_contributes_goes_with_it(world: Service) -> None:

@@ -29,6 +29,17 @@ def test_it_holds_up_nobody_else(world: Service) -> None:
     concerned = world.apply(snapshot(broken("net", "bad", 4), put("net", "good", 5)))
     assert key("net/good") in concerned.jobs
     assert world.resource(key("net/good")) is not None
+    assert world.select("net", "uuid", "bad") == ()
+
+
+def test_it_is_one_of_all_though_nobody_ever_could_read_it(world: Service) -> None:
+    """Whoever looks at all must learn that one of them says nobody knows what."""
+    world.apply(snapshot(put("net", "good", 3)))
+    world.evaluated(key("net/good"), frozenset({index_read("net", "all", "")}), (), complete=True)
+    concerned = world.apply(batch(broken("net", "bad", 4)))
+    assert concerned.jobs[key("net/good")].by_readers
+    assert world.select("net", "all", "") == (key("net/bad"), key("net/good"))
+    assert world.apply(batch(deleted("net", "bad", 5))).jobs[key("net/good")].by_readers
     assert world.select("net", "all", "") == (key("net/good"),)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from intentc.loading import load_schema
 from intentc.model.events import Change
-from intentc.model.manifest import manifest_uuid
+from intentc.model.manifest import manifest_identity, manifest_uuid
 from intentc.model.resource import Resource
 from intentc.model.schema import Schema
 
@@ -48,7 +48,7 @@ def manifest(toy: Schema) -> Decode:
     ) -> Resource:
         whole = {"name": name, "namespace": "shop", **metadata}
         raw = msgspec.json.encode({"apiVersion": version, "kind": kind, "metadata": whole, "spec": spec})
-        uid = manifest_uuid(kind, {"metadata": whole})
+        uid = metadata.get("uid") or manifest_uuid(kind, manifest_identity({"metadata": whole}))
         return toy.kind(kind).decode(Change(kind, uid, raw, 1, 2))
 
     return resource

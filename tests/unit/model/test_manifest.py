@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from intentc.model.events import Change
+from intentc.model.manifest import Steps, flattened, place_in_manifest
 from intentc.model.problem import InvalidInput
 from intentc.model.resolvers import RESOLVERS
 from intentc.model.resource import Link, Resource
@@ -51,9 +52,60 @@ def test_two_versions_mean_the_same(manifest: Manifest) -> None:
     )
     new = manifest("toy_route", "r", {"hostname": "h", "match": {"prefix": "/a"}, "service": "web"})
 
-    assert old.values().match.prefix == "/a"
-    assert new.kind.same_input(old, new)
+    one, other = old.values(), new.values()
+    assert (one.match, one.service, one.hostname) == (other.match, other.service, other.hostname)
+    assert one.match.prefix == "/a"
     assert links(old) == links(new)
+
+
+def test_the_version_that_a_user_wrote_can_be_told(manifest: Manifest) -> None:
+    old, new = (manifest("toy_route", "r", {}, version=f"toy.intentc.io/{version}") for version in ("v1alpha1", "v1"))
+
+    assert (old.values().api_version, new.values().api_version) == ("toy.intentc.io/v1alpha1", "toy.intentc.io/v1")
+    assert not old.kind.same_input(old, new)
+
+
+def test_fields_at_the_top_are_fields_of_the_resource() -> None:
+    secret = {"apiVersion": "v1", "metadata": {"name": "s"}, "type": "Opaque", "data": {"a": "YQ=="}, "status": {}}
+
+    assert flattened(secret, {"v1": {}}) == {
+        "fq_name": ["default", "s"], "api_version": "v1", "type": "Opaque", "data": {"a": "YQ=="}
+    }  # fmt: skip
+
+
+def test_kubectls_copy_of_the_manifest_is_left_out() -> None:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "team": "web"}
+
+    flat = flattened({"metadata": {"name": "s", "annotations": annotations}}, {})
+
+    assert flat["annotations"] == {"key_value_pair": [{"key": "team", "value": "web"}]}
+
+
+def test_the_flat_form_is_read_as_it_stands(toy: Schema) -> None:
+    flat = {"uuid": "u", "fq_name": ["shop", "r"], "api_version": "v", "labels": {"metadata": "x"}, "hostname": "h"}
+    resource = toy.kind("toy_route").decode(Change("toy_route", "u", json.dumps(flat).encode(), 1, 7))
+
+    values = resource.values()
+    assert (resource.fq_name, values.hostname, values.api_version) == (("shop", "r"), "h", "v")
+    assert dict(values.labels) == {"metadata": "x"}
+
+
+@pytest.mark.parametrize(
+    ("field", "stands"),
+    [
+        (("hostname",), ("spec", "hostname")),
+        (("match", "prefix"), ("spec", "path")),
+        (("fq_name", 1), ("metadata", "name")),
+        (("labels", "app"), ("metadata", "labels", "app")),
+        (("api_version",), ("apiVersion",)),
+        (("data", "a"), ("data", "a")),
+        ((), ()),
+    ],
+)
+def test_each_field_of_the_flat_form_knows_where_it_stands(field: Steps, stands: Steps) -> None:
+    manifest = {"metadata": {"name": "r"}, "spec": {"hostname": "h", "path": "/a"}, "data": {"a": "b"}}
+
+    assert place_in_manifest(manifest, {"path": "match.prefix"}, field) == stands
 
 
 def test_a_new_field_wins_over_its_old_name(manifest: Manifest) -> None:
@@ -131,7 +183,7 @@ def test_a_gateway_without_hostname_serves_every_route(manifest: Manifest) -> No
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([], "a manifest is an object"),
+        ([], "Expected `object`, got `array`"),
         ({"apiVersion": "toy.intentc.io/v1"}, "metadata.name is missing"),
         (
             {"apiVersion": "toy.intentc.io/v2", "metadata": {"name": "r"}},
@@ -155,6 +207,10 @@ def test_a_bad_manifest_names_its_key(toy: Schema, value: object, message: str) 
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "annotations": [1]}},
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "annotations": {"a": 1}}},
         {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r", "labels": 1}},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "hostname": "a", "spec": {"hostname": "b"}},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "spec": {"labels": {"a": "b"}}},
+        {"apiVersion": "toy.intentc.io/v1", "metadata": {"name": "r"}, "uuid": "u"},
+        {"metadata": {"name": "r"}},
         {"apiVersion": "toy.intentc.io/v1alpha1", "metadata": {"name": "r"}, "spec": {"path": "/a", "match": "x"}},
     ],
 )

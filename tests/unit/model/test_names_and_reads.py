@@ -38,7 +38,13 @@ def test_a_mark_survives_its_text() -> None:
     assert Mark.parse(str(Mark("default", "contrail", "o"))) == Mark("default", "contrail", "o")
 
 
-@pytest.mark.parametrize("text", ["", "a/b", "a/b/c/d", "a//c"])
+def test_the_origin_in_a_mark_may_hold_slashes() -> None:
+    """A fact that is an intent of its own may be called ``namespace/name|domain``: it owns objects, too."""
+    mark = Mark("default", "ambassador", "gate/http|cleartext:*")
+    assert Mark.parse(str(mark)) == mark
+
+
+@pytest.mark.parametrize("text", ["", "a/b", "a//c", "a/b/"])
 def test_other_texts_are_no_mark(text: str) -> None:
     assert Mark.parse(text) is None
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from intentc.model import Key
-from intentc.writing import Throttled
+from intentc.writing import Rejected, Throttled
 from tests.unit.pipeline.plant import Plant, part, until
 from tests.unit.test_engine import running, settled
 
@@ -64,7 +64,7 @@ async def test_deletes_that_were_seen_live_and_are_put_off_for_long_need_no_leav
     monkeypatch.setattr("intentc.engine._READ_BACK_PERIOD", 0.001)
     await plant.boxes(*MANY)
     for name in MANY:
-        plant.write.failures[name] = [Throttled(300.0)] * 1000
+        plant.write.failures[name] = [Rejected(403, "not now")] * 1000
     looks = 0
     settle = plant.parts.planner.guard.settle
 

@@ -17,7 +17,8 @@ from tests.unit.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
 
-_BOUNDED = {"journal"}
+_BOUNDED = {"journal", "_getters"}
+"""By its size, and by the number of workers."""
 _NOT_THE_ENGINES = {"write", "read", "schema"}
 
 

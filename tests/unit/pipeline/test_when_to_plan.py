@@ -12,9 +12,10 @@ import anyio
 import pytest
 
 from intentc.model import Name
+from intentc.pipeline.permission import OBSERVING
 from intentc.pipeline.reconciling import Reconciling
 from intentc.planning import Plan
-from intentc.writing import Throttled, Unreachable
+from intentc.writing import Unreachable
 from tests.unit.pipeline.plant import Gate, Plant, part, until
 from tests.unit.test_engine import running, settled
 
@@ -61,9 +62,11 @@ async def writer(plant: Plant, calm: asyncio.Event, in_flight: int) -> AsyncIter
 
 async def two_parts_to_make(plant: Plant) -> None:
     """The parts of ``a`` and ``b`` are claimed, and not there."""
-    plant.write.failures["*"] = [Throttled(300.0), Throttled(300.0)]
+    plant.parts.permission.withhold(OBSERVING, "for a while")
     await plant.boxes("a", "b")
-    plant.write.log.clear()
+    plant.parts.permission.give(OBSERVING)
+    for name in plant.parts.objects.take_all():
+        plant.parts.objects.done(name)
 
 
 async def test_nothing_is_planned_that_waited_for_room_while_it_is_no_longer_calm(
@@ -103,7 +106,7 @@ async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_calm
             plant.parts.objects.add(part("b"))
             await anyio.wait_all_tasks_blocked()
             calm.clear()
-            await until(lambda: reconciling.reachable)
+            await until(lambda: reconciling.gate.open)
             await anyio.wait_all_tasks_blocked()
             assert names == []
             calm.set()

@@ -55,6 +55,11 @@ def update(world: World, port: int) -> Update:
     return Update(KEY, NAME, {"rules": rules(port)}, {}, world.stored[KEY].mod_revision)
 
 
+def read_back(world: World, key: Key, stored: Stored | None) -> None:
+    """With nothing seen of the object between the question and the answer."""
+    world.assumed.read_back(key, stored, world.assumed.seen_at(key))
+
+
 def seen_port(world: World) -> int | None:
     actual = world.assumed.actual(NAME)
     return actual.value("rules").rule[0].port if actual is not None else None
@@ -182,7 +187,7 @@ def test_a_write_that_was_seen_is_not_read_back(world: World) -> None:
 def test_what_reading_back_gives_replaces_what_was_assumed(world: World) -> None:
     world.assumed.wrote(CREATE, None)
     value = b'{"fq_name":["g","rules"],"rules":{"rule":[{"port":5}]}}'
-    world.assumed.read_back(KEY, Stored(value, world.revision + 3))
+    read_back(world, KEY, Stored(value, world.revision + 3))
     assert seen_port(world) == 5
     world.assumed.applied(KEY, world.revision + 3)
     assert world.assumed.actual(NAME) is None
@@ -190,15 +195,31 @@ def test_what_reading_back_gives_replaces_what_was_assumed(world: World) -> None
 
 def test_an_object_that_reading_back_did_not_find_is_gone(world: World) -> None:
     world.make(child("g"))
-    world.assumed.read_back(KEY, None)
+    read_back(world, KEY, None)
     assert world.assumed.actual(NAME) is None
     world.assumed.applied(KEY, world.revision + 1)
     assert world.assumed.actual(NAME) is not None
 
 
+def test_an_object_that_came_while_its_absence_was_read_is_there(world: World) -> None:
+    """The answer is older than the event; no later one would correct it."""
+    seen_at = world.assumed.seen_at(KEY)
+    world.make(child("g"))
+    world.assumed.read_back(KEY, None, seen_at)
+    assert world.assumed.actual(NAME) is not None
+
+
+def test_an_object_that_went_while_it_was_read_is_gone(world: World) -> None:
+    world.make(child("g"))
+    resource, seen_at = world.stored[KEY], world.assumed.seen_at(KEY)
+    del world.stored[KEY]
+    world.assumed.read_back(KEY, Stored(resource.raw, resource.mod_revision), seen_at)
+    assert world.assumed.actual(NAME) is None
+
+
 def test_a_write_that_did_not_happen_is_forgotten_by_reading_back(world: World) -> None:
     world.assumed.wrote(CREATE, None)
-    world.assumed.read_back(KEY, None)
+    read_back(world, KEY, None)
     assert isinstance(world.plan(NAME).operations[0], Create)
     assert len(world.assumed) == 0
 
@@ -206,14 +227,14 @@ def test_a_write_that_did_not_happen_is_forgotten_by_reading_back(world: World) 
 def test_reading_back_what_the_cache_knows_already_assumes_nothing(world: World) -> None:
     world.make(child("g", rules=rules(1)))
     resource = world.stored[KEY]
-    world.assumed.read_back(KEY, Stored(resource.raw, resource.mod_revision))
-    world.assumed.read_back(KEY, Stored(resource.raw, None))
+    read_back(world, KEY, Stored(resource.raw, resource.mod_revision))
+    read_back(world, KEY, Stored(resource.raw, None))
     assert len(world.assumed) == 0
 
 
 def test_an_object_read_back_that_cannot_be_read_is_held(world: World) -> None:
     world.make(child("g"))
-    world.assumed.read_back(KEY, Stored(b"{", world.revision + 1))
+    read_back(world, KEY, Stored(b"{", world.revision + 1))
     with pytest.raises(HeldInput):
         world.assumed.actual(NAME)
     assert world.assumed.present(KEY)
@@ -243,5 +264,5 @@ def test_an_object_that_we_deleted_does_not_hide_one_that_somebody_made_meanwhil
 def test_a_holder_that_cannot_be_read_still_holds(world: World) -> None:
     target = world.put("target", "t")
     router = world.put("router", "r", references={"target": [(target, None)]})
-    world.assumed.read_back(router, Stored(b"{", world.revision + 1))
+    read_back(world, router, Stored(b"{", world.revision + 1))
     assert world.assumed.holders(target, "router", "target") == (router,)

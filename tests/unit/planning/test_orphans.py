@@ -93,7 +93,7 @@ def test_many_deletes_are_held_and_reported_until_they_are_allowed() -> None:
     plan = world.plan(names[0])
     assert not plan.operations
     assert [(p.kind, p.reason) for p in plan.problems] == [("ruleset", "DeletesHeld")]
-    assert "max_deletes" in plan.problems[0].message
+    assert "allow-deletes" in plan.problems[0].message
     assert world.guard.allow("ruleset") == set(names)
     assert isinstance(world.plan(names[0]).operations[0], Delete)
 

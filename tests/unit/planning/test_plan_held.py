@@ -99,14 +99,17 @@ def test_what_an_origin_held_since_before_the_start_may_have_contributed_stays()
         world.put("group", name)
     with_target(world)
     world.make(shared("target", "t3"))
-    own = child("one", rules=rules(1))
+    own = child("one", rules=rules(1))._replace(owner="8d1f0c3e-0f0e-4bb1-9a55-0d3b1a2c4e5f")
     world.make(own)
+    of_a_fact = owned("target", "t4", "one")._replace(owner="a|fact:name")
+    world.make(of_a_fact)
     world.book.retain(HELD)
     world.held.add(HELD)
     world.book.replace(ONE, [refer(INSTANCE, T2)])
     world.planner.orphans()
     assert references(world) == {"t1", "t2"}
     assert not world.plan(Name("target", ("t3",))).operations
+    assert not world.plan(of_a_fact.name).operations, "perhaps the held one yields that fact"
     assert isinstance(world.plan(own.name).operations[0], Delete)
 
 

@@ -184,3 +184,19 @@ async def test_an_unreachable_store_puts_the_slice_off(store: MemoryStore, reade
     store.faults.unreachable = False
     assert await whole_pass(reader) == []
     assert reader.source.counters.audited_keys == 20
+
+
+async def test_while_there_is_no_watch_nothing_is_compared_and_the_store_is_not_asked(
+    store: MemoryStore, reader: Reader
+) -> None:
+    """What happens meanwhile is no missed event, and what is compacted meanwhile is for the watch to find."""
+    store.faults.unreachable = True
+    store.faults.cut_watches()
+    assert await reader.nothing_comes()
+    assert not reader.source.state.ready
+    store.faults.unreachable = False
+    await store.compact(await write(store, delete("03")))
+    assert await reader.source.audit_slice(reader) is None
+    assert reader.source.counters.missed_events == 0
+    assert reader.source.counters.audited_keys == 0
+    assert not reader.source.counters.lists["audit"]

@@ -24,7 +24,7 @@ from tests.unit.writing.toy_api import SCHEMA, Sent, ToyApi, create, refuse, upd
 pytestmark = pytest.mark.anyio
 
 PASSWORD, TOKEN = "canary-password", "canary-token"
-CREDENTIALS = Credentials("http://api/keystone/v3", PASSWORD, user_id="compiler", project_name="admin")
+CREDENTIALS = Credentials("http://api/keystone/v3", lambda: PASSWORD, user_id="compiler", project_name="admin")
 
 
 def broken(error: Callable[[str], Exception], calls: list[str]) -> httpx2.MockTransport:
@@ -162,7 +162,7 @@ async def test_every_call_carries_the_token_of_one_login(api: ToyApi) -> None:
     async with over(httpx2.ASGITransport(api.app), credentials=CREDENTIALS) as (write, _):
         await asyncio.gather(*(write.create(create(f"u{n}")) for n in range(3)))
         await write.update(update())
-    assert keystone.logins == [login_body(CREDENTIALS)]
+    assert keystone.logins == [login_body(CREDENTIALS, PASSWORD)]
 
 
 async def test_an_expired_token_is_renewed_once_and_the_call_repeated(api: ToyApi) -> None:
@@ -231,7 +231,7 @@ async def test_no_secret_is_logged_or_shown(api: ToyApi, caplog: pytest.LogCaptu
 
 
 def test_a_user_may_be_named_in_a_domain() -> None:
-    body = login_body(Credentials("http://k", "p", user_name="bob", domain_name="Default", project_id="p1"))
+    body = login_body(Credentials("http://k", str, user_name="bob", domain_name="Default", project_id="p1"), "p")
     assert body["auth"]["identity"]["password"]["user"] == {
         "name": "bob",
         "password": "p",
@@ -241,4 +241,4 @@ def test_a_user_may_be_named_in_a_domain() -> None:
 
 
 def test_without_a_project_the_token_has_no_scope() -> None:
-    assert "scope" not in login_body(Credentials("http://k", "p", user_id="bob"))["auth"]
+    assert "scope" not in login_body(Credentials("http://k", str, user_id="bob"), "p")["auth"]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.model import AddReference, Create, Key, Name, RemoveReference, Update
+from intentc.model import AddReference, Create, Key, Name, RemoveReference
 from intentc.writing import Rejected
 from intentc.writing.encode import encode_mutation, encode_reference
 from tests.unit.writing.toy_api import MARK, SCHEMA, TENANT, Direction, Rules, create, delete, to_target, update
@@ -85,34 +85,17 @@ def test_a_batch_item_carries_kind_operation_condition_and_data(operation: Any, 
     assert item == {"kind": "access_list", **expected}
 
 
-def test_a_kubernetes_shaped_kind_is_written_as_a_manifest_of_the_current_version() -> None:
+def test_a_kubernetes_shaped_kind_is_written_flat() -> None:
     operation = Create("toy_route", "r1", ("shop", "home"), None, MARK, {"host": "h", "labels": {"a": "b"}}, {})
     mutation = encode_mutation(operation, SCHEMA)
     assert mutation.path == "/toy-routes"
     assert decoded(mutation.body)["toy-route"] == {
-        "kind": "ToyRoute",
-        "apiVersion": "toy.io/v2",
-        "metadata": {
-            "namespace": "shop",
-            "name": "home",
-            "uid": "r1",
-            "annotations": {"intentc": "main/toy/o1"},
-            "labels": {"a": "b"},
-        },
-        "spec": {"host": "h"},
+        "uuid": "r1",
+        "fq_name": ["shop", "home"],
+        "annotations": {"key_value_pair": [{"key": "intentc", "value": "main/toy/o1"}]},
+        "host": "h",
+        "labels": {"a": "b"},
     }
-
-
-def test_a_manifest_that_was_written_decodes_to_what_was_meant() -> None:
-    operation = Create("toy_route", "r1", ("shop", "home"), None, MARK, {"host": "h"}, {})
-    values = SCHEMA.kind("toy_route").decode_values(encode_mutation(operation, SCHEMA).data)
-    assert (values.uuid, values.fq_name, values.host) == ("r1", ("shop", "home"), "h")
-
-
-def test_an_update_of_a_manifest_masks_fields_where_they_stand() -> None:
-    key, name = Key("toy_route", "r1"), Name("toy_route", ("shop", "home"))
-    mutation = encode_mutation(Update(key, name, {"host": "h", "labels": {}}, {}, 3), SCHEMA)
-    assert decoded(mutation.body)["field_mask"] == {"paths": ["spec.host", "metadata.labels"]}
 
 
 def test_an_added_reference_names_its_target_twice_and_carries_the_attribute() -> None:

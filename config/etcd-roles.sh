@@ -1,0 +1,51 @@
+#!/bin/sh
+# Roles in etcd for intentc: each process may do what it must, and nothing else.
+#
+#   etcd-roles.sh PATH INSTALLATION
+#
+# PATH is etcd.path ("contrail"), INSTALLATION is intentc.installation ("default"). Which etcd, and as whom, is said to
+# etcdctl by its own variables (ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_CACERT ...). Safe to run again.
+#
+#   intentc-INSTALLATION        for `intentc run`: reads the resources, writes only what it keeps for itself
+#   intentc-apiserver-PATH      for `intentc apiserver`: reads and writes the resources and its index, and reads who leads
+#
+# Users are yours to make, for example:
+#   etcdctl user add intentc && etcdctl user grant-role intentc intentc-default
+#   etcdctl user add apiserver && etcdctl user grant-role apiserver intentc-apiserver-contrail
+#   etcdctl auth enable
+set -eu
+
+[ $# -eq 2 ] || { sed -n '2,16p' "$0" >&2; exit 2; }
+path=$1
+installation=$2
+for word in "$path" "$installation"; do
+    case $word in
+        '' | *[!A-Za-z0-9._-]*) echo "$0: '$word' is neither a path nor an installation" >&2; exit 2 ;;
+    esac
+done
+
+export ETCDCTL_API=3
+
+role() {
+    etcdctl role get "$1" >/dev/null 2>&1 || etcdctl role add "$1" >/dev/null
+}
+
+# A prefix ends in a slash, so its end is the same with the character after the slash: contrail/ does not cover
+# contrail-backup/.
+allow() {
+    etcdctl role grant-permission "$1" "$2" "/$3/" "/${3}0" >/dev/null
+}
+
+compiler=intentc-$installation
+role "$compiler"
+allow "$compiler" read "$path"
+allow "$compiler" readwrite "intentc/$installation"
+
+server=intentc-apiserver-$path
+role "$server"
+allow "$server" readwrite "$path"
+allow "$server" readwrite "intentc/apiserver/$path"
+etcdctl role grant-permission "$server" read "/intentc/$installation/leader" >/dev/null
+
+echo "$compiler"
+echo "$server"

@@ -1,0 +1,92 @@
+"""Manifests as the API server takes them: Kubernetes-shaped kinds may be sent as people write them, or flat.
+
+Why it exists: what is stored is always the flat form (``model/manifest.py``), and what stands in a manifest beside the
+resource's fields must not vanish in silence either. The fields themselves are ``fields.py``'s business.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc.loading import did_you_mean
+from intentc.model import Kind, kebab
+from intentc.model.manifest import flattened, is_manifest
+
+from ..errors import BadRequest
+from .rules import Document
+
+_METADATA = frozenset(
+    {
+        "annotations",
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "finalizers",
+        "generateName",
+        "generation",
+        "labels",
+        "managedFields",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    }
+)
+"""What Kubernetes knows in ``metadata``."""
+
+_ONLY_IN_MANIFESTS = frozenset({"apiVersion", "metadata", "spec"})
+
+_FILLED_IN = frozenset({"configuration_version", "display_name", "id_perms", "name", "perms2"})
+"""Fields of the flat form that a manifest has no place for: the server's own."""
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_LONGEST_NAME = 253
+
+
+class Body(NamedTuple):
+    """What a client sent, in the form that is stored. ``whole``: it was a manifest, which says all of the resource, so
+    that fields which it leaves out are cleared."""
+
+    fields: Any
+    whole: bool
+
+
+def taken_in(kind: Kind, body: Any) -> Body:
+    """``body`` flat. Raises ``BadRequest`` for a manifest that is none of ``kind``."""
+    where = kebab(kind.name)
+    if not (kind.written_as_manifests and is_manifest(body)):
+        if kind.written_as_manifests and isinstance(body, dict) and not _ONLY_IN_MANIFESTS.isdisjoint(body):
+            # An opaque kind would take them for fields that nobody reads.
+            raise BadRequest(f"{where}: this is half a manifest; take out fq_name, or metadata and spec")
+        return Body(body, False)
+    told = body.get("kind")
+    if told is not None and str(told).lower() != kind.name.replace("_", ""):
+        raise BadRequest(f"{where}: the manifest's kind is {told!r}")
+    try:
+        fields = flattened(body, kind.versions)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"{where}: {error}") from None
+    for name in body["metadata"]:
+        if name not in _METADATA:
+            raise BadRequest(f"{where} has no field 'metadata.{name}'{did_you_mean(name, _METADATA)}")
+    for name in sorted(_FILLED_IN & fields.keys()):
+        raise BadRequest(f"{where} has no field {name!r}")
+    return Body(fields, True)
+
+
+def check_place(kind: Kind, document: Document) -> None:
+    """That ``fq_name`` is [namespace, name] as Kubernetes allows them (RFC 1123). Raises ``BadRequest``."""
+    fq_name = document.get("fq_name") or []
+    if len(fq_name) != 2:
+        raise BadRequest(f"{kebab(kind.name)}: fq_name must be [namespace, name]")
+    for part in fq_name:
+        if not _NAME.fullmatch(part) or len(part) > _LONGEST_NAME:
+            raise BadRequest(
+                f"{kebab(kind.name)}: {part!r} is no name; give at most {_LONGEST_NAME} lower-case letters, digits, - "
+                "and ., with a letter or digit at both ends"
+            )

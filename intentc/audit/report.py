@@ -1,0 +1,65 @@
+"""What an audit says, as values and as the JSON of ``intentc audit -o json``.
+
+It names objects, fields and intents, and never holds a value of a field: the report is printed, logged and sent from
+one process to another, and values may be secrets.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from intentc.model import Key, Name
+
+ALLOCATE = "allocate"
+"""The operation of a difference that is a number not given yet; its field is ``<pool for NAME>``."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """``operation``: create, update, delete, add_ref, remove_ref, or ``allocate``. ``fields``: those that it would set,
+    sorted; references as ``<relation>_refs``."""
+
+    operation: str
+    fields: tuple[str, ...] = ()
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One object that is not as a compile from scratch would have it. ``name``: its ``fq_name`` joined by ``:``.
+
+    ``operations``: what would be written. ``origins``: the intents that claim it or carry its mark's uuid, sorted.
+    ``upstream``: who contributes, over any number of facts, to what they read. ``revision``: of the object as it was
+    listed; 0 if it was absent.
+    """
+
+    kind: str
+    name: str
+    fq_name: tuple[str, ...]
+    operations: tuple[Change, ...]
+    origins: tuple[str, ...]
+    upstream: tuple[str, ...] = ()
+    revision: int = 0
+
+    @property
+    def place(self) -> Name:
+        return Name(self.kind, self.fq_name)
+
+    @property
+    def intents(self) -> frozenset[Key]:
+        """The keys of ``origins`` and ``upstream``."""
+        return frozenset(Key(*text.split("/", 1)) for text in (*self.origins, *self.upstream))
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything at ``revision``: ``differences`` sorted by kind, then fq_name. ``last_change``: the last revision at
+    which one of the listed resources was written. ``held``: intents that can't be compiled now, and objects that are
+    left alone by order. ``withheld``: deletes that need a person's leave; they are no differences. ``owned``: objects
+    that carry our mark, of ``resources`` in all. ``seconds``: how long it took."""
+
+    revision: int
+    differences: tuple[Difference, ...] = ()
+    last_change: int = 0
+    held: int = 0
+    withheld: int = 0
+    problems: int = 0
+    resources: int = 0
+    owned: int = 0
+    seconds: float = 0.0

@@ -1,0 +1,141 @@
+"""What ``intentc dev`` starts beside the compiler where elements of Envoy are compiled: an xDS server and an Envoy.
+
+Why it exists: whoever loads a gateway wants to send requests through it, and be told what to type. Whether a compiler's
+kinds call for an Envoy is asked of ``xds``; the services behind it are ``dev_echo``'s business.
+"""
+
+from __future__ import annotations
+
+import http.client
+import shlex
+import socket
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+import anyio.to_thread
+import click
+
+from .errors import CommandError, Exit
+
+if TYPE_CHECKING:
+    from intentc.embedded_envoy import Envoy
+    from intentc.xds.requests import Port, Request
+    from intentc.xds.serving import Server
+
+_POLL_SECONDS = 0.01
+_TOLD_WITHIN_SECONDS = 30.0
+_ANSWER_WITHIN_SECONDS = 10.0
+_MOST_REQUESTS = 8
+
+
+class Gateway(NamedTuple):
+    """A running Envoy, and who tells it what to do."""
+
+    xds: Server
+    envoy: Envoy
+
+    async def told(self, revision: int) -> None:
+        """Return when Envoy has answered all that follows from the store up to ``revision``. Raises ``CommandError``
+        if it does not within half a minute."""
+        world = self.xds.world
+        with anyio.move_on_after(_TOLD_WITHIN_SECONDS):
+            # What an Envoy answers is no event of ours.
+            while not (  # noqa: ASYNC110
+                world.published >= revision
+                and world.streams
+                and all(stream.serial >= world.serial for stream in world.streams)
+            ):
+                await anyio.sleep(_POLL_SECONDS)
+            return
+        raise CommandError(
+            f"Envoy has not taken what it was told within {_TOLD_WITHIN_SECONDS:g} s; it printed:\n"
+            f"{self.envoy.log_tail()}",
+            code=Exit.UNREACHABLE,
+        )
+
+
+@asynccontextmanager
+async def running_gateway(etcd: str, path: str, listening: Iterable[Port] = ()) -> AsyncIterator[Gateway]:
+    """An xDS server over the etcd at ``etcd`` (its elements below ``/<path>/``) and an Envoy that asks it.
+
+    ``listening``: where the elements want it to listen. Raises ``CommandError`` if such a port is taken, and
+    ``EnvoyNotStarted``.
+    """
+    from intentc.embedded_envoy import running_envoy
+    from intentc.watch.etcd import EtcdStore
+
+    from .elements import needing_protobuf
+
+    with needing_protobuf():
+        from intentc.xds.bootstrap import Address, bootstrap
+        from intentc.xds.serving import running_xds
+    for port in listening:
+        _see_free(port)
+    store = EtcdStore([etcd])
+    try:
+        async with (
+            running_xds(store, path) as xds,
+            running_envoy(bootstrap(Address("127.0.0.1", xds.port))) as envoy,
+        ):
+            yield Gateway(xds, envoy)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+
+
+def introduce(gateway: Gateway, requests: Sequence[Request], files: Sequence[str]) -> None:
+    """Say where Envoy is and what to type. ``files``: what was loaded."""
+    click.echo(f"\nxDS server   127.0.0.1:{gateway.xds.port}", err=True)
+    click.echo(f"Envoy        http://{gateway.envoy.admin}/  (its own pages)", err=True)
+    for refused in gateway.xds.status()["refused"]:
+        click.echo(f"refused      {refused['kind']} {refused['name']}: {refused['message']}", err=True)
+    if not requests:
+        click.echo("             it answers no request yet", err=True)
+        return
+    click.echo("\nIt answers, for example:", err=True)
+    for request in requests[:_MOST_REQUESTS]:
+        click.echo(f"  {request.curl}", err=True)
+    if len(requests) > _MOST_REQUESTS:
+        click.echo(f"  … and {len(requests) - _MOST_REQUESTS} more", err=True)
+    if files:
+        click.echo("\nChange something (a weight, say), and Envoy goes by it at once:", err=True)
+        click.echo(f"  intentc apply --wait {shlex.join(files)}", err=True)
+
+
+async def prove(requests: Iterable[Request]) -> None:
+    """Send the first request that needs no TLS, and print what came back."""
+    for request in requests:
+        if request.scheme == "http":
+            click.echo(f"$ {request.curl}")
+            click.echo(await anyio.to_thread.run_sync(_asked, request))
+            return
+
+
+def _asked(request: Request) -> str:
+    connection = http.client.HTTPConnection(request.address, request.port, timeout=_ANSWER_WITHIN_SECONDS)
+    try:
+        headers = dict(request.headers) | ({"Host": request.host} if request.host else {})
+        connection.request(request.method, request.path, headers=headers)
+        answer = connection.getresponse()
+        return f"{answer.status} {answer.reason}\n{answer.read().decode(errors='replace')}"
+    except (OSError, http.client.HTTPException) as error:
+        return f"no answer: {error}"
+    finally:
+        connection.close()
+
+
+def _see_free(port: Port) -> None:
+    """Envoy would share a port with another Envoy that has it, and each would get a part of the requests."""
+    family = socket.AF_INET6 if ":" in port.address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((port.address, port.port))
+        except OSError as error:
+            raise CommandError(
+                f"Envoy can't listen on port {port.port}: {error.strerror}",
+                where=f"the listener {port.name}",
+                next_step="end what listens there, or give the listener another port in your file",
+            ) from None

@@ -1,0 +1,86 @@
+"""The servers of ``intentc dev``: etcd, API server, compiler and diagnostics, started in order and ended in order.
+
+Why it exists: tests of the whole chain start exactly what the command does. What is said to the user is the command's
+business, an Envoy beside them ``dev_gateway``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+import msgspec
+
+from .dev_configuration import written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from intentc.configuration import Configuration
+    from intentc.service import CompilerService
+
+_TRANSACTION = 1024
+"""Operations that the etcd of ``dev`` takes in one transaction."""
+
+
+class Running(NamedTuple):
+    """What ``dev`` started, and the configuration by which commands reach it; ``file``: the same, written down while
+    it runs."""
+
+    service: CompilerService
+    configuration: Configuration
+    etcd: str
+    api_server: str
+    diagnostics: str
+    file: Path
+
+
+@asynccontextmanager
+async def running(configuration: Configuration) -> AsyncIterator[Running]:
+    """All parts, started by condition and ended on leaving; gives how to reach them."""
+    from intentc.apiserver.serving import running_api_server
+    from intentc.configuration import Address, Url
+    from intentc.diagnostics.serving import running_diagnostics
+    from intentc.embedded import running_etcd
+    from intentc.plugins import installed
+    from intentc.service import build_service
+    from intentc.watch.etcd import EtcdStore
+    from intentc.writing.endpoint import Endpoint
+    from intentc.writing.http import http_services
+
+    compilers = installed(configuration)
+    path = configuration.etcd.path
+    async with running_etcd(max_txn_ops=_TRANSACTION) as etcd:
+        stores = EtcdStore([etcd.endpoint]), EtcdStore([etcd.endpoint])
+        try:
+            async with (
+                running_api_server(stores[0], compilers.schema, path=path, max_txn_ops=_TRANSACTION) as server,
+                http_services(Endpoint(server.url), compilers.schema, pools=compilers.pools) as (write, read),
+            ):
+                service = build_service(configuration, compilers, stores[1], write, read)
+                async with (
+                    running_diagnostics(service, "127.0.0.1", 0, browsed=service.results) as diagnostics,
+                    anyio.create_task_group() as group,
+                ):
+                    group.start_soon(service.run)
+                    reached = _reaching(configuration, etcd.endpoint, Url(server.url), Address(diagnostics[7:]))
+                    with written(reached) as file:
+                        yield Running(service, reached, etcd.endpoint, server.url, diagnostics, file)
+                    group.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                for store in stores:
+                    await store.close()
+
+
+def _reaching(configuration: Configuration, etcd: str, server: Any, diagnostics: Any) -> Configuration:
+    replace = msgspec.structs.replace
+    own = configuration.intentc
+    return replace(
+        configuration,
+        etcd=replace(configuration.etcd, endpoints=(etcd,)),
+        client=replace(configuration.client, endpoint=server),
+        intentc=replace(own, diagnostics=replace(own.diagnostics, address=diagnostics)),
+    )

@@ -1,0 +1,74 @@
+"""The elements of Envoy among what was compiled: as the xDS server reads them, and as a configuration file of Envoy.
+
+Why it exists: ``compile`` and ``dev`` have the compiler's outputs at hand and need no store in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from intentc.model import Schema
+from intentc.model.events import Change
+from intentc.xds.elements import Element, decode_element
+from intentc.xds.kinds import SECRET, TYPE_OF, calls_for_envoy
+
+from .errors import CommandError, Exit
+
+
+def elements_of(outputs: Iterable[Mapping[str, Any]]) -> list[Element]:
+    """``outputs``: lower-level resources as ``pipeline.outputs.shown`` gives them; those of other kinds are passed
+    over."""
+    return [
+        decode_element(Change(output["kind"], output["uuid"], msgspec.json.encode(output), 0, 0))
+        for output in outputs
+        if output["kind"] in TYPE_OF
+    ]
+
+
+def print_bootstrap(outputs: Iterable[Mapping[str, Any]], schema: Schema, *, with_secrets: bool) -> None:
+    """Print a complete static configuration of Envoy as JSON, and say on stderr if secrets are left out of it. Raises
+    ``CommandError`` if the compilers make no elements of Envoy, and, when all others are printed, if some are no
+    messages of Envoy."""
+    if not calls_for_envoy(schema):
+        raise CommandError(
+            "these compilers make nothing for Envoy", next_step="name one that does: --compiler", code=Exit.USAGE
+        )
+    elements = elements_of(outputs)
+    shown = [element for element in elements if with_secrets or element.kind != SECRET]
+    configuration, wrong = _bootstrap(shown)
+    click.echo(msgspec.json.format(msgspec.json.encode(configuration), indent=2))
+    left_out = len(elements) - len(shown)
+    if left_out:
+        click.echo(f"secrets left out: {left_out}; Envoy asks for them (--with-secrets puts them in)", err=True)
+    if wrong:
+        raise CommandError("\n".join(wrong), next_step="mend what they come from; all other elements are printed")
+
+
+def _bootstrap(elements: list[Element]) -> tuple[dict[str, Any], list[str]]:
+    """The configuration, and what is wrong with each element that is left out of it."""
+    with needing_protobuf():
+        from intentc.xds.bootstrap import static_bootstrap
+
+    wrong: list[str] = []
+
+    def left_out(element: Element, error: Exception) -> None:
+        origins = ", ".join(f"{origin.kind} {origin.name}" for origin in element.origins) or "nobody"
+        wrong.append(f"left out: {element.kind} {element.name} of {origins} is no message of Envoy: {error}")
+
+    return static_bootstrap(elements, left_out=left_out), wrong
+
+
+@contextmanager
+def needing_protobuf() -> Iterator[None]:
+    """Around the imports of what needs Envoy's protobuf packages, an extra: raises ``CommandError`` without them."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"the protobuf packages of Envoy are missing ({error.name})", next_step="pip install 'intentc[xds]'"
+        ) from None

@@ -1,0 +1,85 @@
+"""Which objects carry our mark, read from etcd: only there their revisions are told with them.
+
+Why apart from ``planning``: values are read leniently here, since an object whose other fields can't be read can still
+be let go. What is done with the objects is the command's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import msgspec
+
+from .orders import picked
+
+if TYPE_CHECKING:
+    from intentc.configuration import Configuration
+    from intentc.model import Kind
+    from intentc.watch.protocol import Store
+
+    from .client import Change
+
+_PAGE = 500
+
+
+class Marked(NamedTuple):
+    """An object with our mark. ``others``: its other annotations."""
+
+    kind: str
+    uuid: str
+    fq_name: tuple[str, ...]
+    revision: int
+    others: tuple[dict[str, Any], ...]
+
+    @property
+    def name(self) -> str:
+        return ":".join(self.fq_name)
+
+    @property
+    def without_mark(self) -> Change:
+        """The change that takes the mark off, if nobody has written the object meanwhile."""
+        from .client import Change
+
+        data = {"uuid": self.uuid, "fq_name": self.fq_name, "annotations": {"key_value_pair": self.others}}
+        return Change("UPDATE", self.kind, data, self.revision)
+
+
+class _Annotations(msgspec.Struct):
+    key_value_pair: tuple[dict[str, Any], ...] | None = None
+
+
+class _Annotated(msgspec.Struct):
+    fq_name: tuple[str, ...] = ()
+    annotations: _Annotations | None = None
+
+
+async def marked_objects(store: Store, configuration: Configuration, kind: Kind, name: str | None) -> list[Marked]:
+    """The objects of ``kind`` that carry our mark, those that ``name`` means if it is given. One that can't be read is
+    told on stderr, and left out."""
+    prefix = f"/{configuration.etcd.path}/{kind.name}/"
+    found = [marked async for marked in _read(store, prefix, kind.name, configuration.intentc.installation)]
+    return picked(name, [(m.uuid, m.fq_name, m) for m in found]) if name else found
+
+
+async def _read(store: Store, prefix: str, kind: str, installation: str) -> AsyncIterator[Marked]:
+    from intentc.model import MARK_KEY, Mark
+    from intentc.watch.protocol import prefix_end
+
+    start, more = prefix, True
+    while more:
+        page = await store.range(start, prefix_end(prefix), limit=_PAGE)
+        for item in page.items:
+            try:
+                value = msgspec.json.decode(item.value, type=_Annotated)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                click.echo(f"{item.key} can't be read, and stays as it is", err=True)
+                continue
+            pairs = (value.annotations.key_value_pair if value.annotations else None) or ()
+            marks = [Mark.parse(str(pair.get("value"))) for pair in pairs if pair.get("key") == MARK_KEY]
+            if any(mark is not None and mark.installation == installation for mark in marks):
+                others = tuple(pair for pair in pairs if pair.get("key") != MARK_KEY)
+                yield Marked(kind, item.key.removeprefix(prefix), value.fq_name, item.mod_revision, others)
+        more = page.more
+        start = page.items[-1].key + "\0" if page.items else start

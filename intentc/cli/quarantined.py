@@ -1,0 +1,99 @@
+"""What the running compiler tells of its quarantine, and which entry of it a person means.
+
+Why it exists: only the compiler knows what is held, refused or fought over, so orders about that are checked against
+its ``/status`` before they are put. If none answers, the resource is looked up as any other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from .errors import CommandError
+from .orders import Desk, Target, picked
+
+if TYPE_CHECKING:
+    from intentc.model import Key
+
+_LISTED = 1_000
+"""So many entries a compiler lists at most."""
+_HELD = frozenset({"held", "suspect", "unreadable"})
+"""States of intents that can be given up; the others are those of objects, or are wanted so by an operator."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One entry of ``quarantine`` in ``/status``. ``name``: fq_name joined by ``:``; ``uuid``: empty if it has none
+    yet; ``since``: seconds since 1970; ``tries``: failures in a row."""
+
+    kind: str
+    name: str
+    uuid: str
+    state: str
+    reason: str = ""
+    message: str = ""
+    since: float | None = None
+    tries: int = 0
+
+    @property
+    def fq_name(self) -> tuple[str, ...]:
+        return () if self.name == self.uuid else tuple(self.name.split(":"))
+
+
+def entries_of(status: dict[str, Any]) -> list[Entry]:
+    """The quarantine in a status. Raises ``CommandError`` if it is of another form."""
+    try:
+        return msgspec.convert(status.get("quarantine", []), list[Entry])
+    except msgspec.ValidationError as error:
+        raise CommandError(
+            f"the compiler's quarantine can't be read: {error}", next_step="use the intentc of the compiler's version"
+        ) from None
+
+
+async def quarantined(desk: Desk, kind_name: str, name: str, excluded: frozenset[str], why: str) -> Target:
+    """The one quarantined resource that is meant; whether it is quarantined is not asked if no compiler answers.
+    Raises ``CommandError``, with ``why`` if its only states are ``excluded`` ones."""
+    from intentc.model import Key
+
+    kind = desk.kind(kind_name)
+    status = await desk.status()
+    if status is None:
+        return await desk.find(kind, name)
+    where = f"http://{desk.address}/status"
+    entries = entries_of(status)
+    found = picked(name, [(entry.uuid, entry.fq_name, entry) for entry in entries if entry.kind == kind.name])
+    if not found and len(entries) < _LISTED:
+        raise CommandError(
+            f"{kind.name} {name} is not quarantined", where=where, next_step="`intentc quarantine list` shows what is"
+        )
+    if not found:
+        return await desk.find(kind, name)
+    if all(entry.state in excluded for entry in found):
+        raise CommandError(f"{kind.name} {name} {why}", where=where)
+    entry = found[0]
+    if not entry.uuid:
+        raise CommandError(
+            f"{kind.name} {name} was never created, and has no uuid by which it could be ordered",
+            where=where,
+            next_step="`intentc quarantine retry --all` tries it, too",
+        )
+    key = Key(entry.kind, entry.uuid)
+    return Target(key, entry.fq_name, await _written_at(desk, key))
+
+
+async def all_held(desk: Desk) -> list[Target]:
+    """Every intent that is held and could be given up. Raises ``CommandError`` if no compiler answers."""
+    from intentc.model import Key
+
+    from .waiting import current_status
+
+    held = [entry for entry in entries_of(await current_status(desk.address)) if entry.state in _HELD]
+    keys = [(Key(entry.kind, entry.uuid), entry.fq_name) for entry in held]
+    return [Target(key, name, await _written_at(desk, key)) for key, name in keys]
+
+
+async def _written_at(desk: Desk, key: Key) -> int:
+    revision = await desk.mod_revision(key)
+    if not revision:
+        raise CommandError(f"{key} is gone from etcd since", next_step="run the command again")
+    return revision

@@ -1,0 +1,157 @@
+"""Clusters: each upstream that anybody uses becomes one, with its endpoints where Envoy is to choose among them.
+
+Here an upstream meets the world: resolvers, Services and Endpoints, TLSContexts and Secrets, and what is allowed. Where
+it can't be reached as it was asked for, the cluster has no endpoints and answers 503: never clear text instead of TLS
+(spec/ambassador.md, defect 7). Problems are told on the resources that lead there. What is in the elements is the
+business of ``envoy/cluster.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc import Claim, Context, Fact, Intent
+
+from .elements import element
+from .envoy.cluster import by_ads, by_name, cluster, nowhere
+from .envoy.endpoints import load_assignment
+from .envoy.upstream_tls import upstream_tls
+from .resolvers import Discovery, discovery
+from .tls.secret_state import names
+from .upstreams.gateway_namespace import gateway_namespace
+from .upstreams.originating import Origination, check_secrets, origination
+from .upstreams.service_endpoints import service_endpoints
+from .upstreams.targets import allowed_targets, forbidden
+from .upstreams.unreachable import Unreachable
+from .upstreams.upstream import ClusterUse, Upstream
+
+Endpoints = tuple[tuple[str, int], ...]
+
+
+class Way(NamedTuple):
+    """How an upstream is reached. ``discovery`` None: not at all. ``host``: its qualified name, or an address. ``tls``:
+    None for clear text."""
+
+    discovery: Discovery | None
+    host: str
+    tls: Origination | None
+
+
+class ClusterIntent(Intent):
+    """One upstream, by the name that follows from its settings."""
+
+    kind = "cluster"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", self.uuid)]
+        origins = {origin for use in uses for origin in use.origins}
+        # All of them have equal upstreams: the name says so.
+        upstream = uses[0].upstream
+        troubles: list[Unreachable] = []
+        way = _way(ctx, upstream, troubles)
+        upstream = _usable(upstream, way, troubles)
+        endpoints = _endpoints(ctx, upstream, troubles) if way.discovery is Discovery.ENDPOINTS else None
+        for reason, message in dict.fromkeys((trouble.reason, trouble.message) for trouble in troubles):
+            for kind, name in sorted({(origin.kind, origin.name) for origin in origins}):
+                ctx.problem_on(kind, name, reason, message)
+        config = cluster(self.uuid, upstream, _location(self.uuid, upstream, way), _transport_socket(upstream, way))
+        yield element(self, ctx, "envoy_cluster", (self.uuid,), config, origins)
+        if endpoints is not None:
+            assignment = load_assignment(self.uuid, endpoints)
+            yield element(self, ctx, "envoy_endpoints", (self.uuid,), assignment, origins)
+        if way.tls is not None:
+            # Also of those that can't be used: then the Secret is told.
+            yield from (Fact("secret_use", name, "") for name in names(way.tls.settings))
+
+
+def check_way(ctx: Context, upstream: Upstream) -> None:
+    """That there is a way to ``upstream`` as it was asked for, whoever answers there. Raises ``Unreachable``."""
+    troubles: list[Unreachable] = []
+    _way(ctx, upstream, troubles)
+    if troubles:
+        raise troubles[0]
+
+
+def _way(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way:
+    host, tls = upstream.dns_name(gateway_namespace(ctx)), None
+    try:
+        found = discovery(ctx, upstream)
+        if found is Discovery.DNS and forbidden(host, allowed_targets(ctx)):
+            message = f"{host} is the gateway's own machine, or its cloud's metadata; name another service"
+            raise Unreachable("ForbiddenTarget", f"{message}, or allow it in the setting ambassador.allowed_targets")
+        if upstream.tls:
+            tls = origination(ctx, upstream, host)
+            check_secrets(ctx, tls.settings)
+        return Way(found, host, tls)
+    except Unreachable as trouble:
+        troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to {host} get 503"))
+        return Way(None, host, tls)
+
+
+def _usable(upstream: Upstream, way: Way, troubles: list[Unreachable]) -> Upstream:
+    """``upstream`` without the settings that can't have an effect, each told: Envoy would refuse the whole cluster, or
+    pass them over."""
+    changes: dict[str, Any] = {}
+    for reason, message, change in _mistakes(upstream, way):
+        troubles.append(Unreachable(reason, message))
+        changes |= change
+    return msgspec.structs.replace(upstream, **changes)
+
+
+def _mistakes(upstream: Upstream, way: Way) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(reason, message, the fields with what they are instead)"""
+    by_dns = way.discovery is Discovery.DNS
+    needed = f"needs endpoints, and resolver {upstream.resolver!r} gives one name alone; it is left out"
+    hint = "use `resolver: endpoint`"
+    balancer = upstream.load_balancer
+    if by_dns and balancer is not None and balancer.policy != "round_robin":
+        yield "NeedsEndpoints", f"load_balancer: {balancer.policy} {needed}; {hint}", {"load_balancer": None}
+    checks = upstream.health_checks
+    if by_dns and checks:
+        yield "NeedsEndpoints", f"health_checks: checking {needed}; {hint}", {"health_checks": ()}
+    elif not upstream.grpc and any(check.upstream_name for check in checks):
+        message = "health_checks: a check over gRPC needs `grpc: true`; it is left out"
+        kept = tuple(check for check in checks if not check.upstream_name)
+        yield "InvalidHealthCheck", message, {"health_checks": kept}
+    if not upstream.enable_ipv4 and not upstream.enable_ipv6:
+        message = "enable_ipv4 and enable_ipv6 are both false; IPv4 is used. Switch one of them on"
+        yield "NoAddressFamily", message, {"enable_ipv4": True}
+
+
+def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Endpoints:
+    """The endpoints that upstreams may have; what keeps them from being all is told."""
+    service = upstream.service(gateway_namespace(ctx))
+    try:
+        if service is None:
+            message = f"{upstream.host} is no Service, and resolver {upstream.resolver!r} knows nothing else"
+            raise Unreachable("NoService", f"{message}; write name, name.namespace, or use another resolver")
+        found = service_endpoints(ctx, service, upstream.port)
+    except Unreachable as trouble:
+        troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to it get 503"))
+        return ()
+    allowed = allowed_targets(ctx)
+    refused = sorted({host for host, _ in found if forbidden(host, allowed)})
+    if refused:
+        message = f"Endpoints {':'.join(service)}: {', '.join(refused)} is the gateway's own machine, or its cloud's"
+        hint = "metadata; it is left out. Take it out there, or allow it in the setting ambassador.allowed_targets"
+        troubles.append(Unreachable("ForbiddenTarget", f"{message} {hint}"))
+    return tuple((host, port) for host, port in found if host not in refused)
+
+
+def _location(name: str, upstream: Upstream, way: Way) -> dict[str, Any]:
+    match way.discovery:
+        case Discovery.DNS:
+            return by_name(name, upstream, way.host)
+        case Discovery.ENDPOINTS:
+            return by_ads()
+        case _:
+            return nowhere(name)
+
+
+def _transport_socket(upstream: Upstream, way: Way) -> dict[str, Any] | None:
+    if way.tls is None or way.discovery is None:
+        return None
+    return upstream_tls(way.tls.settings, way.tls.server_name, upstream.grpc)

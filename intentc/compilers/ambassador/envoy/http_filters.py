@@ -1,0 +1,160 @@
+"""The HTTP filters of every listener, in the order of the specification (4.5).
+
+Before them all stand those that answer the probes. A filter stands there if something asks for it; those for
+cross-origin requests and routing always do, because routes have settings for the first and nothing goes on without the
+second. The filter for authorization has the name by which routes switch it off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..durations import duration
+from ..gateway.gateway import Gateway, Misconfigured, RateLimitFilter
+from ..gateway.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
+from ..gateway.probes import answered
+from .authorization import authorization
+from .refusing import refusing
+
+_FILTERS = "envoy.filters.http"
+_TYPES = "type.googleapis.com/envoy.extensions.filters.http"
+_COMPRESSOR = "compressor.v3.Compressor"
+_STRUCT = "type.googleapis.com/xds.type.v3.TypedStruct"
+
+
+def http_filters(gateway: Gateway) -> list[dict[str, Any]]:
+    """The filters ``{name, typed_config}`` in order, the router last."""
+    return list(_filters(gateway))
+
+
+def _filters(gateway: Gateway) -> Iterator[dict[str, Any]]:
+    settings = gateway.settings
+    for name, path in answered(settings).items():
+        yield _answering(name, path)
+    if settings.enable_grpc_http11_bridge:
+        yield _filter("grpc_http1_bridge", "grpc_http1_bridge.v3.Config")
+    if settings.enable_grpc_web:
+        yield _filter("grpc_web", "grpc_web.v3.GrpcWeb")
+    if settings.grpc_stats is not None:
+        yield _filter("grpc_stats", "grpc_stats.v3.FilterConfig", **_grpc_stats(settings.grpc_stats))
+    if settings.lua_scripts:
+        yield _filter("lua", "lua.v3.Lua", default_source_code={"inline_string": settings.lua_scripts})
+    if settings.gzip is not None:
+        yield _compressor(settings.gzip)
+    if settings.buffer is not None:
+        yield _filter("buffer", "buffer.v3.Buffer", max_request_bytes=settings.buffer.max_request_bytes)
+    yield from _by_address(settings)
+    yield _filter("cors", "cors.v3.Cors")
+    if isinstance(gateway.auth, Misconfigured):
+        yield refusing(gateway.auth, settings)
+    elif gateway.auth is not None:
+        yield _filter("ext_authz", "ext_authz.v3.ExtAuthz", **authorization(gateway.auth))
+    if isinstance(gateway.rate_limit, Misconfigured):
+        yield refusing(gateway.rate_limit, settings)
+    elif gateway.rate_limit is not None:
+        yield _filter("ratelimit", "ratelimit.v3.RateLimit", **_rate_limit(gateway.rate_limit))
+    yield _filter("router", "router.v3.Router", suppress_envoy_headers=settings.suppress_envoy_headers)
+
+
+def _filter(name: str, type_name: str, **config: Any) -> dict[str, Any]:
+    return {"name": f"{_FILTERS}.{name}", "typed_config": {"@type": f"{_TYPES}.{type_name}", **config}}
+
+
+def _answering(name: str, path: str) -> dict[str, Any]:
+    """200 for the path, with any query."""
+    pattern = {"safe_regex": {"regex": re.escape(path) + r"(\?.*)?"}}
+    config = {"pass_through_mode": False, "headers": [{"name": ":path", "string_match": pattern}]}
+    return {"name": name, "typed_config": {"@type": f"{_TYPES}.health_check.v3.HealthCheck", **config}}
+
+
+def _grpc_stats(stats: GrpcStats) -> dict[str, Any]:
+    config: dict[str, Any] = {"enable_upstream_stats": stats.upstream_stats}
+    if stats.services:
+        config["individual_method_stats_allowlist"] = {
+            "services": [{"name": one.name, "method_names": list(one.method_names)} for one in stats.services]
+        }
+    else:
+        config["stats_for_all_methods"] = stats.all_methods
+    return config
+
+
+_LEVELS = {"DEFAULT": "DEFAULT_COMPRESSION", "BEST": "BEST_COMPRESSION", "SPEED": "BEST_SPEED"}
+_STRATEGIES = {"DEFAULT": "DEFAULT_STRATEGY", "HUFFMAN": "HUFFMAN_ONLY"}
+"""The peer's names, which are those of an older Envoy, in today's."""
+
+
+def _compressor(gzip: Gzip) -> dict[str, Any]:
+    config = _gzip(gzip)
+    if not gzip.content_type:
+        return _filter("compressor", _COMPRESSOR, **config)
+    # What Envoy 1.40 has for content types is younger than the protobuf packages; it reads it from a struct, too.
+    matchers = [{"exact": one} for one in gzip.content_type]
+    config["response_direction_config"]["common_config"]["content_type_matcher"] = matchers
+    return {
+        "name": f"{_FILTERS}.compressor",
+        "typed_config": {"@type": _STRUCT, "type_url": f"{_TYPES}.{_COMPRESSOR}", "value": config},
+    }
+
+
+def _gzip(gzip: Gzip) -> dict[str, Any]:
+    library: dict[str, Any] = {"@type": "type.googleapis.com/envoy.extensions.compression.gzip.compressor.v3.Gzip"}
+    if gzip.memory_level is not None:
+        library["memory_level"] = gzip.memory_level
+    if gzip.compression_level is not None:
+        library["compression_level"] = _LEVELS.get(gzip.compression_level, gzip.compression_level)
+    if gzip.compression_strategy is not None:
+        library["compression_strategy"] = _STRATEGIES.get(gzip.compression_strategy, gzip.compression_strategy)
+    if gzip.window_bits is not None:
+        library["window_bits"] = gzip.window_bits
+    common: dict[str, Any] = {}
+    if gzip.min_content_length is not None:
+        common["min_content_length"] = gzip.min_content_length
+    return {
+        "compressor_library": {"name": "gzip", "typed_config": library},
+        "response_direction_config": {
+            "common_config": common,
+            "disable_on_etag_header": gzip.disable_on_etag_header,
+            "remove_accept_encoding_header": gzip.remove_accept_encoding_header,
+        },
+    }
+
+
+def _by_address(settings: ModuleSettings) -> Iterator[dict[str, Any]]:
+    """Both lists hold if both are given: the stricter reading of what is told as a mistake. An empty list of those
+    allowed lets nobody in."""
+    if settings.ip_allow is not None:
+        yield _access("ALLOW", settings.ip_allow)
+    if settings.ip_deny:
+        yield _access("DENY", settings.ip_deny)
+
+
+def _access(action: str, ranges: tuple[AddressRange, ...]) -> dict[str, Any]:
+    policies = {}
+    if ranges:
+        principals = [
+            {
+                "direct_remote_ip" if one.source == "peer" else "remote_ip": {
+                    "address_prefix": one.address,
+                    "prefix_len": one.prefix_length,
+                }
+            }
+            for one in ranges
+        ]
+        policies = {f"ip-{action.lower()}": {"permissions": [{"any": True}], "principals": principals}}
+    return _filter("rbac", "rbac.v3.RBAC", rules={"action": action, "policies": policies})
+
+
+def _rate_limit(limit: RateLimitFilter) -> dict[str, Any]:
+    return {
+        "domain": limit.domain,
+        "request_type": "both",
+        "timeout": duration(limit.timeout_ms),
+        "failure_mode_deny": limit.failure_mode_deny,
+        "rate_limited_as_resource_exhausted": limit.resource_exhausted,
+        "rate_limit_service": {
+            "grpc_service": {"envoy_grpc": {"cluster_name": limit.cluster}},
+            "transport_api_version": "V3",
+        },
+    }

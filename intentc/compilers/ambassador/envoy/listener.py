@@ -1,0 +1,102 @@
+"""Envoy's listeners: one port, its listener filters, and a filter chain for each way in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+
+from ..hosts.hostnames import ANY
+from ..tls.tls_settings import TLSSettings
+from .tls import downstream_tls
+
+_FILTERS = "type.googleapis.com/envoy.extensions.filters.listener"
+_TLS_INSPECTOR = {
+    "name": "envoy.filters.listener.tls_inspector",
+    "typed_config": {"@type": f"{_FILTERS}.tls_inspector.v3.TlsInspector"},
+}
+_PROXY_PROTOCOL = {
+    "name": "envoy.filters.listener.proxy_protocol",
+    "typed_config": {"@type": f"{_FILTERS}.proxy_protocol.v3.ProxyProtocol"},
+}
+
+MOST_PLAIN_CHAINS = 16
+"""With more filter chains, filters that are equal are stored once (``folded``)."""
+
+FilterChain = dict[str, Any]
+
+
+def listener(
+    name: str,
+    address: str,
+    port: int,
+    layers: Iterable[str],
+    chains: list[FilterChain],
+    *,
+    buffer_bytes: int | None = None,
+) -> dict[str, Any]:
+    """A listener on TCP. ``layers``: the protocols spoken there; TLS is looked for wherever a chain asks for it, too.
+    ``buffer_bytes``: what a connection may have waiting, None for Envoy's default."""
+    layers = set(layers)
+    # What a proxy puts before the connection comes before TLS.
+    filters = [_PROXY_PROTOCOL] if "PROXY" in layers else []
+    if "TLS" in layers or any("transport_socket" in chain for chain in chains):
+        filters.append(_TLS_INSPECTOR)
+    config: dict[str, Any] = {
+        "name": name,
+        "address": {"socket_address": {"address": address, "port_value": port}},
+        "traffic_direction": "INBOUND",
+        "listener_filters": filters,
+        "filter_chains": chains,
+    }
+    if buffer_bytes is not None:
+        config["per_connection_buffer_limit_bytes"] = buffer_bytes
+    return config
+
+
+def tls_chains(
+    name: str, hostnames: Collection[str], tls: TLSSettings, network_filter: dict[str, Any]
+) -> list[FilterChain]:
+    """The chains for clients that ask for one of ``hostnames`` when TLS begins: ``*`` has one of its own, since a chain
+    for all names is worse than any other chain for a wildcard."""
+    named = sorted(set(hostnames) - {ANY})
+    found = [_tls_chain(name, named, tls, network_filter)] if named else []
+    if ANY in hostnames:
+        found.append(_tls_chain(f"{name}-any", [], tls, network_filter))
+    return found
+
+
+def _tls_chain(name: str, server_names: list[str], tls: TLSSettings, network_filter: dict[str, Any]) -> FilterChain:
+    match: dict[str, Any] = {"transport_protocol": "tls"}
+    if server_names:
+        match["server_names"] = server_names
+    return {
+        "name": name,
+        "filter_chain_match": match,
+        "filters": [network_filter],
+        "transport_socket": downstream_tls(tls),
+    }
+
+
+def cleartext_chain(name: str, network_filter: dict[str, Any]) -> FilterChain:
+    """The chain for connections without TLS. One with TLS for an unknown name is not among them: it is closed."""
+    return {"name": name, "filter_chain_match": {"transport_protocol": "raw_buffer"}, "filters": [network_filter]}
+
+
+def folded(config: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """(config, shared filters) of a listener with many chains, as etcd holds it: the filters of a chain are a number,
+    by which they stand in the second. A thousand certificates would be too much for one object otherwise; the xDS
+    server puts both together again."""
+    chains: list[FilterChain] = config["filter_chains"]
+    if len(chains) <= MOST_PLAIN_CHAINS:
+        return config, []
+    shared: list[Any] = []
+    places: dict[bytes, int] = {}
+    numbered = []
+    for chain in chains:
+        place = places.setdefault(msgspec.json.encode(chain["filters"], order="sorted"), len(shared))
+        if place == len(shared):
+            shared.append(chain["filters"])
+        numbered.append({**chain, "filters": place})
+    return {**config, "filter_chains": numbered}, shared

@@ -1,0 +1,48 @@
+"""The filter that stands where a guard should, while its service is misconfigured: it answers 500 to everything but the
+probes (spec 4.5), because to let requests pass unasked would be worse than not to serve them.
+
+Probes that Envoy answers itself never come here; those that a service answers are let through.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..gateway.gateway import Misconfigured
+from ..gateway.module_settings import ModuleSettings
+from ..gateway.probes import asked_elsewhere
+
+_KINDS = {"auth_service": "AuthService", "rate_limit_service": "RateLimitService"}
+_SCRIPT = """\
+local open = {{{open}}}
+function envoy_on_request(handle)
+  local path = handle:headers():get(":path") or ""
+  if open[path:match("^[^?]*")] then return end
+  handle:respond(
+    {{[":status"] = "500", ["content-type"] = "application/json"}},
+    '{{"message": "the gateway\\'s {kind} is misconfigured; its problems say what to do", "status_code": 500}}\\n')
+end
+"""
+
+
+def refusing(missing: Misconfigured, settings: ModuleSettings) -> dict[str, Any]:
+    """The filter ``{name, typed_config}``. Who the service is, clients are not told."""
+    opened = ", ".join(
+        f"[{_lua_text(probe.prefix)}] = true"
+        for name, probe in asked_elsewhere(settings).items()
+        if name != "diagnostics"
+    )
+    kind = _KINDS[missing.kind]
+    return {
+        "name": f"misconfigured_{missing.kind}",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string": _SCRIPT.format(open=opened, kind=kind)},
+        },
+    }
+
+
+def _lua_text(text: str) -> str:
+    """A literal of Lua in which nothing but letters and the signs of plain paths stands for itself."""
+    return '"' + re.sub(rb"[^A-Za-z0-9/_.-]", lambda one: b"\\%03d" % one[0][0], text.encode()).decode() + '"'

@@ -1,0 +1,135 @@
+"""Routes in Envoy's words (``envoy.config.route.v3.Route``): to clusters, to another place, or to nowhere.
+
+One route serves a whole group of Mappings: several upstreams are its ``weighted_clusters``, so that shares hold
+whatever they add up to (defect 5). Only where Mappings of a group want things that Envoy decides by route (a rewrite, a
+timeout), each is a route of its own, and ``fraction`` says which part of the requests it takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..durations import duration
+from ..routing.route_action import Core, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
+from ..routing.route_match import RouteMatch
+from .route_match import route_match
+from .route_policies import hash_policy, header_changes, per_filter, rate_limit, retry_policy
+
+CODES = {
+    301: "MOVED_PERMANENTLY",
+    302: "FOUND",
+    303: "SEE_OTHER",
+    307: "TEMPORARY_REDIRECT",
+    308: "PERMANENT_REDIRECT",
+}
+_UNAVAILABLE = 503
+PARTS = 10_000
+"""What ``fraction`` is told in."""
+
+Weighted = tuple[tuple[Share, int], ...]
+"""Shares with their weights; only the proportions count."""
+
+
+def forwarding_route(
+    name: str,
+    match: RouteMatch,
+    shares: Weighted,
+    core: Core,
+    treatment: Treatment,
+    *,
+    mirror: tuple[str, int] | None = None,
+    stats_name: str = "",
+    fraction: int = PARTS,
+) -> dict[str, Any]:
+    """A route to one or more upstreams. ``mirror``: the cluster that gets copies, and of how many percent of the
+    requests. ``fraction``: of the requests that match, the first so many of ``PARTS`` take this route."""
+    headers, action = _clusters(shares)
+    action |= _treatment(treatment)
+    if core.hash_on is not None:
+        action["hash_policy"] = [hash_policy(core.hash_on)]
+    if core.rate_limits:
+        action["rate_limits"] = [rate_limit(actions) for actions in core.rate_limits]
+    if mirror is not None:
+        action["request_mirror_policies"] = [
+            {"cluster": mirror[0], "runtime_fraction": {"default_value": {"numerator": mirror[1]}}}
+        ]
+    route = _route(name, match, {"route": action}, headers, per_filter(core, treatment.cors), stats_name)
+    if fraction != PARTS:
+        share = {"numerator": fraction, "denominator": "TEN_THOUSAND"}
+        route["match"]["runtime_fraction"] = {"default_value": share}
+    return route
+
+
+def redirecting_route(name: str, match: RouteMatch, redirect: Redirect, *, stats_name: str = "") -> dict[str, Any]:
+    """A route that sends clients to another place."""
+    found: dict[str, Any] = {"host_redirect": redirect.host, "response_code": CODES[redirect.response_code]}
+    if redirect.scheme:
+        found["scheme_redirect"] = redirect.scheme
+    if redirect.port:
+        found["port_redirect"] = redirect.port
+    if redirect.path:
+        found["path_redirect"] = redirect.path
+    if redirect.prefix:
+        found["prefix_rewrite"] = redirect.prefix
+    if redirect.regex is not None:
+        found["regex_rewrite"] = _regex(redirect.regex)
+    filters = per_filter(redirect.core, redirect.cors)
+    return _route(name, match, {"redirect": found}, redirect.headers, filters, stats_name)
+
+
+def refusing_route(name: str, match: RouteMatch) -> dict[str, Any]:
+    """A route for requests whose Mappings ask for what can't be done: they must not fall to a wider route."""
+    return _route(name, match, {"direct_response": {"status": _UNAVAILABLE}}, HeaderChanges(), {}, "")
+
+
+def _route(
+    name: str,
+    match: RouteMatch,
+    action: dict[str, Any],
+    headers: HeaderChanges,
+    filters: dict[str, Any],
+    stats_name: str,
+) -> dict[str, Any]:
+    found = {"name": name, "match": route_match(match), **action, **header_changes(headers)}
+    if filters:
+        found["typed_per_filter_config"] = filters
+    if stats_name:
+        found["stat_prefix"] = stats_name
+    return found
+
+
+def _clusters(shares: Weighted) -> tuple[HeaderChanges, dict[str, Any]]:
+    """(what is changed on the route itself, where the action leads)"""
+    if len(shares) == 1:
+        share = shares[0][0]
+        host = {"host_rewrite_literal": share.host_rewrite} if share.host_rewrite else {}
+        return share.headers, {"cluster": share.upstream.name, **host}
+    return HeaderChanges(), {"weighted_clusters": {"clusters": [_weighted(*weighted) for weighted in shares]}}
+
+
+def _weighted(share: Share, weight: int) -> dict[str, Any]:
+    host = {"host_rewrite_literal": share.host_rewrite} if share.host_rewrite else {}
+    return {"name": share.upstream.name, "weight": weight, **host, **header_changes(share.headers)}
+
+
+def _treatment(treatment: Treatment) -> dict[str, Any]:
+    found: dict[str, Any] = {"timeout": duration(treatment.timeout_ms)}
+    if treatment.idle_timeout_ms is not None:
+        found["idle_timeout"] = duration(treatment.idle_timeout_ms)
+    if treatment.prefix_rewrite:
+        found["prefix_rewrite"] = treatment.prefix_rewrite
+    if treatment.regex_rewrite is not None:
+        found["regex_rewrite"] = _regex(treatment.regex_rewrite)
+    if treatment.auto_host_rewrite:
+        found["auto_host_rewrite"] = True
+    if treatment.priority:
+        found["priority"] = treatment.priority.upper()
+    if treatment.retry_policy is not None:
+        found["retry_policy"] = retry_policy(treatment.retry_policy)
+    if treatment.upgrades:
+        found["upgrade_configs"] = [{"upgrade_type": protocol} for protocol in treatment.upgrades]
+    return found
+
+
+def _regex(rewrite: RegexRewrite) -> dict[str, Any]:
+    return {"pattern": {"regex": rewrite.pattern}, "substitution": rewrite.substitution}

@@ -1,0 +1,44 @@
+"""A ``RouteMatch`` in Envoy's words (``envoy.config.route.v3.RouteMatch``).
+
+The host name is no part of it: routes stand in tables by hostname. Only a regular expression for the host is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..routing.route_match import EXACT, PREFIX, REGEX, SEGMENTS, Condition, RouteMatch
+
+PATHS = {EXACT: "path", PREFIX: "prefix", SEGMENTS: "path_separated_prefix"}
+"""How a path is matched as a text → the field of Envoy's for it."""
+
+
+def route_match(match: RouteMatch) -> dict[str, Any]:
+    headers = list(match.headers)
+    if match.method:
+        headers.append(Condition(":method", REGEX if match.method_regex else EXACT, match.method))
+    if match.authority_regex:
+        headers.append(Condition(":authority", REGEX, match.authority))
+    found = _path(match)
+    if headers:
+        found["headers"] = [_condition(header) for header in headers]
+    if match.query:
+        found["query_parameters"] = [_condition(parameter) for parameter in match.query]
+    return found
+
+
+def _path(match: RouteMatch) -> dict[str, Any]:
+    if match.path_sort == REGEX:
+        # Envoy has `case_sensitive` for texts alone.
+        return {"safe_regex": {"regex": match.path if match.case_sensitive else f"(?i){match.path}"}}
+    found: dict[str, Any] = {PATHS[match.path_sort]: match.path}
+    return found if match.case_sensitive else {**found, "case_sensitive": False}
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    """As a HeaderMatcher and as a QueryParameterMatcher: they have these fields in common."""
+    if condition.sort == EXACT:
+        return {"name": condition.name, "string_match": {"exact": condition.value}}
+    if condition.sort == REGEX:
+        return {"name": condition.name, "string_match": {"safe_regex": {"regex": condition.value}}}
+    return {"name": condition.name, "present_match": True}

@@ -1,0 +1,50 @@
+"""TLS with clients, as Envoy has it: certificates by SDS, from the same stream as all else, and never a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tls.secret_state import authority_name, certificate_name
+from ..tls.tls_settings import TLSSettings
+
+_VERSIONS = {"v1.0": "TLSv1_0", "v1.1": "TLSv1_1", "v1.2": "TLSv1_2", "v1.3": "TLSv1_3"}
+
+
+def secret_by_ads(name: str) -> dict[str, Any]:
+    """An ``SdsSecretConfig``: the secret of this name, from the aggregated stream."""
+    return {"name": name, "sds_config": {"ads": {}, "resource_api_version": "V3"}}
+
+
+def downstream_tls(settings: TLSSettings) -> dict[str, Any]:
+    """The transport socket ``{name, typed_config}`` of a filter chain that ends TLS."""
+    context: dict[str, Any] = {
+        "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+        "common_tls_context": _common(settings),
+    }
+    if settings.required:
+        context["require_client_certificate"] = True
+    return {"name": "envoy.transport_sockets.tls", "typed_config": context}
+
+
+def _common(settings: TLSSettings) -> dict[str, Any]:
+    common: dict[str, Any] = {"tls_certificate_sds_secret_configs": [secret_by_ads(certificate_name(settings.secret))]}
+    if settings.authority:
+        name = authority_name(settings.authority, settings.revoked)
+        common["validation_context_sds_secret_config"] = secret_by_ads(name)
+    if settings.protocols:
+        common["alpn_protocols"] = list(settings.protocols)
+    parameters = tls_parameters(settings)
+    if parameters:
+        common["tls_params"] = parameters
+    return common
+
+
+def tls_parameters(settings: TLSSettings) -> dict[str, Any]:
+    """Versions, cipher suites and curves, as far as they are set."""
+    given = {
+        "tls_minimum_protocol_version": _VERSIONS.get(settings.minimum),
+        "tls_maximum_protocol_version": _VERSIONS.get(settings.maximum),
+        "cipher_suites": list(settings.cipher_suites),
+        "ecdh_curves": list(settings.curves),
+    }
+    return {name: value for name, value in given.items() if value}

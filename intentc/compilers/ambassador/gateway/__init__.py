@@ -1,0 +1,1 @@
+"""What all listeners have in common: the Module's settings, and the services of the gateway."""

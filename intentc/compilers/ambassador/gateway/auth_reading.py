@@ -1,0 +1,173 @@
+"""What one AuthService says, as the filter and the upstream that follow from it (spec 4.3).
+
+What would let requests pass that its author meant to have checked raises ``Unusable``; what only leaves the author's
+service with less to go by is left out and told.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc import Context, View
+
+from ..cluster import check_way
+from ..plain import boolean, typed
+from ..routing.header_changes import Tell
+from ..routing.header_rules import addition
+from ..upstreams.unreachable import Unreachable
+from ..upstreams.upstream import Unusable, Upstream
+from .gateway import AuthFilter
+from .gateway_service import service_upstream
+from .module_settings import Path, module_settings
+from .traffic import HeaderName, Text
+
+STATUSES = frozenset(
+    [
+        *(100, *range(200, 209), 226),
+        *(*range(300, 306), 307, 308),
+        *(*range(400, 418), 421, 422, 423, 424, 426, 428, 429, 431),
+        *(*range(500, 509), 510, 511),
+    ]
+)
+"""Those that Envoy can answer with."""
+_SHORT_BODY = 4096
+"""Bytes that the older ``allow_request_body`` stands for."""
+_LARGEST_BODY = 2**32 - 1
+_ONLY_HTTP = ("path_prefix", "allowed_request_headers", "allowed_authorization_headers", "add_auth_headers")
+_LINKERD = "l5d-dst-override"
+
+
+class Auth(NamedTuple):
+    """The filter of one AuthService, and the upstream of its cluster."""
+
+    filter: AuthFilter
+    upstream: Upstream
+
+    @property
+    def shape(self) -> Any:
+        """All that several AuthServices must agree in: everything but whom they ask, and the name in statistics."""
+        return (
+            msgspec.structs.replace(self.filter, cluster="", host="", add_headers=_without_linkerd(self.filter)),
+            msgspec.structs.replace(self.upstream, host="", port=0, service_namespace="", stats_name=""),
+        )
+
+
+def read_auth(service: View, ctx: Context, tell: Tell) -> Auth:
+    """What ``service`` says. Raises ``Unusable``."""
+    if service.proto not in ("http", "grpc"):
+        raise Unusable("InvalidProtocol", f"proto {service.proto!r} is unknown; write http or grpc")
+    grpc = service.proto == "grpc"
+    if grpc and service.protocol_version != "v3":
+        raise Unusable(
+            "UnsupportedProtocol",
+            "protocol_version must be v3 for proto grpc (left out, it means v2); Envoy has no other",
+        )
+    used = service_upstream(
+        service,
+        ctx,
+        "auth_service",
+        grpc=grpc,
+        marker="extauth",
+        tls=service.tls,
+        breakers=service.circuit_breakers,
+    )
+    if service.failure_mode_allow:
+        # It is for a service that does not answer, not for one that could never be asked.
+        try:
+            check_way(ctx, used)
+        except Unreachable as trouble:
+            raise Unusable(trouble.reason, trouble.message) from None
+    size, partial = _body(service, tell)
+    found = AuthFilter(
+        cluster=used.name,
+        protocol=service.proto,
+        host=f"{used.host}:{used.port}",
+        timeout_ms=service.timeout_ms,
+        max_body_bytes=size,
+        partial_body=partial,
+        status_on_error=_status(service, tell),
+        failure_mode_allow=service.failure_mode_allow,
+    )
+    return Auth(_over_grpc(service, found, tell) if grpc else _over_http(service, ctx, found, tell), used)
+
+
+def _over_grpc(service: View, found: AuthFilter, tell: Tell) -> AuthFilter:
+    for field in _ONLY_HTTP:
+        if service.field(field):
+            tell("NoEffect", f"{field} has no effect for proto grpc; take it out, or write proto: http")
+    return found
+
+
+def _over_http(service: View, ctx: Context, found: AuthFilter, tell: Tell) -> AuthFilter:
+    prefix = service.path_prefix
+    if prefix:
+        try:
+            msgspec.convert(prefix, Path)
+        except msgspec.ValidationError:
+            raise Unusable("InvalidPath", f"path_prefix {prefix!r} is no path; let it begin with /") from None
+    return msgspec.structs.replace(
+        found,
+        path_prefix=prefix,
+        request_headers=_names(service, "allowed_request_headers", tell),
+        authorization_headers=_names(service, "allowed_authorization_headers", tell),
+        add_headers=(*_added(service), *_linkerd(service, ctx, found)),
+    )
+
+
+def _body(service: View, tell: Tell) -> tuple[int, bool]:
+    """(bytes of the body that are sent at most, whether the first part of a longer one is)"""
+    body = service.include_body
+    if not body:
+        return (_SHORT_BODY, True) if service.allow_request_body else (0, False)
+    if service.allow_request_body:
+        tell("IgnoredField", "allow_request_body has no effect beside include_body; take it out")
+    if not 1 <= body.max_bytes <= _LARGEST_BODY:
+        message = f"include_body.max_bytes is a number from 1 to {_LARGEST_BODY}; say how much of the body is sent"
+        raise Unusable("InvalidBody", message)
+    return body.max_bytes, body.allow_partial
+
+
+def _status(service: View, tell: Tell) -> int:
+    code: int = service.status_on_error.code
+    if code and code not in STATUSES:
+        tell("InvalidStatus", f"status_on_error.code {code} is no status that Envoy answers with; 403 is in its place")
+        return 0
+    return code
+
+
+def _names(service: View, field: str, tell: Tell) -> tuple[str, ...]:
+    found = set()
+    for name in service.field(field):
+        try:
+            found.add(msgspec.convert(name, HeaderName).lower())
+        except msgspec.ValidationError:
+            tell("InvalidHeader", f"{field}: {name!r} is no name of a header; it is left out")
+    return tuple(sorted(found))
+
+
+def _added(service: View) -> tuple[tuple[str, str], ...]:
+    try:
+        given = typed(service.add_auth_headers, dict[str, Text])
+    except ValueError as error:
+        raise Unusable("InvalidHeader", f"add_auth_headers: {error}") from None
+    for name, value in given.items():
+        try:
+            addition(name, value)
+        except ValueError as error:
+            raise Unusable("InvalidHeader", f"add_auth_headers[{name!r}]: {error}") from None
+    return tuple(sorted(given.items()))
+
+
+def _linkerd(service: View, ctx: Context, found: AuthFilter) -> tuple[tuple[str, str], ...]:
+    try:
+        wanted = boolean(service.add_linkerd_headers)
+    except ValueError as error:
+        raise Unusable("InvalidSetting", f"add_linkerd_headers: {error}") from None
+    wanted = module_settings(ctx).add_linkerd_headers if wanted is None else wanted
+    return ((_LINKERD, found.host),) if wanted else ()
+
+
+def _without_linkerd(found: AuthFilter) -> tuple[tuple[str, str], ...]:
+    return tuple((name, "" if name == _LINKERD else value) for name, value in found.add_headers)

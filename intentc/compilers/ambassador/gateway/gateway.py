@@ -1,0 +1,141 @@
+"""The gateway's services and settings as one typed value: what every HTTP listener has in common.
+
+The intents of AuthService, RateLimitService, TracingService and LogService yield what they add as facts
+``http_filter``, by role; ``gateway`` collects them. How it looks in Envoy is the business of ``envoy/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from intentc import Context
+
+from ..ambassador_id import ours
+from ..elements import Origin, origin
+from .module_settings import MODULE_NAME, ModuleSettings, all_settings
+
+AUTH = "auth"
+RATE_LIMIT = "rate_limit"
+TRACING = "tracing"
+LOG = "log"
+
+
+class Misconfigured(msgspec.Struct, frozen=True):
+    """That requests must be refused, because what should guard them can't: ``service`` names the resource
+    (``namespace:name``)."""
+
+    kind: str
+    service: str
+
+
+class AuthFilter(msgspec.Struct, frozen=True):
+    """Whom to ask whether a request may pass. Headers are lower case; ``max_body_bytes`` 0: without the body.
+    ``add_headers``: (name, value) pairs; ``status_on_error`` 0: Envoy's own (403)."""
+
+    cluster: str
+    protocol: Literal["http", "grpc"]
+    host: str
+    timeout_ms: int
+    path_prefix: str = ""
+    request_headers: tuple[str, ...] = ()
+    authorization_headers: tuple[str, ...] = ()
+    add_headers: tuple[tuple[str, str], ...] = ()
+    max_body_bytes: int = 0
+    partial_body: bool = False
+    status_on_error: int = 0
+    failure_mode_allow: bool = False
+
+
+class RateLimitFilter(msgspec.Struct, frozen=True):
+    """Whom to ask whether a request is one too many. ``resource_exhausted``: gRPC clients get RESOURCE_EXHAUSTED in
+    place of UNAVAILABLE."""
+
+    cluster: str
+    domain: str
+    timeout_ms: int
+    failure_mode_deny: bool = False
+    resource_exhausted: bool = False
+
+
+class CustomTag(msgspec.Struct, frozen=True):
+    """A tag of spans: ``value`` is the literal itself, or the name of the header or variable it comes from."""
+
+    tag: str
+    source: Literal["literal", "environment", "request_header"]
+    value: str
+    default: str = ""
+
+
+class Tracing(msgspec.Struct, frozen=True):
+    """Where spans go. Sampling in percent, None: all. Fields that a driver does not know are empty."""
+
+    driver: Literal["zipkin", "datadog", "opentelemetry"]
+    cluster: str
+    service_name: str = ""
+    collector_endpoint: str = ""
+    collector_hostname: str = ""
+    collector_endpoint_version: str = ""
+    trace_id_128bit: bool = True
+    shared_span_context: bool | None = None
+    client_sampling: int | None = None
+    random_sampling: int | None = None
+    overall_sampling: int | None = None
+    custom_tags: tuple[CustomTag, ...] = ()
+
+
+class LogSink(msgspec.Struct, frozen=True, order=True):
+    """A service that gets the access log by gRPC; headers as they are logged with each entry (``http`` only)."""
+
+    log_name: str
+    cluster: str
+    driver: Literal["http", "tcp"]
+    flush_interval_ms: int
+    flush_bytes: int
+    request_headers: tuple[str, ...] = ()
+    response_headers: tuple[str, ...] = ()
+    trailers: tuple[str, ...] = ()
+
+
+class Gateway(msgspec.Struct, frozen=True):
+    """What all listeners share, and the resources that say so."""
+
+    settings: ModuleSettings = ModuleSettings()
+    auth: AuthFilter | Misconfigured | None = None
+    rate_limit: RateLimitFilter | Misconfigured | None = None
+    tracing: Tracing | None = None
+    logs: tuple[LogSink, ...] = ()
+    origins: tuple[Origin, ...] = ()
+
+
+def gateway(ctx: Context) -> Gateway:
+    """The gateway as the resources there are make it.
+
+    An AuthService that nobody could read, or that was never compiled, closes the gateway as a misconfigured one does.
+    """
+    return Gateway(
+        settings=all_settings(ctx),
+        auth=ctx.fact("http_filter", AUTH) or _missing(ctx, "auth_service"),
+        rate_limit=ctx.fact("http_filter", RATE_LIMIT),
+        tracing=ctx.fact("http_filter", TRACING),
+        logs=tuple(sorted(sink for _, sink in ctx.contributions("http_filter", LOG))),
+        origins=tuple(sorted(_origins(ctx))),
+    )
+
+
+def _origins(ctx: Context) -> Iterator[Origin]:
+    facts = [("module_settings", MODULE_NAME), *(("http_filter", role) for role in (AUTH, RATE_LIMIT, TRACING, LOG))]
+    for kind, name in facts:
+        for contributor, _ in ctx.contributions(kind, name):
+            resource = ctx.get(contributor.kind, contributor.uuid)
+            if resource is not None:
+                yield origin(resource)
+
+
+def _missing(ctx: Context, kind: str) -> Misconfigured | None:
+    for service in ctx.all(kind):
+        if ours(service, ctx):
+            return Misconfigured(kind, ":".join(service.fq_name))
+    return None

@@ -1,0 +1,72 @@
+"""What AuthService, RateLimitService, TracingService and LogService have in common: which of several counts, and the
+cluster behind each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intentc import Context, Fact, Intent, View
+
+from ..elements import origin
+from ..plain import plain
+from ..upstreams.gateway_namespace import in_order
+from ..upstreams.upstream import ClusterUse, Unusable, Upstream, UpstreamRequest, upstream
+from ..upstreams.upstream_settings import circuit_breakers
+from .module_settings import ModuleSettings, module_settings
+
+
+def alone(service: Intent, ctx: Context, called: str) -> bool:
+    """Whether ``service`` is the one that counts of its kind (``in_order``). Tells the others that they have no
+    effect; ``called``: the kind as users write it."""
+    first = next(in_order(service.kind, ctx))
+    if first.key == service.key:
+        return True
+    ctx.problem(
+        f"Second{called}",
+        f"the {called} {':'.join(first.fq_name)} counts, being the first by name, or the gateway's own, and this one "
+        "has no effect; delete one of the two",
+    )
+    return False
+
+
+def service_upstream(
+    service: View, ctx: Context, field: str, *, grpc: bool, marker: str, tls: Any = None, breakers: Any = ()
+) -> Upstream:
+    """The upstream that ``field`` names. ``tls``: the value of the field ``tls``, ``breakers`` of ``circuit_breakers``,
+    where the kind has them. Raises ``Unusable``."""
+    try:
+        limits = circuit_breakers(breakers)
+    except ValueError as error:
+        raise Unusable("InvalidSetting", f"circuit_breakers: {error}") from None
+    return upstream(
+        UpstreamRequest(
+            namespace=service.fq_name[0],
+            service=service.field(field),
+            grpc=grpc,
+            tls=_tls(tls),
+            circuit_breakers=limits,
+            stats_name=service.stats_name,
+            marker=marker,
+        ),
+        module_settings(ctx),
+    )
+
+
+def service_target(resource: View, service: str, module: ModuleSettings) -> Upstream:
+    """The upstream of a ``service`` about which nothing else is said. Raises ``Unusable``."""
+    return upstream(UpstreamRequest(namespace=resource.fq_name[0], service=service), module)
+
+
+def cluster_use(service: View, field: str, used: Upstream) -> Fact:
+    """That the cluster is there on account of ``field`` of ``service``."""
+    return Fact("cluster", used.name, ClusterUse(used, (origin(service, field),)))
+
+
+def _tls(value: Any) -> str:
+    given = plain(value)
+    if given is None or isinstance(given, bool):
+        return "" if given is None else str(given).lower()
+    if not isinstance(given, str):
+        raise Unusable("InvalidTLS", f"tls {given!r}: the name of a TLSContext, or (v2) true or false is expected")
+    return given

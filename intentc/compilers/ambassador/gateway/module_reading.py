@@ -1,0 +1,270 @@
+"""From the open object that a Module's ``config`` is to ``ModuleSettings``, key by key.
+
+A key that can't be used is left out and told with its path, and the others hold: a value that Envoy would refuse never
+leaves here (spec 5, defect 11). Access lists are the exception that the wrong way round would be a hole: what is
+unusable there lets nobody in.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import types
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ..plain import texts
+from ..routing.header_changes import additions, removable
+from ..routing.rate_limit_labels import label_action
+from ..upstreams.upstream_settings import circuit_breakers, keepalive, load_balancer
+from .module_settings import AddressRange, DefaultLabels, MappingDefaults, ModuleSettings
+from .substitution import mistake_in
+from .traffic import Cors, Settings
+
+WITHOUT_EFFECT: Mapping[str, str] = {
+    "admin_port": "Envoy's administration is configured where Envoy is started",
+    "auth_enabled": "an AuthService is in force while there is one",
+    "debug_mode": "the service has its own log level",
+    "diag_port": "the diagnostics have their own address",
+    "envoy_validation_timeout": "elements are checked one by one; there is no validation to wait for",
+    "prune_unreachable_routes": "each Mapping has one route, whether a Host serves it or not",
+    "regex_type": "all regular expressions are RE2's",
+    "runtime_flags": "Envoy's runtime is configured where Envoy is started",
+    "service_port": "create a Listener with this port",
+    "statsd": "Envoy's statistics are configured where Envoy is started",
+    "use_proxy_proto": "create a Listener with the protocol HTTPPROXY or HTTPSPROXY",
+    "x_forwarded_proto_redirect": "set requestPolicy.insecure.action of a Host, and securityModel XFP of its Listener",
+}
+"""Keys that the peer reads and we don't: where the thing is decided instead."""
+UNSUPPORTED: Mapping[str, str] = {
+    "error_response_overrides": "the answers are those of Envoy",
+    "header_case_overrides": "Envoy 1.40 can't set the case of single headers; proper_case sets it for all",
+}
+
+
+class Finding(NamedTuple):
+    """A problem of one key: a CamelCase reason, and what is wrong and happens now."""
+
+    reason: str
+    message: str
+
+
+def read_settings(config: Mapping[str, Any]) -> tuple[ModuleSettings, list[Finding]]:
+    """The settings that ``config`` (plain JSON) makes, and what of it could not be used."""
+    found: dict[str, Any] = {}
+    findings: list[Finding] = []
+    for key in sorted(config):
+        value = config[key]
+        if value is None:
+            continue
+        try:
+            if key in READERS:
+                found[key] = READERS[key](value, findings)
+            elif key in _TYPES:
+                found[key] = converted(value, _TYPES[key])
+            else:
+                findings.append(_not_read(key))
+        except ValueError as error:
+            findings.append(Finding("InvalidSetting", f"config.{key}: {error}; it is left out"))
+    return _agreed(ModuleSettings(**found), findings), findings
+
+
+def converted(value: Any, wanted: Any) -> Any:
+    """``value`` as a ``wanted``. Raises ``ValueError`` with the path inside it and, for a wrong name, the nearest."""
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{error}{_hint(value, wanted)}") from None
+
+
+def _not_read(key: str) -> Finding:
+    if key in WITHOUT_EFFECT:
+        return Finding("NoEffect", f"config.{key} has no effect: {WITHOUT_EFFECT[key]}")
+    if key in UNSUPPORTED:
+        return Finding("Unsupported", f"config.{key} is not supported and left out: {UNSUPPORTED[key]}")
+    return Finding("UnknownSetting", f"config.{key} is no setting{_near(key, _TYPES)}; it is left out")
+
+
+def _agreed(settings: ModuleSettings, findings: list[Finding]) -> ModuleSettings:
+    """Settings that only make sense together."""
+    if settings.ip_allow is not None and settings.ip_deny is not None:
+        findings.append(
+            Finding("ContradictingSettings", "config.ip_allow and config.ip_deny exclude each other; both are in force")
+        )
+    if not settings.enable_ipv4 and not settings.enable_ipv6:
+        findings.append(
+            Finding(
+                "ContradictingSettings",
+                "config.enable_ipv4 and config.enable_ipv6 are both false, and no upstream could be found; "
+                "enable_ipv4 is left out",
+            )
+        )
+        settings = msgspec.structs.replace(settings, enable_ipv4=True)
+    if settings.diagnostics.enabled and not settings.diagnostics.service:
+        findings.append(
+            Finding("NoEffect", "config.diagnostics: they have an address of their own; name a service to publish them")
+        )
+    return _with_log_format(settings, findings)
+
+
+def _with_log_format(settings: ModuleSettings, findings: list[Finding]) -> ModuleSettings:
+    """The format as the type of the log wants it; ``envoy_log_format`` holds JSON until here."""
+    if not settings.envoy_log_format:
+        return settings
+    given = msgspec.json.decode(settings.envoy_log_format)
+    textual = settings.envoy_log_type == "text"
+    wanted = "a text" if textual else "an object of names and formats"
+    wrong = "" if isinstance(given, str if textual else dict) else f"{settings.envoy_log_type} wants {wanted}"
+    wrong = wrong or mistake_in(given)
+    if wrong:
+        findings.append(Finding("InvalidSetting", f"config.envoy_log_format: {wrong}; it is left out"))
+        return msgspec.structs.replace(settings, envoy_log_format="")
+    return msgspec.structs.replace(settings, envoy_log_format=given) if textual else settings
+
+
+def _cors(value: Any, _: list[Finding]) -> Cors:
+    given = dict(converted(value, dict[str, Any]))
+    for name in ("origins", "methods", "headers", "exposed_headers"):
+        if name in given:
+            given[name] = texts(given[name])
+    return converted(given, Cors)  # type: ignore[no-any-return]
+
+
+def _default_labels(value: Any, findings: list[Finding]) -> tuple[DefaultLabels, ...]:
+    found = []
+    for domain, given in sorted(converted(value, dict[str, Any]).items()):
+        where = f"config.default_labels.{domain}"
+        try:
+            labels = converted(converted(given, dict[str, Any]).get("defaults", []), list[Any])
+            found.append(DefaultLabels(domain, tuple(label_action(label, "defaults") for label in labels)))
+        except ValueError as error:
+            findings.append(Finding("InvalidSetting", f"{where}: {error}; it is left out"))
+    return tuple(found)
+
+
+def _defaults(value: Any, findings: list[Finding]) -> MappingDefaults:
+    """What stands under ``httpmapping`` goes before what stands beside it; other classes have no defaults."""
+    general = dict(converted(value, dict[str, Any]))
+    given = {**general, **converted(general.pop("httpmapping", None) or {}, dict[str, Any])}
+
+    def tell(reason: str, message: str) -> None:
+        findings.append(Finding(reason, message))
+
+    found: dict[str, Any] = {}
+    for key in sorted(given):
+        where = f"config.defaults: {key}"
+        if key in ("add_request_headers", "add_response_headers"):
+            found[key] = tuple(additions(converted(given[key], dict[str, Any]), where, tell))
+        elif key in ("remove_request_headers", "remove_response_headers"):
+            found[key] = tuple(name for name in texts(given[key]) if removable(name, where, tell))
+        elif key == "stats_name":
+            found[key] = converted(given[key], str)
+        elif key != "httpmapping":
+            near = _near(key, MappingDefaults.__struct_fields__)
+            findings.append(Finding("NoEffect", f"{where} is no default that Mappings take{near}; it is left out"))
+    return MappingDefaults(**found)
+
+
+def _allowed(value: Any, findings: list[Finding]) -> tuple[AddressRange, ...]:
+    """An entry that can't be used allows nobody; so does a list of none that can."""
+    ranges, wrong = _ranges(value)
+    findings += [
+        Finding("InvalidSetting", f"config.ip_allow{each}; it allows nobody until it is put right") for each in wrong
+    ]
+    return ranges
+
+
+def _denied(value: Any, findings: list[Finding]) -> tuple[AddressRange, ...]:
+    """Whoever a broken entry means to keep out must not come in: it keeps out everybody."""
+    ranges, wrong = _ranges(value)
+    if not wrong:
+        return ranges
+    findings += [
+        Finding("InvalidSetting", f"config.ip_deny{each}; it denies everybody until it is put right") for each in wrong
+    ]
+    return EVERYBODY
+
+
+EVERYBODY = tuple(
+    AddressRange("peer", str(network.network_address), 0)
+    for network in (ipaddress.IPv4Network((0, 0)), ipaddress.IPv6Network((0, 0)))
+)
+
+
+def _ranges(value: Any) -> tuple[tuple[AddressRange, ...], list[str]]:
+    """The ranges of an access list, and for each entry that is none where it stands and what is wrong."""
+    if not isinstance(value, list):
+        return (), [": a list of {peer: address} and {remote: address} is expected"]
+    ranges, wrong = [], []
+    for position, entry in enumerate(value):
+        try:
+            ranges.append(_range(entry))
+        except ValueError as error:
+            wrong.append(f"[{position}]: {error}")
+    return tuple(ranges), wrong
+
+
+def _range(entry: Any) -> AddressRange:
+    if not isinstance(entry, dict) or len(entry) != 1 or next(iter(entry)) not in ("peer", "remote"):
+        raise ValueError("one of {peer: address} and {remote: address} is expected")
+    [(source, text)] = entry.items()
+    if "%" in converted(text, str):
+        raise ValueError(f"{text!r} names a network interface, and a client's address has none")
+    network = ipaddress.ip_network(text, strict=False)
+    return AddressRange(source, str(network.network_address), network.prefixlen)
+
+
+def _hash_checked(value: Any, _: list[Finding]) -> Any:
+    return load_balancer(converted(value, dict[str, Any]))
+
+
+def _breakers(value: Any, _: list[Finding]) -> Any:
+    return circuit_breakers(converted(value, list[dict[str, Any]]))
+
+
+def _keepalive(value: Any, _: list[Finding]) -> Any:
+    return keepalive(converted(value, dict[str, Any]))
+
+
+def _log_format(value: Any, _: list[Finding]) -> str:
+    if isinstance(value, str) and not value:
+        return ""
+    return msgspec.json.encode(value, order="sorted").decode()
+
+
+READERS: Mapping[str, Callable[[Any, list[Finding]], Any]] = {
+    "circuit_breakers": _breakers,
+    "cors": _cors,
+    "default_labels": _default_labels,
+    "defaults": _defaults,
+    "envoy_log_format": _log_format,
+    "ip_allow": _allowed,
+    "ip_deny": _denied,
+    "keepalive": _keepalive,
+    "load_balancer": _hash_checked,
+}
+"""Keys whose values take more than their type says."""
+
+_TYPES: Mapping[str, Any] = get_type_hints(ModuleSettings, include_extras=True)
+
+
+def _hint(value: Any, wanted: Any) -> str:
+    """The nearest field, where a structured value has one that is unknown."""
+    struct = next((one for one in _alternatives(wanted) if isinstance(one, type) and issubclass(one, Settings)), None)
+    if struct is None or not isinstance(value, dict):
+        return ""
+    unknown = [name for name in value if name not in struct.__struct_fields__]
+    return _near(unknown[0], struct.__struct_fields__) if unknown else ""
+
+
+def _alternatives(wanted: Any) -> tuple[Any, ...]:
+    if get_origin(wanted) is Annotated:
+        return _alternatives(get_args(wanted)[0])
+    return get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,)
+
+
+def _near(name: str, names: Any) -> str:
+    found = get_close_matches(name, list(names), 1)
+    return f"; did you mean {found[0]}?" if found else ""

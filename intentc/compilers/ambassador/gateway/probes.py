@@ -1,0 +1,68 @@
+"""The gateway's own paths: whether it is alive, whether it is ready, and its diagnostics (spec 4.5, 4.6).
+
+Without a service of their own, the probes are answered by Envoy itself, for every host and whoever asks: a filter does
+it, so that no route and no guard is in the way. Diagnostics have no answer of Envoy's: they are served beside the
+gateway, locally, and a Module must name a service to publish them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Context, Fact, Intent
+
+from ..routing.route_action import Forward, GroupMember, Share, Treatment
+from ..routing.route_match import RouteMatch, group_name
+from ..upstreams.upstream import Unusable
+from .gateway_service import service_target
+from .module_settings import ModuleSettings, Probe
+
+_PATHS = {
+    "liveness_probe": "/ambassador/v0/check_alive",
+    "readiness_probe": "/ambassador/v0/check_ready",
+    "diagnostics": "/ambassador/v0/",
+}
+_EVERY_HOST = "|*"
+_TIMEOUT_MS = 10_000
+
+
+def own_paths(settings: ModuleSettings) -> dict[str, Probe]:
+    """The Module's key → the path it opens, of those that are enabled, with their defaults filled in."""
+    found: dict[str, Probe] = {}
+    for name, path in _PATHS.items():
+        probe: Probe = getattr(settings, name)
+        if probe.enabled:
+            found[name] = Probe(True, probe.prefix or path, probe.rewrite or path, probe.service)
+    return found
+
+
+def answered(settings: ModuleSettings) -> dict[str, str]:
+    """The Module's key → the path that Envoy answers itself."""
+    return {
+        name: probe.prefix for name, probe in own_paths(settings).items() if not probe.service and name != "diagnostics"
+    }
+
+
+def asked_elsewhere(settings: ModuleSettings) -> dict[str, Probe]:
+    """The Module's key → the path that a service answers."""
+    return {name: probe for name, probe in own_paths(settings).items() if probe.service}
+
+
+def probe_routes(module: Intent, ctx: Context, settings: ModuleSettings) -> Iterable[Fact]:
+    """The routes of the paths that services answer: each as if a Mapping had asked for it. What is wrong is told on
+    the ``module``, and the path is not there."""
+    for name, probe in asked_elsewhere(settings).items():
+        match = RouteMatch(tables=(_EVERY_HOST,), path=probe.prefix, authority="*")
+        try:
+            target = service_target(module, probe.service, settings)
+        except Unusable as unusable:
+            ctx.problem(unusable.reason, f"config.{name}.service: {unusable.message}; nobody answers {probe.prefix}")
+            continue
+        member = GroupMember(
+            kind=module.kind,
+            name=":".join(module.fq_name),
+            match=match,
+            action=Forward(Share(target), treatment=Treatment(prefix_rewrite=probe.rewrite, timeout_ms=_TIMEOUT_MS)),
+            fields=(f"config.{name}.prefix", f"config.{name}.service"),
+        )
+        yield Fact("mapping_group", group_name(match), member)

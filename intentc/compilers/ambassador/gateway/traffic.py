@@ -1,0 +1,113 @@
+"""How the gateway treats traffic, as typed values: what a Module says for all, and a Mapping or service for itself.
+
+Names and units of fields are the users' (spec 4.3); zero, empty and None mean "not said". Each is what its owner reads
+out of a resource: cross-origin rules and retries for routes, the others for clusters.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from ..durations import milliseconds
+
+Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
+# Patterns end with \Z: a $ would let a line break through at the end.
+Text = Annotated[str, msgspec.Meta(pattern=r"^[^\r\n\x00]+\Z")]
+"""What may stand in the value of a header."""
+HeaderName = Annotated[str, msgspec.Meta(pattern=r"^:?[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")]
+Duration = Annotated[str, msgspec.Meta(pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))*\Z")]
+"""A length of time such as ``250ms``, or empty; ``durations.milliseconds`` reads it."""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The base of values that users write: what they say wrong is refused, not passed over."""
+
+
+def _check_length(field: str, text: str) -> None:
+    if text and milliseconds(text) is None:
+        raise ValueError(f"{field} {text[:20]!r} is longer than Envoy can wait")
+
+
+class Cors(Settings, frozen=True):
+    """Who may read answers from other origins. ``max_age``: seconds, as text."""
+
+    origins: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    exposed_headers: tuple[str, ...] = ()
+    credentials: bool = False
+    max_age: Annotated[str, msgspec.Meta(pattern=r"^[0-9]*\Z")] = ""
+
+
+class RetryPolicy(Settings, frozen=True):
+    """When a request is sent again. ``per_try_timeout``: a duration such as ``250ms`` or ``1s``."""
+
+    retry_on: Literal[
+        "5xx", "gateway-error", "connect-failure", "retriable-4xx", "refused-stream", "retriable-status-codes"
+    ]
+    num_retries: Count | None = None
+    per_try_timeout: Duration = ""
+
+    def __post_init__(self) -> None:
+        _check_length("per_try_timeout", self.per_try_timeout)
+
+
+class CircuitBreaker(Settings, frozen=True):
+    """How much may be open to one upstream at once, by priority; None: Envoy's own limit."""
+
+    priority: Literal["default", "high"] = "default"
+    max_connections: Count | None = None
+    max_pending_requests: Count | None = None
+    max_requests: Count | None = None
+    max_retries: Count | None = None
+
+
+class Cookie(Settings, frozen=True):
+    """The cookie that sticks a client to an endpoint. ``ttl``: a duration such as ``60s``, empty for the session."""
+
+    name: Text
+    path: Annotated[str, msgspec.Meta(pattern=r"^[^;\r\n\x00]*\Z")] = ""
+    ttl: Duration = ""
+
+    def __post_init__(self) -> None:
+        _check_length("ttl", self.ttl)
+
+
+class LoadBalancer(Settings, frozen=True):
+    """How an endpoint is chosen; ``ring_hash`` and ``maglev`` by exactly one of cookie, header and source_ip."""
+
+    policy: Literal["round_robin", "least_request", "ring_hash", "maglev"]
+    cookie: Cookie | None = None
+    header: HeaderName | Literal[""] = ""
+    source_ip: bool = False
+
+
+class Keepalive(Settings, frozen=True):
+    """TCP keepalive towards upstreams: seconds until the first probe, between probes, and how many. The bounds are
+    Linux's: beyond them no connection could be opened."""
+
+    idle_time: Annotated[int, msgspec.Meta(ge=0, le=32767)] | None = None
+    interval: Annotated[int, msgspec.Meta(ge=0, le=32767)] | None = None
+    probes: Annotated[int, msgspec.Meta(ge=0, le=127)] | None = None
+
+
+class HeaderAddition(Settings, frozen=True):
+    """A header to add; without ``append`` it takes the place of one that is there."""
+
+    name: HeaderName
+    value: str
+    append: bool = True
+
+
+class LabelAction(Settings, frozen=True):
+    """What a request is counted by for rate limits (Envoy's descriptor entry). Fields that the kind does not know are
+    empty."""
+
+    kind: Literal["source_cluster", "destination_cluster", "request_headers", "remote_address", "generic_key"]
+    key: str = ""
+    value: str = ""
+    header_name: HeaderName | Literal[""] = ""
+    omit_if_not_present: bool = False

@@ -1,0 +1,88 @@
+"""A Host says what it means, whatever Listeners there are: fact ``host_binding``, and its share in its ``hostname``.
+
+All that only the Host itself can tell its owner is told here: what is wrong with its TLS, and what it asks for that has
+no effect. What it means together with other Hosts of its hostname, and on which Listeners, is ``hostname.py``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .hosts.host_binding import HOSTS, HostBinding
+from .hosts.host_tls import check_hostname, check_secrets, host_tls
+from .hosts.hostnames import covering, is_pattern
+from .tls.secret_state import names
+from .tls.tls_settings import TLSSettings, UnusableTLS
+
+_ACTIONS = ("Redirect", "Route", "Reject")
+_UNKNOWN = TLSSettings()
+"""What was asked for and can't be read; whatever can be has a certificate at least."""
+
+
+class HostIntent(Intent):
+    kind = "host"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not ours(self, ctx):
+            return
+        # Even one that can't be served: nothing stands in for it.
+        yield Fact("host_binding", HOSTS, "")
+        if not is_pattern(self.hostname):
+            ctx.problem(
+                "InvalidHostname",
+                f"hostname {self.hostname!r} is none; write it in lower case, with at most one `*`, at one end",
+            )
+            return
+        self._unsupported(ctx)
+        name = ":".join(self.fq_name)
+        asked, tls = self._tls(ctx)
+        insecure = self.requestPolicy.insecure
+        binding = HostBinding(
+            name=name,
+            hostname=self.hostname,
+            labels=tuple(f"{key}={value}" for key, value in sorted(self.labels.items())),
+            scope=name if self.mappingSelector.matchLabels or self.selector.matchLabels else "",
+            # What admission would have refused is taken for the strictest.
+            insecure=insecure.action if insecure.action in _ACTIONS else "Reject",
+            wants_tls=asked is not None,
+            tls=tls,
+            guarded=asked is not None and (asked == _UNKNOWN or bool(asked.authority)),
+            port=insecure.additionalPort,
+        )
+        yield Fact("host_binding", name, binding)
+        yield Fact("hostname", self.hostname, binding)
+        for pattern in covering(self.hostname):
+            yield Fact("table_served", f"{binding.scope}|{pattern}", "")
+        # Of a Secret that can't be used, too: what is wrong with it is told on the Secret as well.
+        for used in names(asked) if asked is not None else ():
+            yield Fact("secret_use", used, "")
+
+    def _tls(self, ctx: Context) -> tuple[TLSSettings | None, TLSSettings | None]:
+        """How TLS was asked for (``_UNKNOWN`` if that can't be read), and how it is spoken: None if it can't be."""
+        asked = None
+        try:
+            asked = host_tls(self, ctx)
+            if asked is not None:
+                check_secrets(ctx, asked)
+                check_hostname(self.hostname)
+        except UnusableTLS as unusable:
+            ctx.problem(unusable.reason, f"{unusable.message}. Until then this Host is not served by TLS")
+            return asked or _UNKNOWN, None
+        return asked, asked
+
+    def _unsupported(self, ctx: Context) -> None:
+        if self.acmeProvider.authority not in ("", "none"):
+            ctx.problem(
+                "Unsupported",
+                f"no certificate is asked for from {self.acmeProvider.authority}; put one into a Secret and name it "
+                "in tlsSecret, and set acmeProvider.authority to none",
+            )
+        if self.previewUrl.enabled:
+            ctx.problem("Unsupported", "previewUrl has no effect; take it out")
+        if self.tls.redirect_cleartext_from:
+            ctx.problem(
+                "Unsupported", "tls.redirect_cleartext_from has no effect; use requestPolicy.insecure, and a Listener"
+            )

@@ -1,0 +1,147 @@
+"""All Hosts of one hostname together, on all Listeners: who is bound to which, whose TLS counts, what becomes of
+insecure requests. Each evaluation costs as much as there are Listeners; Mappings have no part in it.
+
+It yields, per Listener, a share in its listener and in the virtual host of this name, and for tables of routes the
+fact ``hostname_binding``. Contradictions between Hosts of one hostname are settled here, always for the stricter, and
+told on those that are overruled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from intentc import Claim, Context, Fact, Intent
+
+from .elements import Origin
+from .hosts.host_binding import HostBinding
+from .hosts.hostname_binding import (
+    ChainShare,
+    HostnameBinding,
+    Side,
+    VirtualHostShare,
+    closing,
+    foremost,
+    rule,
+    strictest,
+    takes,
+)
+from .hosts.hostnames import aligned
+from .hosts.listener_settings import OpenListener
+from .tls.tls_settings import TLSSettings
+
+LISTENERS = "all"
+"""The one name of the fact ``open_listener``."""
+IRREGULAR = "irregular"
+"""The name of the fact ``hostname_binding`` that lists the hostnames that nobody would ask for one by one."""
+
+
+class HostnameIntent(Intent):
+    kind = "hostname"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        # Unequal stand-ins have no owner to tell; a TLSSettings of None sorts with none, so they are sorted by name.
+        contributed = {host for _, host in ctx.contributions("hostname", self.uuid)}
+        hosts: list[HostBinding] = sorted(contributed, key=lambda host: (host.name, host.tls or TLSSettings()))
+        listeners: list[OpenListener] = sorted(one for _, one in ctx.contributions("open_listener", LISTENERS))
+        sides: list[Side] = []
+        served: set[Origin] = set()
+        for listener in listeners:
+            bound = [host for host in hosts if listener.http and takes(listener, host)]
+            chains: list[ChainShare] = []
+            for side, tls in self._sides(listener, bound):
+                sides.append(side)
+                served |= set(side.share.origins)
+                if side.route_configuration:
+                    chains.append(ChainShare(self.uuid, side.route_configuration, tls, side.share.origins))
+                    yield Fact("virtual_host", f"{side.route_configuration}|{self.uuid}", side.share)
+            if sides and sides[-1].listener == listener.path:
+                # Also if it is closed there: the port is not another Listener's for that.
+                yield Fact("listener_binding", listener.name, tuple(chains))
+            self._tell_overruled(ctx, listener, bound)
+        self._tell_unserved(ctx, hosts, listeners, served)
+        yield Fact("hostname_binding", self.uuid, HostnameBinding(tuple(sides)))
+        if not aligned(self.uuid):
+            yield Fact("hostname_binding", IRREGULAR, self.uuid)
+
+    def _sides(self, listener: OpenListener, bound: list[HostBinding]) -> Iterator[tuple[Side, TLSSettings | None]]:
+        """The sides of the Listener on which this hostname is, and how TLS is spoken there."""
+        asking = [host for host in bound if host.wants_tls]
+        if listener.tls and asking:
+            able = [host for host in asking if host.tls is not None] if closing(asking) is None else []
+            tls = foremost(able).tls if able else None
+            members = [host for host in asking if host.tls == tls]
+            suffix = f"|{foremost(able).name}" if tls is not None and tls.required else ""
+            route_configuration = f"{listener.path}|tls{suffix}" if able else ""
+            yield _side(listener, "tls", route_configuration, members), tls
+        if listener.cleartext and bound:
+            yield _side(listener, "cleartext", f"{listener.path}|cleartext", bound), None
+
+    def _tell_overruled(self, ctx: Context, listener: OpenListener, bound: list[HostBinding]) -> None:
+        able = [host for host in bound if host.tls is not None] if listener.tls else []
+        shut = closing(bound)
+        for host in able:
+            if host.name and shut is not None:
+                ctx.problem_on(
+                    host.kind,
+                    host.name,
+                    "DuplicateHostname",
+                    f"hostname {self.uuid} may ask clients for certificates in Host {shut.name}, whose TLS can't be "
+                    f"used now; until that is mended nobody is let in by TLS on Listener {listener.name}",
+                )
+            elif host.name and host.tls != foremost(able).tls:
+                ctx.problem_on(
+                    host.kind,
+                    host.name,
+                    "DuplicateHostname",
+                    f"hostname {self.uuid} has other TLS settings in Host {foremost(able).name}, which count; on "
+                    f"Listener {listener.name} this one is not served by TLS. Give both the same, or other hostnames",
+                )
+        if listener.model == "SECURE":
+            return
+        for host in bound:
+            if host.insecure != strictest(bound).insecure:
+                ctx.problem_on(
+                    host.kind,
+                    host.name,
+                    "DuplicateHostname",
+                    f"hostname {self.uuid} has requestPolicy.insecure.action {strictest(bound).insecure} in Host "
+                    f"{strictest(bound).name}, which is stricter and counts on Listener {listener.name}",
+                )
+
+    def _tell_unserved(
+        self, ctx: Context, hosts: list[HostBinding], listeners: list[OpenListener], served: set[Origin]
+    ) -> None:
+        for host in hosts:
+            takers = [listener for listener in listeners if listener.http and takes(listener, host)]
+            if not host.name:
+                continue
+            if not takers:
+                ctx.problem_on(
+                    host.kind,
+                    host.name,
+                    "NoListener",
+                    "no Listener takes this Host; apply one whose hostBinding chooses it by namespace and labels",
+                )
+            elif served.isdisjoint(host.origins) and not host.wants_tls:
+                ctx.problem_on(
+                    host.kind,
+                    host.name,
+                    "NoListener",
+                    f"Listener {takers[0].name} takes requests by TLS only (securityModel SECURE), and this Host has "
+                    "none; name a Secret in tlsSecret",
+                )
+            if host.port and not any(listener.port == host.port for listener in takers):
+                ctx.problem_on(
+                    host.kind,
+                    host.name,
+                    "NoListener",
+                    f"requestPolicy.insecure.additionalPort {host.port}: no Listener of this port takes this Host; "
+                    "apply one with securityModel INSECURE",
+                )
+
+
+def _side(listener: OpenListener, side: str, route_configuration: str, hosts: list[HostBinding]) -> Side:
+    origins = tuple(origin for host in hosts for origin in host.origins)
+    scopes = tuple(sorted({host.scope for host in hosts}))
+    share = VirtualHostShare(scopes, rule(listener, strictest(hosts).insecure), origins)
+    return Side(listener.path, side, route_configuration, share)

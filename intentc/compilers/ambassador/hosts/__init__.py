@@ -1,0 +1,1 @@
+"""Host names, and what Hosts and Listeners mean, as typed values."""

@@ -1,0 +1,90 @@
+"""Where a Host has its TLS from (spec 4.3): the TLSContext that it names, else its own ``tls``, else a TLSContext
+called like it with ``-context`` at the end, else its Secret alone.
+
+Whatever is wrong leaves the Host without TLS, and says so on it: a name that can't be reached by TLS is better than one
+that is reached with less than was asked for.
+"""
+
+from __future__ import annotations
+
+from intentc import Context, View
+
+from ..ambassador_id import ours
+from ..tls.secret_state import SecretState, secret_uses
+from ..tls.tls_settings import TLSSettings, UnusableTLS, context_named, secret_named, tls_settings
+from .hostnames import ANY, aligned
+
+
+def host_tls(host: View, ctx: Context) -> TLSSettings | None:
+    """How TLS is spoken for ``host``, None if it asks for none; whether the Secrets are there is ``check_secrets``'s
+    question. Raises ``UnusableTLS``."""
+    namespace = host.fq_name[0]
+    secret = _secret(host, ctx)
+    named = host.tlsContext.name
+    if named and host.tls:
+        raise UnusableTLS("InvalidTLS", "both tls and tlsContext are set; set one of them")
+    if named:
+        context = context_named(ctx, named, namespace)
+        if context is None:
+            raise UnusableTLS(
+                "NoTLSContext", f"there is no TLSContext {named}; apply it, or name another in tlsContext"
+            )
+        return _of_context(host, context, ctx, secret)
+    if host.tls:
+        if not secret:
+            raise UnusableTLS("InvalidTLS", "tls is set, but no certificate is; name a Secret in tlsSecret")
+        return tls_settings(host.tls, ctx, namespace, secret)
+    implied = ctx.find("tls_context", (namespace, f"{host.name}-context"))
+    if implied is not None and ours(implied, ctx) and (secret or _lists(implied, host)):
+        return _of_context(host, implied, ctx, secret)
+    return TLSSettings(secret=secret) if secret else None
+
+
+def check_secrets(ctx: Context, settings: TLSSettings) -> None:
+    """That the Secrets that ``settings`` name are there and hold what is needed. Raises ``UnusableTLS``."""
+    for use in secret_uses(settings):
+        state: SecretState | None = ctx.fact("secret_state", use.secret)
+        if state is None:
+            raise UnusableTLS("NoSecret", f"there is no Secret {use.secret}; apply it, or name another")
+        wrong = state.wrong_with(use.part)
+        if wrong:
+            raise UnusableTLS("InvalidSecret", f"Secret {use.secret}: {wrong}; mend it")
+
+
+def check_hostname(hostname: str) -> None:
+    """That clients who ask for ``hostname`` can be told apart when TLS begins. Raises ``UnusableTLS``."""
+    if (hostname.endswith("*") and hostname != ANY) or not aligned(hostname):
+        message = f"nobody is told apart by {hostname!r} when TLS begins; use an exact name, `*.…` or `*`"
+        raise UnusableTLS("Unsupported", message)
+
+
+def _secret(host: View, ctx: Context) -> str:
+    reference = host.tlsSecret
+    if reference.name and reference.namespace:
+        return f"{reference.namespace}:{reference.name}"
+    return secret_named(ctx, reference.name, host.fq_name[0])
+
+
+def _of_context(host: View, context: View, ctx: Context, secret: str) -> TLSSettings:
+    """Of a TLSContext, which must be about this Host: about its hostname or name, and with its Secret, if it has
+    one."""
+    about = ":".join(context.fq_name)
+    namespace, split = context.fq_name[0], context.secret_namespacing
+    own = secret_named(ctx, context.secret, namespace, split)
+    if own and secret and own != secret:
+        message = f"TLSContext {about} has the Secret {own}, but tlsSecret says {secret}; name one Secret in both"
+        raise UnusableTLS("TLSContextMismatch", message)
+    if context.hosts and not _lists(context, host):
+        message = f"TLSContext {about} is not for {host.hostname}; add it to its hosts, or name another in tlsContext"
+        raise UnusableTLS("TLSContextMismatch", message)
+    if not own and not secret:
+        message = f"neither tlsSecret nor TLSContext {about} names a certificate; name a Secret in one of them"
+        raise UnusableTLS("InvalidTLS", message)
+    try:
+        return tls_settings(context, ctx, namespace, own or secret, split)
+    except UnusableTLS as unusable:
+        raise UnusableTLS("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
+
+
+def _lists(context: View, host: View) -> bool:
+    return host.hostname in context.hosts or host.name in context.hosts

@@ -1,0 +1,159 @@
+"""An Ingress means Mappings, one for each of its paths, and Hosts, one for each name that it has a certificate for.
+
+It contributes to the same groups and hostnames as they do, so they share, order and overrule each other by the same
+rules. What its backends are is read in ``ingress_backend.py``. One of another class, or another gateway, has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .gateway.module_settings import module_settings
+from .hosts.host_binding import HOSTS, HostBinding
+from .hosts.host_tls import check_hostname, check_secrets
+from .hosts.hostnames import ANY, covering, is_pattern
+from .routing.ingress_backend import forward
+from .routing.route_action import GroupMember
+from .routing.route_match import EXACT, PREFIX, SEGMENTS, RouteMatch, group_name
+from .tls.secret_state import names
+from .tls.tls_settings import TLSSettings, UnusableTLS
+from .upstreams.upstream import Unusable
+
+INGRESS_CLASS = "ambassador"
+_LAST = -1
+"""The precedence of a default backend: after all that anybody says of a path."""
+
+
+class Path(NamedTuple):
+    """A path of an Ingress. ``field``: where it is written; ``backend``: where its backend is."""
+
+    field: str
+    match: RouteMatch
+    backend: Any
+    backend_field: str
+
+
+class IngressIntent(Intent):
+    kind = "ingress"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if self.ingressClassName not in ("", INGRESS_CLASS) or not ours(self, ctx):
+            return
+        yield from self._members(ctx)
+        yield from self._hosts(ctx)
+
+    # Paths, as Mappings
+
+    def _members(self, ctx: Context) -> Iterator[Fact]:
+        module = module_settings(ctx)
+        taken: dict[str, str] = {}
+        for path in self._paths(ctx):
+            group = group_name(path.match)
+            if group in taken:
+                message = f"{path.field} matches the same as {taken[group]}, which counts; take one of them out"
+                ctx.problem("DuplicatePath", message)
+                continue
+            taken[group] = path.field
+            action = None
+            try:
+                action = forward(ctx, self.fq_name[0], path.backend, module)
+            except Unusable as unusable:
+                message = f"{path.backend_field}: {unusable.message}; until then its requests are answered 503"
+                ctx.problem(unusable.reason, message)
+            yield Fact(
+                "mapping_group",
+                group,
+                GroupMember(
+                    kind=self.kind,
+                    name=":".join(self.fq_name),
+                    match=path.match,
+                    action=action,
+                    stats_name=module.defaults.stats_name,
+                    fields=(path.field, path.backend_field),
+                ),
+            )
+
+    def _paths(self, ctx: Context) -> Iterator[Path]:
+        for number, rule in enumerate(self.rules):
+            host = rule.host.lower() or ANY
+            if not is_pattern(host) or (rule.host and host != "*" and host.endswith("*")):
+                message = f"rules[{number}].host {rule.host!r} is no host name; write it as a.example or *.example"
+                ctx.problem("InvalidHostname", f"{message}. Its paths are not routed")
+                continue
+            for position, path in enumerate(rule.http.paths):
+                field = f"rules[{number}].http.paths[{position}]"
+                try:
+                    match = path_match(host, path.path, path.pathType)
+                except Unusable as unusable:
+                    ctx.problem(unusable.reason, f"{field}: {unusable.message}; until then it is not routed")
+                    continue
+                yield Path(field, match, path.backend, f"{field}.backend")
+        if self.defaultBackend:
+            match = RouteMatch(tables=(f"|{ANY}",), path="/", authority=ANY, precedence=_LAST)
+            yield Path("defaultBackend", match, self.defaultBackend, "defaultBackend")
+        elif not self.rules:
+            ctx.problem("NoRules", "it has neither rules nor defaultBackend (networking.k8s.io/v1); write one of them")
+
+    # Certificates, as Hosts
+
+    def _hosts(self, ctx: Context) -> Iterator[Fact]:
+        bindings: dict[str, HostBinding] = {}
+        secrets: set[str] = set()
+        for number, entry in enumerate(self.tls):
+            settings = TLSSettings(secret=f"{self.fq_name[0]}:{entry.secretName}" if entry.secretName else "")
+            secrets.update(names(settings))
+            for hostname in [host.lower() for host in entry.hosts] or [ANY]:
+                if hostname in bindings or not is_pattern(hostname):
+                    reason = "DuplicateHostname" if hostname in bindings else "InvalidHostname"
+                    message = "is named before" if hostname in bindings else "is no host name"
+                    ctx.problem(reason, f"tls[{number}].hosts: {hostname!r} {message}; take it out")
+                    continue
+                bindings[hostname] = self._binding(ctx, hostname, settings)
+        if bindings:
+            yield Fact("host_binding", HOSTS, "")
+        yield from (Fact("hostname", hostname, binding) for hostname, binding in bindings.items())
+        served = dict.fromkeys(pattern for hostname in bindings for pattern in covering(hostname))
+        yield from (Fact("table_served", f"|{pattern}", "") for pattern in served)
+        yield from (Fact("secret_use", used, "") for used in sorted(secrets))
+
+    def _binding(self, ctx: Context, hostname: str, settings: TLSSettings) -> HostBinding:
+        tls: TLSSettings | None = settings
+        try:
+            if not settings.secret:
+                raise UnusableTLS("InvalidTLS", "tls has hosts, but no secretName; name a Secret with a certificate")
+            check_secrets(ctx, settings)
+            check_hostname(hostname)
+        except UnusableTLS as unusable:
+            ctx.problem(unusable.reason, f"{unusable.message}. Until then {hostname} is not served by TLS")
+            tls = None
+        return HostBinding(
+            name=":".join(self.fq_name),
+            hostname=hostname,
+            labels=tuple(f"{key}={value}" for key, value in sorted(self.labels.items())),
+            # An Ingress says nothing of insecure requests: they are answered, as all controllers do.
+            insecure="Route",
+            wants_tls=True,
+            tls=tls,
+            kind=self.kind,
+        )
+
+
+def path_match(host: str, path: str, path_type: str) -> RouteMatch:
+    """What a path of an Ingress matches: ``Prefix`` by whole segments (``/a`` and what is below it, not ``/ab``),
+    ``Exact``, or ``ImplementationSpecific``, which is the start of a text as in Mappings. Raises ``Unusable``."""
+    sorts = {"Exact": EXACT, "Prefix": SEGMENTS, "ImplementationSpecific": PREFIX}
+    if path_type not in sorts:
+        raise Unusable("InvalidPath", f"pathType {path_type!r} is none of {', '.join(sorts)}")
+    text = path or ("/" if path_type == "ImplementationSpecific" else "")
+    if not text.startswith("/") or not text.isprintable() or "#" in text or "?" in text:
+        raise Unusable("InvalidPath", f"path {path!r} matches nothing; write it with a / at its start")
+    sort = sorts[path_type]
+    if sort == SEGMENTS:
+        # A slash at the end says nothing, and all paths are below the root.
+        text = text.rstrip("/")
+        sort, text = (SEGMENTS, text) if text else (PREFIX, "/")
+    return RouteMatch(tables=(f"|{host}",), path=text, path_sort=sort, authority=host)

@@ -1,0 +1,183 @@
+"""A Listener with all that is served there becomes one listener of Envoy, with a filter chain for each way in.
+
+Of several Listeners on one port the first by name listens of those that can, and have somebody to serve; the others say
+whose it is. TCP routes of the port come first; then a chain for each way of speaking TLS, with the names of the Hosts
+that share it; then one for clear text, which all Hosts share. It runs when a Host or a setting changes, and never for a
+Mapping: routes come by RDS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent
+
+from .elements import Origin, element
+from .envoy.http_connection_manager import http_connection_manager
+from .envoy.listener import FilterChain, cleartext_chain, folded, listener, tls_chains
+from .envoy.tcp_proxy import tcp_filter_chain
+from .gateway.gateway import Gateway, Misconfigured, gateway
+from .hosts.hostname_binding import ChainShare
+from .hosts.hostnames import rank
+from .hosts.listener_settings import Socket
+from .routing.tcp_routing import TCPRoute, routes_of
+from .tls.tls_settings import TLSSettings
+
+_EVERYWHERE = "0.0.0.0"  # noqa: S104  a gateway is there to be reached
+_CLEARTEXT = "httphost-shared"
+
+
+class ListenerBindingIntent(Intent):
+    kind = "listener_binding"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        contributed = [value for _, value in ctx.contributions("listener_binding", self.uuid)]
+        socket = _socket(contributed)
+        if socket is None:
+            return
+        shares = _shares(contributed)
+        shares.sort(key=lambda share: (rank(share.hostname), share.route_configuration))
+        tcp = routes_of(ctx, str(socket.port))
+        if self._port_is_taken(ctx, socket, shares, tcp):
+            return
+        taken = {route.host for route in tcp}
+        free: list[ChainShare] = []
+        for share in shares:
+            if (share.hostname if share.tls is not None else "") in taken:
+                self._tell_taken(ctx, share)
+            else:
+                free.append(share)
+        common = gateway(ctx)
+        chains = [tcp_filter_chain(route) for route in tcp] + self._http_chains(common, socket, free)
+        if not chains:
+            self._tell_nothing(ctx, socket)
+            return
+        path = self.uuid.replace(":", "/", 1)
+        limit = common.settings.buffer_limit_bytes
+        config = listener(path, bind_address(ctx), socket.port, socket.layers, chains, buffer_bytes=limit)
+        served = [*(route.origins for route in tcp), *(share.origins for share in free)]
+        shared_by = common.origins if free or limit is not None else ()
+        origins = [Origin("listener", self.uuid), *shared_by, *(origin for origins in served for origin in origins)]
+        stored, shared = folded(config)
+        yield element(
+            self,
+            ctx,
+            "envoy_listener",
+            (path,),
+            config,
+            origins,
+            stored=stored,
+            shared_filters=shared,
+            guards=guards(common, free),
+        )
+
+    def _port_is_taken(self, ctx: Context, socket: Socket, shares: list[ChainShare], tcp: list[TCPRoute]) -> bool:
+        """Whether another Listener listens on this port; that is told then, also on Hosts that only this one takes."""
+        contributed = [value for _, value in ctx.contributions("listener_binding", self.uuid)]
+        best, holder = _standing(self.uuid, socket, contributed, bool(tcp)), self.uuid
+        served: set[Origin] = set()
+        others: list[str] = []
+        for name in sorted({value for _, value in ctx.contributions("listener_port", str(socket.port))} - {self.uuid}):
+            values = [value for _, value in ctx.contributions("listener_binding", name)]
+            other = _socket(values)
+            if other is None:
+                continue
+            others.append(name)
+            standing = _standing(name, other, values, bool(tcp))
+            if standing < best:
+                best, holder = standing, name
+                served = {origin for share in _shares(values) for origin in share.origins}
+        if holder == self.uuid:
+            for name in others:
+                message = f"port {socket.port} is asked for by Listener {name}, too, which does not listen: of those "
+                hint = "with somebody to serve the first by name does. Give one of them another port"
+                ctx.problem_on("listener", self.uuid, "PortShared", message + hint)
+            return False
+        message = f"port {socket.port} is Listener {holder}'s; use another. Until then nobody listens here"
+        ctx.problem_on("listener", self.uuid, "PortTaken", message)
+        for host in sorted({origin for share in shares for origin in share.origins} - served):
+            message = f"port {socket.port} of Listener {self.uuid}, which takes this Host, is Listener {holder}'s"
+            ctx.problem_on(host.kind, host.name, "NoListener", f"{message}; give that Listener another port")
+        return True
+
+    def _http_chains(self, common: Gateway, socket: Socket, shares: list[ChainShare]) -> list[FilterChain]:
+        """A chain for each route configuration and way of speaking TLS, in the order of the hostnames."""
+        grouped: dict[tuple[str, TLSSettings | None], list[ChainShare]] = {}
+        for share in shares:
+            grouped.setdefault((share.route_configuration, share.tls), []).append(share)
+        found: list[FilterChain] = []
+        cleartext: list[FilterChain] = []
+        for (route_configuration, tls), together in grouped.items():
+            network_filter: dict[str, Any] = http_connection_manager(
+                common,
+                stat_prefix=socket.statistics,
+                route_configuration=route_configuration,
+                l7_depth=socket.trusted_hops,
+                http2_max_concurrent_streams=socket.concurrent_streams,
+            )
+            if tls is None:
+                cleartext.append(cleartext_chain(_CLEARTEXT, network_filter))
+            else:
+                hostnames = [share.hostname for share in together]
+                found += tls_chains(f"httpshost-{hostnames[0]}", hostnames, tls, network_filter)
+        return found + cleartext
+
+    def _tell_taken(self, ctx: Context, share: ChainShare) -> None:
+        for host in share.origins:
+            ctx.problem_on(
+                host.kind,
+                host.name,
+                "TakenByTCPMapping",
+                f"connections for {share.hostname} on Listener {self.uuid} go to a TCPMapping of this port; use "
+                "another port or another hostname for one of them",
+            )
+
+    def _tell_nothing(self, ctx: Context, socket: Socket) -> None:
+        if "HTTP" in socket.layers:
+            message = "no Host is served here: none is chosen by hostBinding, or none has what the protocol needs"
+            ctx.problem_on("listener", self.uuid, "NoHost", f"{message}. Until then nobody listens here")
+        else:
+            message = f"no TCPMapping is for port {socket.port}; apply one. Until then nobody listens here"
+            ctx.problem_on("listener", self.uuid, "NoTCPMapping", message)
+
+
+def _socket(contributed: list[Any]) -> Socket | None:
+    """Of a Listener that can listen."""
+    return next((value for value in contributed if isinstance(value, Socket)), None)
+
+
+def _shares(contributed: list[Any]) -> list[ChainShare]:
+    return [share for value in contributed if isinstance(value, tuple) for share in value]
+
+
+def _standing(name: str, socket: Socket, contributed: list[Any], tcp: bool) -> tuple[bool, list[str]]:
+    """The place of a Listener among those of its port: those with somebody to serve are first, then by name. Hosts that
+    are closed are somebody, too: another Listener might let in whom this one keeps out."""
+    serves = any(isinstance(value, tuple) for value in contributed) if "HTTP" in socket.layers else tcp
+    return not serves, name.split(":")
+
+
+def guards(common: Gateway, shares: list[ChainShare]) -> list[str]:
+    """What a listener asks of who comes, each by a name, sorted: an older version of it without one of these must not
+    stay in force if Envoy refuses this one (docs/adr/0012)."""
+    if not shares:
+        return []
+    found = {
+        f"client-certificates {share.hostname}" for share in shares if share.tls is not None and share.tls.required
+    }
+    if common.auth is not None:
+        found.add("auth")
+    if common.settings.ip_allow is not None or common.settings.ip_deny:
+        found.add("ip")
+    if isinstance(common.rate_limit, Misconfigured) or (common.rate_limit and common.rate_limit.failure_mode_deny):
+        found.add("rate-limit-deny")
+    return sorted(found)
+
+
+def bind_address(ctx: Context) -> str:
+    """The address that listeners are bound to: the setting ``ambassador.bind_address``, else all."""
+    try:
+        return str(ctx.setting("ambassador.bind_address"))
+    except KeyError:
+        return _EVERYWHERE

@@ -1,0 +1,89 @@
+"""A Mapping contributes to the group of all that match the same; the group makes the route.
+
+What it matches is read in ``mapping_match.py``, what it does in ``mapping_action.py``. Here: which route tables it
+stands in (spec/ambassador.md §4.5, Host ↔ Mapping), and what is told of a Mapping that takes no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .gateway.gateway import RATE_LIMIT, RateLimitFilter
+from .gateway.module_settings import ModuleSettings, module_settings
+from .hosts.hostnames import ANY
+from .routing.mapping_action import MappingReader
+from .routing.mapping_match import Authority, authority, match_of
+from .routing.route_action import Forward, GroupMember, Redirect
+from .routing.route_match import group_name
+from .upstreams.upstream import Unusable
+
+_UNSUPPORTED = ("error_response_overrides", "bypass_error_response_overrides", "outlier_detection", "envoy_override")
+_OLD_VERSION = "getambassador.io/v1"
+
+
+class MappingIntent(Intent):
+    kind = "mapping"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not ours(self, ctx):
+            return
+        self._tell_unsupported(ctx)
+        module = module_settings(ctx)
+        try:
+            host = authority(self)
+            for ignored in host.fields[1:]:
+                ctx.problem("IgnoredField", f"{ignored} has no effect beside {host.fields[0]}; take one of them out")
+            tables = self._tables(host)
+            if not tables:
+                ctx.problem(
+                    "NotAttached", "it names no hostname, and no Host selects it by labels; write hostname: '*' for all"
+                )
+                return
+            match = match_of(self, host, tables, module.regex_max_size)
+        except Unusable as unusable:
+            ctx.problem(unusable.reason, f"{unusable.message}; until then this Mapping is not routed")
+            return
+        reader = MappingReader(self, module, self._rate_limit_domain(ctx, module), ctx.problem)
+        action: Forward | Redirect | None = None
+        try:
+            action = reader.action()
+        except Unusable as unusable:
+            ctx.problem(unusable.reason, f"{unusable.message}; until then its requests are answered 503")
+        yield Fact(
+            "mapping_group",
+            group_name(match),
+            GroupMember(
+                kind=self.kind,
+                name=":".join(self.fq_name),
+                match=match,
+                action=action,
+                weight=self.weight if self.weight >= 0 else None,
+                shadow=self.shadow,
+                stats_name=reader.stats_name,
+            ),
+        )
+
+    def _tables(self, host: Authority) -> tuple[str, ...]:
+        """The route tables that it stands in: those of each Host that selects it, and for a Mapping with a hostname
+        that of all Hosts without a selector."""
+        scopes = [":".join(selecting.fq_name) for selecting in self.mentioned_by("host", "selected")]
+        if host.pattern is not None:
+            scopes.append("")
+        return tuple(sorted(f"{scope}|{host.pattern or ANY}" for scope in scopes))
+
+    def _rate_limit_domain(self, ctx: Context, module: ModuleSettings) -> str:
+        """Empty while no RateLimitService works. Asked for only where there is something to count by."""
+        if not self.rate_limit_labels and not module.default_labels:
+            return ""
+        service = ctx.fact("http_filter", RATE_LIMIT)
+        return service.domain if isinstance(service, RateLimitFilter) else ""
+
+    def _tell_unsupported(self, ctx: Context) -> None:
+        for field in _UNSUPPORTED:
+            if self.field(field):
+                ctx.problem("Unsupported", f"{field} has no effect; all else of this Mapping has (take it out)")
+        if self.api_version == _OLD_VERSION:
+            ctx.problem("OldVersion", f"{_OLD_VERSION} is read as v2; write getambassador.io/v3alpha1")

@@ -1,0 +1,58 @@
+"""The Module ``ambassador``: the settings of the whole gateway (spec 4.3).
+
+One counts: that of the gateway's own namespace, else the first by name; every other Module says of itself that it has
+no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .gateway.module_reading import read_settings
+from .gateway.module_settings import MODULE_NAME, TRAFFIC, of_traffic
+from .gateway.probes import probe_routes
+from .plain import plain
+from .upstreams.gateway_namespace import in_order
+
+_ELSEWHERE = {
+    "tls": "TLS is configured by TLSContexts and by the tls of Hosts",
+    "authentication": "create an AuthService instead",
+}
+"""Modules of older versions, and what took their place."""
+
+
+class ModuleIntent(Intent):
+    kind = "module"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not ours(self, ctx):
+            return
+        if self.name != MODULE_NAME:
+            instead = _ELSEWHERE.get(self.name, f"only the one called {MODULE_NAME!r} is read")
+            ctx.problem("NoEffect", f"the Module {self.name!r} has no effect: {instead}")
+            return
+        first = next(one for one in in_order(self.kind, ctx) if one.name == MODULE_NAME)
+        if first.key != self.key:
+            ctx.problem(
+                "SecondModule",
+                f"the Module {':'.join(first.fq_name)} counts, being the first by name, or the gateway's own; delete "
+                "one of the two",
+            )
+            return
+        settings, findings = read_settings(self._given(ctx))
+        for reason, message in findings:
+            ctx.problem(reason, message)
+        yield Fact("module_settings", MODULE_NAME, settings)
+        yield Fact("module_settings", TRAFFIC, of_traffic(settings))
+        yield from probe_routes(self, ctx, settings)
+
+    def _given(self, ctx: Context) -> dict[str, Any]:
+        given = plain(self.config) or {}
+        if not isinstance(given, dict):
+            ctx.problem("InvalidSetting", "config: an object is expected; the defaults are in force")
+            return {}
+        return given

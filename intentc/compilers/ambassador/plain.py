@@ -1,0 +1,53 @@
+"""Values of resources as plain JSON, and checked as the typed values of ``traffic.py``.
+
+The schema's structs hold what was written; whether it makes sense (a policy without its header, a time that is none) is
+said by the types of the intermediate representation, in one place for all who read such a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_BOOLEAN = bool | None
+
+
+def plain(value: Any) -> Any:
+    """A value of a resource's field as plain JSON: structs without what is not set, maps, and opaque values; None for
+    an opaque value that is not set."""
+    if isinstance(value, Mapping) and not value:
+        return {}
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_plain))
+
+
+def typed(value: Any, wanted: type[T]) -> T:
+    """A value of a resource's field as a ``wanted``. Raises ``ValueError`` with the path and what is wrong there."""
+    try:
+        return msgspec.convert(plain(value), wanted)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """A list of texts that may also be written as one text with commas. Raises ``ValueError``."""
+    found = plain(value)
+    if found is None:
+        return ()
+    if isinstance(found, str):
+        return tuple(one.strip() for one in found.split(",") if one.strip())
+    return typed(value, tuple[str, ...])
+
+
+def boolean(value: Any) -> bool | None:
+    """A boolean that may be missing. Raises ``ValueError``."""
+    return typed(value, _BOOLEAN) if value else None  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return msgspec.json.decode(value.text) if value.text else None

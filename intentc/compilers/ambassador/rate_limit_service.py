@@ -1,0 +1,50 @@
+"""RateLimitService: who says which requests are too many (spec 4.3). One counts, the gateway's own, else the first by
+name.
+
+One that can't be asked limits nothing, unless it says ``failure_mode_deny``: then nobody is let in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .gateway.gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
+from .gateway.gateway_service import alone, cluster_use, service_upstream
+from .gateway.module_settings import module_settings
+from .upstreams.upstream import Unusable
+
+
+class RateLimitServiceIntent(Intent):
+    kind = "rate_limit_service"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not ours(self, ctx) or not alone(self, ctx, "RateLimitService"):
+            return
+        try:
+            if self.protocol_version != "v3":
+                raise Unusable(
+                    "UnsupportedProtocol", "protocol_version must be v3 (left out, it means v2); Envoy has no other"
+                )
+            used = service_upstream(self, ctx, "service", grpc=True, marker="", tls=self.tls)
+        except Unusable as unusable:
+            closed = self.failure_mode_deny
+            result = "nobody is let in until it is put right" if closed else "no request is limited"
+            ctx.problem(unusable.reason, f"{unusable.message}; {result}")
+            if closed:
+                yield Fact("http_filter", RATE_LIMIT, Misconfigured(self.kind, ":".join(self.fq_name)))
+            return
+        yield cluster_use(self, "service", used)
+        yield Fact(
+            "http_filter",
+            RATE_LIMIT,
+            RateLimitFilter(
+                cluster=used.name,
+                domain=self.domain or module_settings(ctx).default_label_domain,
+                timeout_ms=self.timeout_ms,
+                failure_mode_deny=self.failure_mode_deny,
+                resource_exhausted=self.grpc.use_resource_exhausted_code,
+            ),
+        )

@@ -1,0 +1,87 @@
+"""How upstreams are found: by DNS, in Endpoints, or (told as unsupported) in Consul; and the resolvers' own intents.
+
+A resource names a resolver; what is found by it is the business of ``cluster.py``. Rules: spec/ambassador.md §4.3.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .upstreams.gateway_namespace import gateway_namespace
+from .upstreams.unreachable import Unreachable
+from .upstreams.upstream import DEFAULT_RESOLVER, Upstream
+
+_CONSUL = "Consul is not watched here, so no endpoints are known from it"
+
+
+class Discovery(enum.Enum):
+    """Where the endpoints of an upstream come from."""
+
+    DNS = "dns"
+    ENDPOINTS = "endpoints"
+    CONSUL = "consul"
+
+
+_KINDS = {
+    "kubernetes_service_resolver": Discovery.DNS,
+    "kubernetes_endpoint_resolver": Discovery.ENDPOINTS,
+    "consul_resolver": Discovery.CONSUL,
+}
+_BUILT_IN = {
+    DEFAULT_RESOLVER: Discovery.DNS,
+    "endpoint": Discovery.ENDPOINTS,
+    "kubernetes-endpoint": Discovery.ENDPOINTS,
+    "consul": Discovery.CONSUL,
+    "consul-endpoint": Discovery.CONSUL,
+}
+
+
+class KubernetesServiceResolverIntent(Intent):
+    kind = "kubernetes_service_resolver"
+
+
+class KubernetesEndpointResolverIntent(Intent):
+    kind = "kubernetes_endpoint_resolver"
+
+
+class ConsulResolverIntent(Intent):
+    kind = "consul_resolver"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if ours(self, ctx):
+            ctx.problem("Unsupported", f"{_CONSUL}; whoever names this resolver is answered 503. Use Endpoints instead")
+        return ()
+
+
+def discovery(ctx: Context, upstream: Upstream) -> Discovery:
+    """How ``upstream`` is found: by the resolver of its name in its own namespace, else in the gateway's, else by the
+    built-in one, else by one of any namespace (the first by name): nobody elsewhere replaces what is built in.
+
+    Raises ``Unreachable`` (``NoResolver``, ``Unsupported``)."""
+    name = upstream.resolver
+    found = _BUILT_IN[name] if name == DEFAULT_RESOLVER else _declared(ctx, upstream) or _BUILT_IN.get(name)
+    if found is None:
+        known = ", ".join(built_in for built_in, how in _BUILT_IN.items() if how is not Discovery.CONSUL)
+        raise Unreachable("NoResolver", f"there is no resolver {name!r}; create it, or use one of {known}")
+    if found is Discovery.CONSUL:
+        raise Unreachable("Unsupported", f"resolver {name!r}: {_CONSUL}; use a KubernetesEndpointResolver")
+    return found
+
+
+def _declared(ctx: Context, upstream: Upstream) -> Discovery | None:
+    own = gateway_namespace(ctx)
+    everywhere = [
+        view
+        for kind in _KINDS
+        for view in ctx.select(kind, "name", upstream.resolver)
+        if view.name == upstream.resolver and ours(view, ctx)
+        if upstream.resolver not in _BUILT_IN or view.fq_name[0] in (upstream.namespace, own)
+    ]
+    everywhere.sort(
+        key=lambda view: (view.fq_name[0] != upstream.namespace, view.fq_name[0] != own, view.fq_name, view.kind)
+    )
+    return _KINDS[everywhere[0].kind] if everywhere else None

@@ -1,0 +1,57 @@
+"""Where a path of an Ingress leads: its backend, a Service and a port of it, as the action of a route.
+
+What a Mapping would say and an Ingress can't (time-outs, retries, headers) is what the Module says for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intentc import Context
+
+from ..gateway.module_settings import ModuleSettings
+from ..upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
+from ..upstreams.upstream_settings import HASHING
+from .route_action import Core, Forward, HeaderChanges, Share, Treatment
+
+
+def forward(ctx: Context, namespace: str, backend: Any, module: ModuleSettings) -> Forward:
+    """The action for an ``IngressBackend`` in ``namespace``. Raises ``Unusable``."""
+    balancer, defaults = module.load_balancer, module.defaults
+    headers = HeaderChanges(
+        add_request=defaults.add_request_headers,
+        add_response=defaults.add_response_headers,
+        remove_request=defaults.remove_request_headers,
+        remove_response=defaults.remove_response_headers,
+    )
+    return Forward(
+        Share(_upstream(ctx, namespace, backend, module), headers),
+        Core(hash_on=balancer if balancer is not None and balancer.policy in HASHING else None),
+        Treatment(timeout_ms=module.cluster_request_timeout_ms, retry_policy=module.retry_policy, cors=module.cors),
+    )
+
+
+def _upstream(ctx: Context, namespace: str, backend: Any, module: ModuleSettings) -> Upstream:
+    if backend.resource:
+        raise Unusable("Unsupported", "a backend can't be a resource; name a Service")
+    service = backend.service
+    if not service.name or not (service.port.number or service.port.name):
+        hint = "write service.name, and service.port.number or .name (networking.k8s.io/v1)"
+        raise Unusable("InvalidBackend", f"it names no Service with a port; {hint}")
+    port = service.port.number or _port_named(ctx, (namespace, service.name), service.port.name)
+    request = UpstreamRequest(
+        namespace=namespace, service=f"{service.name}:{port}", stats_name=module.defaults.stats_name
+    )
+    return upstream(request, module)
+
+
+def _port_named(ctx: Context, service: tuple[str, str], name: str) -> int:
+    found = ctx.find("service", service)
+    if found is None:
+        message = f"there is no Service {':'.join(service)}, whose port {name!r} is meant; create it"
+        raise Unusable("NoService", f"{message}, or write the port's number")
+    numbers: list[int] = [port.port for port in found.ports if port.name == name]
+    if not numbers:
+        known = ", ".join(port.name for port in found.ports if port.name) or "none"
+        raise Unusable("NoPort", f"Service {':'.join(service)} has no port {name!r}; it has {known}")
+    return numbers[0]

@@ -1,0 +1,241 @@
+"""What a Mapping does with the requests that it matches: its fields as a ``Forward`` or a ``Redirect``.
+
+Rules: spec/ambassador.md §4.3 (Mapping, *Action*), defaults from the Module §4.2. A setting that makes no sense is left
+out and told; where requests would go elsewhere than the user said, ``Unusable`` is raised, and they go nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from intentc import View
+
+from ..gateway.module_settings import ModuleSettings
+from ..gateway.traffic import Cors, HeaderAddition, LoadBalancer, RetryPolicy
+from ..plain import boolean, plain, texts, typed
+from ..upstreams.service_url import parse_service
+from ..upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
+from ..upstreams.upstream_settings import HASHING, circuit_breakers, health_checks, keepalive, load_balancer
+from .header_changes import Tell, header_changes
+from .rate_limit_labels import RateLimits, rate_limits
+from .regexes import BadRegex, check, check_substitution
+from .route_action import Core, Forward, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
+
+REDIRECT_CODES = (301, 302, 303, 307, 308)
+_LINKERD = "l5d-dst-override"
+_PROTOCOL = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z/-]+")
+T = TypeVar("T")
+
+
+class MappingReader:
+    """Reads what one ``mapping`` does. ``domain``: that of the RateLimitService, empty without one. ``tell``: what
+    gets (reason, message) of problems."""
+
+    def __init__(self, mapping: View, module: ModuleSettings, domain: str, tell: Tell) -> None:
+        self._mapping = mapping
+        self._module = module
+        self._domain = domain
+        self._tell = tell
+
+    def action(self) -> Forward | Redirect:
+        """Raises ``Unusable``."""
+        return self._redirect() if self._mapping.host_redirect else self._forward()
+
+    @property
+    def stats_name(self) -> str:
+        return self._mapping.stats_name or self._module.defaults.stats_name
+
+    # Redirects
+
+    def _redirect(self) -> Redirect:
+        mapping = self._mapping
+        try:
+            target = parse_service(mapping.service)
+        except ValueError as error:
+            raise Unusable("InvalidService", f"it names where host_redirect leads: {error}") from None
+        given = [field for field in ("path_redirect", "prefix_redirect", "regex_redirect") if mapping.field(field)]
+        for ignored in given[1:]:
+            self._tell("IgnoredField", f"{ignored} has no effect beside {given[0]}; take one of them out")
+        chosen = given[0] if given else ""
+        code = mapping.redirect_response_code or REDIRECT_CODES[0]
+        if code not in REDIRECT_CODES:
+            known = ", ".join(map(str, REDIRECT_CODES))
+            self._tell("InvalidRedirect", f"redirect_response_code {code} is none of {known}; 301 is taken")
+            code = REDIRECT_CODES[0]
+        return Redirect(
+            host=f"[{target.host}]" if ":" in target.host else target.host,
+            scheme=target.scheme,
+            port=target.port,
+            path=self._printable("path_redirect") if chosen == "path_redirect" else "",
+            prefix=self._printable("prefix_redirect") if chosen == "prefix_redirect" else "",
+            regex=self._regex_map("regex_redirect") if chosen == "regex_redirect" else None,
+            response_code=code,
+            core=self._core(None),
+            cors=self._cors(),
+            headers=header_changes(mapping, self._module.defaults, self._tell),
+        )
+
+    # Forwarding
+
+    def _forward(self) -> Forward:
+        for field in ("path_redirect", "prefix_redirect", "regex_redirect", "redirect_response_code"):
+            if self._mapping.field(field):
+                self._tell("IgnoredField", f"{field} has no effect without host_redirect; take it out or redirect")
+        balancer = self._left_out("InvalidLoadBalancer", lambda: load_balancer(self._mapping.load_balancer), None)
+        target = self._upstream(balancer)
+        headers = header_changes(self._mapping, self._module.defaults, self._tell)
+        share = Share(target, self._with_linkerd(headers, target), self._printable("host_rewrite"))
+        return Forward(share, self._core(balancer or self._module.load_balancer), self._treatment())
+
+    def _upstream(self, balancer: LoadBalancer | None) -> Upstream:
+        mapping = self._mapping
+        request = UpstreamRequest(
+            namespace=mapping.fq_name[0],
+            service=mapping.service,
+            grpc=mapping.grpc,
+            tls=self._tls(),
+            resolver=mapping.resolver,
+            load_balancer=balancer,
+            circuit_breakers=self._left_out(
+                "InvalidCircuitBreaker", lambda: circuit_breakers(mapping.circuit_breakers), ()
+            ),
+            connect_timeout_ms=mapping.connect_timeout_ms,
+            cluster_idle_timeout_ms=mapping.cluster_idle_timeout_ms,
+            cluster_max_connection_lifetime_ms=mapping.cluster_max_connection_lifetime_ms,
+            dns_type=mapping.dns_type,
+            respect_dns_ttl=mapping.respect_dns_ttl,
+            enable_ipv4=self._boolean("enable_ipv4"),
+            enable_ipv6=self._boolean("enable_ipv6"),
+            keepalive=self._left_out("InvalidKeepalive", lambda: keepalive(mapping.keepalive), None),
+            health_checks=self._left_out("InvalidHealthCheck", lambda: health_checks(mapping.health_checks), ()),
+            stats_name=self.stats_name,
+            cluster_tag=mapping.cluster_tag,
+            marker="shadow" if mapping.shadow else "",
+            host_rewrite=mapping.host_rewrite,
+        )
+        return upstream(request, self._module)
+
+    def _tls(self) -> str:
+        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: nothing goes out in clear that
+        should not."""
+        field = self._mapping.tls
+        if not field:
+            return ""
+        given = plain(field)
+        if isinstance(given, bool):
+            return str(given).lower()
+        if not isinstance(given, str):
+            raise Unusable("InvalidTLS", f"tls {given!r}: the name of a TLSContext, or (v2) true or false is expected")
+        return given
+
+    def _with_linkerd(self, headers: HeaderChanges, target: Upstream) -> HeaderChanges:
+        wanted = self._boolean("add_linkerd_headers")
+        if not (self._module.add_linkerd_headers if wanted is None else wanted):
+            return headers
+        added = HeaderAddition(_LINKERD, f"{target.dns_name('')}:{target.port}", append=False)
+        return msgspec.structs.replace(headers, add_request=(*headers.add_request, added))
+
+    def _core(self, balancer: LoadBalancer | None) -> Core:
+        mapping = self._mapping
+        field = "auth_context_extensions"
+        extensions: dict[str, str] = {}
+        if mapping.auth_context_extensions:
+            extensions = self._left_out(
+                "InvalidAuthContext", lambda: typed(mapping.auth_context_extensions, dict[str, str]), {}, field
+            )
+        if mapping.bypass_auth and extensions:
+            self._tell("IgnoredField", f"{field} has no effect beside bypass_auth; take one of them out")
+        if mapping.rate_limit_labels and not self._domain:
+            self._tell("NoRateLimitService", "labels have no effect without a RateLimitService that works; make one")
+        limits: RateLimits = ()
+        if self._domain:
+            limits = self._left_out(
+                "InvalidLabels", lambda: rate_limits(mapping.rate_limit_labels, self._domain, self._module), limits
+            )
+        return Core(
+            bypass_auth=mapping.bypass_auth,
+            auth_context_extensions=tuple(sorted(extensions.items())) if not mapping.bypass_auth else (),
+            rate_limits=limits,
+            hash_on=balancer if balancer is not None and balancer.policy in HASHING else None,
+        )
+
+    def _treatment(self) -> Treatment:
+        mapping = self._mapping
+        regex = self._regex_map("regex_rewrite") if mapping.regex_rewrite else None
+        if regex is not None and mapping.rewrite not in ("", "/"):
+            self._tell("IgnoredField", "rewrite has no effect beside regex_rewrite; take one of them out")
+        auto = mapping.auto_host_rewrite
+        if auto and mapping.host_rewrite:
+            self._tell("IgnoredField", "auto_host_rewrite has no effect beside host_rewrite; take one of them out")
+        return Treatment(
+            prefix_rewrite=self._printable("rewrite") if regex is None else "",
+            regex_rewrite=regex,
+            auto_host_rewrite=auto and not mapping.host_rewrite,
+            timeout_ms=self._module.cluster_request_timeout_ms if mapping.timeout_ms < 0 else mapping.timeout_ms,
+            idle_timeout_ms=None if mapping.idle_timeout_ms < 0 else mapping.idle_timeout_ms,
+            priority="high" if mapping.priority == "high" else "",
+            retry_policy=self._retry_policy(),
+            cors=self._cors(),
+            upgrades=self._upgrades(),
+        )
+
+    def _upgrades(self) -> tuple[str, ...]:
+        """Each protocol once: Envoy refuses one that is named twice, in whatever case."""
+        found = dict.fromkeys(("websocket",) if self._mapping.use_websocket else ())
+        for protocol in self._mapping.allow_upgrade:
+            if _PROTOCOL.fullmatch(protocol):
+                found[protocol.lower()] = None
+            else:
+                self._tell("InvalidUpgrade", f"allow_upgrade: {protocol!r} is no protocol; it is left out")
+        return tuple(found)
+
+    def _retry_policy(self) -> RetryPolicy | None:
+        if not self._mapping.retry_policy:
+            return self._module.retry_policy
+        return self._left_out(
+            "InvalidRetryPolicy", lambda: typed(self._mapping.retry_policy, RetryPolicy), None, "retry_policy"
+        )
+
+    def _cors(self) -> Cors | None:
+        if not self._mapping.cors:
+            return self._module.cors
+        return self._left_out("InvalidCors", self._own_cors, None, "cors")
+
+    def _own_cors(self) -> Cors:
+        given = self._mapping.cors
+        lists = {field: texts(getattr(given, field)) for field in ("origins", "methods", "headers", "exposed_headers")}
+        return typed({**lists, "credentials": given.credentials, "max_age": given.max_age}, Cors)
+
+    # Fields
+
+    def _left_out(self, reason: str, read: Callable[[], T], otherwise: T, field: str = "") -> T:
+        """What ``read`` gives; if it raises ``ValueError``, ``otherwise``, and the Mapping is told, with the name of
+        the ``field`` unless the error has it."""
+        try:
+            return read()
+        except ValueError as error:
+            self._tell(reason, f"{field}: {error}; it is left out" if field else f"{error}; it is left out")
+            return otherwise
+
+    def _boolean(self, field: str) -> bool | None:
+        given = self._mapping.field(field)
+        return self._left_out("InvalidField", lambda: boolean(given), None, field) if given else None
+
+    def _printable(self, field: str) -> str:
+        text: str = self._mapping.field(field)
+        if not text.isprintable():
+            raise Unusable("InvalidText", f"{field} {text!r} has characters that can't stand there")
+        return text
+
+    def _regex_map(self, field: str) -> RegexRewrite:
+        given = self._mapping.field(field)
+        try:
+            groups = check(given.pattern, self._module.regex_max_size).groups
+            check_substitution(given.substitution, groups)
+        except BadRegex as error:
+            raise Unusable("InvalidRegex", f"{field}: {given.pattern!r} is nothing RE2 can use: {error}") from None
+        return RegexRewrite(given.pattern, given.substitution)

@@ -1,0 +1,79 @@
+"""By what requests of a Mapping are counted: its ``labels`` as actions of Envoy's rate limits.
+
+Form in v3alpha1 (spec/ambassador.md §4.3): ``{domain: [{group: [action, …]}, …]}`` with one of Envoy's actions each,
+in v2 with their short forms (``remote_address``; ``{generic_key: text}``; ``{key: {header: name}}``; a text). Each
+group is one descriptor, and begins with what the Module's ``default_labels`` say for the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ..gateway.module_settings import ModuleSettings
+from ..gateway.traffic import LabelAction
+from ..plain import plain
+
+_WITHOUT_FIELDS = ("source_cluster", "destination_cluster", "remote_address")
+_KINDS = (*_WITHOUT_FIELDS, "generic_key", "request_headers")
+
+RateLimits = tuple[tuple[LabelAction, ...], ...]
+
+
+def rate_limits(labels: Any, domain: str, module: ModuleSettings) -> RateLimits:
+    """The descriptors for ``domain``, that of the RateLimitService. Raises ``ValueError`` if the labels have another
+    form: a request that is not counted at all would go round the limit."""
+    defaults = next((each.actions for each in module.default_labels if each.domain == domain), ())
+    given = plain(labels).get(domain, [])
+    if not isinstance(given, list):
+        raise ValueError(f"labels.{domain}: a list of groups is expected")
+    found = tuple((*defaults, *actions) for actions in _groups(given, domain))
+    return found or ((defaults,) if defaults else ())
+
+
+def _groups(given: list[Any], domain: str) -> Iterator[tuple[LabelAction, ...]]:
+    for position, group in enumerate(given):
+        where = f"labels.{domain}[{position}]"
+        if not isinstance(group, dict) or len(group) != 1:
+            raise ValueError(f"{where}: one group with its name is expected, such as {{mygroup: [...]}}")
+        ((name, actions),) = group.items()
+        if not isinstance(actions, list) or not actions:
+            raise ValueError(f"{where}.{name}: a list of at least one label is expected")
+        yield tuple(label_action(action, f"{where}.{name}") for action in actions)
+
+
+def label_action(given: Any, where: str) -> LabelAction:
+    """One label. Raises ``ValueError`` that begins with ``where``."""
+    try:
+        return msgspec.convert(_fields(given), LabelAction)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _fields(given: Any) -> dict[str, Any]:
+    """The fields of a ``LabelAction``. Raises ``ValueError``."""
+    if isinstance(given, str) and given:
+        return {"kind": given} if given in _WITHOUT_FIELDS else {"kind": "generic_key", "value": given}
+    if not isinstance(given, dict) or len(given) != 1:
+        raise ValueError(f"one label is expected, such as {{generic_key: {{value: x}}}}, not {given!r}")
+    ((kind, said),) = given.items()
+    if kind == "generic_key" and isinstance(said, str):
+        said = {"value": said}
+    if not isinstance(said, dict):
+        raise ValueError(f"{kind}: its fields are expected")
+    if kind not in _KINDS:
+        return {
+            "kind": "request_headers",
+            "key": kind,
+            "header_name": said.get("header", ""),
+            "omit_if_not_present": said.get("omit_if_not_present", False),
+        }
+    if kind in _WITHOUT_FIELDS:
+        # `key` has one value only, and Envoy knows it.
+        return {"kind": kind}
+    needed = "value" if kind == "generic_key" else "header_name"
+    if not said.get(needed):
+        raise ValueError(f"{kind}: {needed} is missing")
+    return {"kind": kind, **said}

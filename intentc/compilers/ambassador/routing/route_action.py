@@ -1,0 +1,97 @@
+"""What a route does with a request, as typed values, and what a Mapping contributes to the group that makes the route.
+
+Values only: ``mapping_action.py`` makes them from Mappings, ``mapping_group.py`` joins those of a group, and
+``envoy/route.py`` says it in Envoy's words. Whoever else makes routes (an Ingress) contributes a ``GroupMember``, too::
+
+    yield Fact("mapping_group", group_name(member.match), member)
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..gateway.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy
+from ..upstreams.upstream import Upstream
+from .route_match import RouteMatch
+
+
+class RegexRewrite(msgspec.Struct, frozen=True):
+    pattern: str
+    substitution: str
+
+
+class HeaderChanges(msgspec.Struct, frozen=True):
+    add_request: tuple[HeaderAddition, ...] = ()
+    add_response: tuple[HeaderAddition, ...] = ()
+    remove_request: tuple[str, ...] = ()
+    remove_response: tuple[str, ...] = ()
+
+
+class Core(msgspec.Struct, frozen=True):
+    """What the first Mapping of a group fixes for all: whom requests are asked about, by what they are counted, and
+    what keeps them together. ``hash_on``: a balancer that hashes, or None."""
+
+    bypass_auth: bool = False
+    auth_context_extensions: tuple[tuple[str, str], ...] = ()
+    rate_limits: tuple[tuple[LabelAction, ...], ...] = ()
+    hash_on: LoadBalancer | None = None
+
+
+class Treatment(msgspec.Struct, frozen=True):
+    """What Envoy decides by route, and not by cluster. ``prefix_rewrite``: empty for none. ``timeout_ms``: 0 for none;
+    ``idle_timeout_ms``: None means what the listener says. ``upgrades``: protocols such as ``websocket``."""
+
+    prefix_rewrite: str = ""
+    regex_rewrite: RegexRewrite | None = None
+    auto_host_rewrite: bool = False
+    timeout_ms: int = 3000
+    idle_timeout_ms: int | None = None
+    priority: str = ""
+    retry_policy: RetryPolicy | None = None
+    cors: Cors | None = None
+    upgrades: tuple[str, ...] = ()
+
+
+class Share(msgspec.Struct, frozen=True):
+    """Where a part of the requests goes, and what Envoy decides by cluster. Equal shares of a group are one."""
+
+    upstream: Upstream
+    headers: HeaderChanges = HeaderChanges()
+    host_rewrite: str = ""
+
+
+class Forward(msgspec.Struct, frozen=True):
+    share: Share
+    core: Core = Core()
+    treatment: Treatment = Treatment()
+
+
+class Redirect(msgspec.Struct, frozen=True):
+    """``host``: where to; at most one of ``path``, ``prefix`` and ``regex`` says what becomes of the path."""
+
+    host: str
+    scheme: str = ""
+    port: int = 0
+    path: str = ""
+    prefix: str = ""
+    regex: RegexRewrite | None = None
+    response_code: int = 301
+    core: Core = Core()
+    cors: Cors | None = None
+    headers: HeaderChanges = HeaderChanges()
+
+
+class GroupMember(msgspec.Struct, frozen=True, kw_only=True):
+    """What one resource (``kind``, ``name`` as ``namespace:name``) contributes to its group. ``action``: None if what
+    it asks for can't be done, which it was told; its requests are refused then, and go nowhere else. ``weight``:
+    percent, None if it does not say. ``shadow``: it gets copies of requests. ``fields``: where match and action are
+    written."""
+
+    kind: str
+    name: str
+    match: RouteMatch
+    action: Forward | Redirect | None
+    weight: int | None = None
+    shadow: bool = False
+    stats_name: str = ""
+    fields: tuple[str, str] = ("prefix", "service")

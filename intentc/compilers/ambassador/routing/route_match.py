@@ -1,0 +1,108 @@
+"""What a route matches, as a value: the identity of a group of Mappings and its place among the routes.
+
+Mappings that match the same belong to one group, whose name follows from everything that is matched, and from nothing
+else. How a Mapping says it is read in ``mapping_match.py``; how Envoy is told stands in ``envoy/route_match.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+EXACT, REGEX, PRESENT, PREFIX, SEGMENTS = "exact", "regex", "present", "prefix", "segments"
+
+_READABLE = 40
+_UNREADABLE = re.compile(r"[^0-9A-Za-z]+")
+_RANKS = {EXACT: "2", PREFIX: "1", SEGMENTS: "1", REGEX: "0"}
+
+
+class Condition(msgspec.Struct, frozen=True, order=True):
+    """On a header or a query parameter. ``sort``: ``exact``, ``regex`` (of the whole value) or ``present``."""
+
+    name: str
+    sort: str = PRESENT
+    value: str = ""
+
+    def length(self) -> int:
+        """Its share in the order of routes (spec/ambassador.md §4.4): name and value, one more for a regex."""
+        return len(self.name) + len(self.value or "*") + (self.sort == REGEX)
+
+    def key(self) -> str:
+        return f"{self.name}-{self.value or '*'}"
+
+
+class RouteMatch(msgspec.Struct, frozen=True):
+    """``tables``: the route tables (``scope|hostname``) that it stands in, sorted. ``path_sort``: ``prefix``,
+    ``exact``, ``regex``, or ``segments`` (the path itself and what is below it). ``authority``: the hostname, ``*`` for
+    all; with ``authority_regex`` a regex. ``method``: empty for any. ``headers`` and ``query``: sorted."""
+
+    tables: tuple[str, ...]
+    path: str
+    path_sort: str = PREFIX
+    case_sensitive: bool = True
+    authority: str = ""
+    authority_regex: bool = False
+    method: str = ""
+    method_regex: bool = False
+    headers: tuple[Condition, ...] = ()
+    query: tuple[Condition, ...] = ()
+    precedence: int = 0
+
+
+def group_name(match: RouteMatch) -> str:
+    """The name of the group of all that match the same, in whatever tables."""
+    return route_name(msgspec.structs.replace(match, tables=()))
+
+
+def route_name(match: RouteMatch) -> str:
+    """The name of the route that matches this in these tables: a readable start and a hash of all that is matched.
+    Different matches have different names whatever stands in them: every text is hashed with its length (defect 8)."""
+    start = _UNREADABLE.sub("-", f"{match.method}-{match.path}").strip("-")[:_READABLE].strip("-")
+    return f"{start or 'root'}-{hashlib.sha256(_identity(match)).hexdigest()[:32]}"
+
+
+def sort_key(match: RouteMatch, name: str) -> str:
+    """The place of the route ``name`` among all: highest first (spec/ambassador.md §4.4: precedence,
+    length of the prefix, of the headers, of the query, then reverse alphabetical). An exact path goes before a prefix
+    of the same text, which would hide it; the name comes last, so that no two are equal."""
+    headers = list(match.headers)
+    if match.authority:
+        headers.append(Condition(":authority", REGEX if match.authority_regex else EXACT, match.authority))
+    if match.method:
+        headers.append(Condition(":method", REGEX if match.method_regex else EXACT, match.method))
+    parts = [
+        _number(match.precedence),
+        _number(len(match.path)),
+        _number(sum(header.length() for header in headers)),
+        _number(sum(parameter.length() for parameter in match.query)),
+        match.path,
+        match.method or "GET",
+        *(header.key() for header in headers),
+        *(parameter.key() for parameter in match.query),
+        _RANKS[match.path_sort] + str(int(match.case_sensitive)),
+        name,
+    ]
+    return "\t".join(parts)
+
+
+def _number(value: int) -> str:
+    """In a form that is ordered as a text like the number; what is beyond 10**9 is taken for that."""
+    return f"{max(-(10**9), min(value, 10**9)) + 10**9:010d}"
+
+
+def _identity(match: RouteMatch) -> bytes:
+    return "".join([f"{len(part.encode())}:{part}" for part in _parts(match)]).encode()
+
+
+def _parts(match: RouteMatch) -> list[str]:
+    parts: list[str] = []
+    for value in msgspec.structs.astuple(match):
+        if not isinstance(value, tuple):
+            parts.append(str(value))
+            continue
+        parts.append(str(len(value)))
+        for item in value:
+            parts += (item,) if isinstance(item, str) else (item.name, item.sort, item.value)
+    return parts

@@ -1,0 +1,168 @@
+"""Who of a group takes part in its route, and with which share: a pure function of the members.
+
+The first by name decides what the group does; whoever does not fit to it is refused and told so *itself*, with the name
+of the one that it does not fit to (spec/ambassador.md §4.4, and defect 13: the peer tells the first one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from .route_action import Core, Forward, GroupMember, Redirect, Share, Treatment
+from .weights import WHOLE, over_the_whole, proportions
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A problem on the resource of ``member``."""
+
+    member: GroupMember
+    reason: str
+    message: str
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What goes to one place and is treated in one way."""
+
+    share: Share
+    treatment: Treatment
+    weight: int
+
+
+class Sharing(msgspec.Struct, frozen=True):
+    """``leading``: the first member that counts, None if none does. ``members``: those who take part. ``parts``: of
+    the requests, none for a redirect. ``mirror``: who gets copies, of how many percent. Members without a leading one
+    can't be served."""
+
+    leading: GroupMember | None
+    members: tuple[GroupMember, ...] = ()
+    parts: tuple[Part, ...] = ()
+    mirror: tuple[Share, int] | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def redirect(self) -> Redirect | None:
+        action = self.leading.action if self.leading is not None else None
+        return action if isinstance(action, Redirect) else None
+
+    @property
+    def core(self) -> Core:
+        action = self.leading.action if self.leading is not None else None
+        return action.core if action is not None else Core()
+
+
+def sharing(members: Iterable[GroupMember]) -> Sharing:
+    """How the members of a group, sorted by name, share its requests."""
+    everybody = list(members)
+    serving = [member for member in everybody if not member.shadow]
+    able = [member for member in serving if member.action is not None]
+    shadows = [member for member in everybody if member.shadow and member.action is not None]
+    if not able:
+        alone = () if serving else shadows
+        refusals = [Refusal(m, "NothingToShadow", "no Mapping without shadow matches the same") for m in alone]
+        return Sharing(None, tuple(serving), refusals=tuple(refusals))
+    leading = able[0]
+    if isinstance(leading.action, Redirect):
+        refusals = [_refused_by_redirect(member, leading) for member in (*able[1:], *shadows)]
+        return Sharing(leading, (leading,), refusals=tuple(refusals))
+    fitting, misfits = _fitting(able, leading)
+    taken, overweight = _within_the_whole(fitting)
+    mirroring, more = _mirroring(shadows)
+    return Sharing(
+        leading,
+        (*taken, *mirroring),
+        _parts(taken),
+        _mirror(mirroring),
+        (*misfits, *overweight, *_without_weight(taken), *more),
+    )
+
+
+def _refused_by_redirect(member: GroupMember, leading: GroupMember) -> Refusal:
+    return Refusal(member, "GroupRedirects", f"{leading.name} matches the same and redirects all; change one's match")
+
+
+def _fitting(able: Sequence[GroupMember], leading: GroupMember) -> tuple[list[GroupMember], list[Refusal]]:
+    """(who forwards as the leading one does, who is refused)"""
+    fitting, refusals = [], []
+    for member in able:
+        if mistake := _misfit(member, leading):
+            refusals.append(Refusal(member, "DiffersFromGroup", mistake))
+        else:
+            fitting.append(member)
+    return fitting, refusals
+
+
+def _misfit(member: GroupMember, leading: GroupMember) -> str:
+    """What keeps ``member`` from sharing a route with ``leading``, empty if nothing does."""
+    if isinstance(member.action, Redirect):
+        return f"{leading.name} matches the same and forwards; a redirect can't share with it: change one's match"
+    assert member.action is not None and leading.action is not None, "those that can't be done are left out before"
+    own, theirs = member.action.core, leading.action.core
+    differing = [field for field in Core.__struct_fields__ if getattr(own, field) != getattr(theirs, field)]
+    if not differing:
+        return ""
+    words = ", ".join(_FIELDS[field] for field in differing)
+    return f"{leading.name} matches the same and has another {words}; write the same in both, or change one's match"
+
+
+_FIELDS = {
+    "bypass_auth": "bypass_auth",
+    "auth_context_extensions": "auth_context_extensions",
+    "rate_limits": "labels",
+    "hash_on": "load_balancer",
+}
+
+
+def _within_the_whole(fitting: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Refusal]]:
+    """(those whose weights sum to 100 at most, the others)"""
+    over = over_the_whole([member.weight for member in fitting])
+    message = f"its weight takes the sum of the group over {WHOLE}; make it less, or that of the others"
+    refusals = [Refusal(fitting[position], "WeightOver100", message) for position in sorted(over)]
+    return [member for position, member in enumerate(fitting) if position not in over], refusals
+
+
+def _parts(taken: Sequence[GroupMember]) -> tuple[Part, ...]:
+    """What goes where: the same place named twice gets both shares."""
+    found: dict[tuple[Share, Treatment], int] = {}
+    for member, part in zip(taken, proportions([member.weight for member in taken]), strict=True):
+        assert isinstance(member.action, Forward), "only who forwards fits"
+        place = (member.action.share, member.action.treatment)
+        found[place] = found.get(place, 0) + part
+    return tuple(Part(share, treatment, weight) for (share, treatment), weight in found.items())
+
+
+def _without_weight(taken: Sequence[GroupMember]) -> list[Refusal]:
+    """What is told of shares that nobody can have meant."""
+    weights = [member.weight for member in taken]
+    if len(taken) > 1 and not any(weight is None or weight for weight in weights):
+        message = "all Mappings of the group have the weight 0, so they share equally; give one of them a weight"
+        return [Refusal(member, "NoWeight", message) for member in taken]
+    message = f"the weights of the others add up to {WHOLE}, so it gets no requests; give it a weight"
+    return [
+        Refusal(member, "NoRequests", message)
+        for member, part in zip(taken, proportions(weights), strict=True)
+        if member.weight is None and not part
+    ]
+
+
+def _mirroring(shadows: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Refusal]]:
+    """(who gets copies: one at most, who is refused)"""
+    mirroring: list[GroupMember] = []
+    refusals = []
+    for member in shadows:
+        if isinstance(member.action, Redirect):
+            refusals.append(Refusal(member, "IgnoredField", "a shadow does not redirect; take host_redirect out"))
+        elif mirroring:
+            message = f"{mirroring[0].name} shadows the same, and there can be one; take one of them out"
+            refusals.append(Refusal(member, "SecondShadow", message))
+        else:
+            mirroring.append(member)
+    return mirroring, refusals
+
+
+def _mirror(mirroring: Sequence[GroupMember]) -> tuple[Share, int] | None:
+    for member in mirroring:
+        assert isinstance(member.action, Forward), "only who forwards gets copies"
+        return member.action.share, WHOLE if member.weight is None else member.weight
+    return None

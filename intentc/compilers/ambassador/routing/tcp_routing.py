@@ -1,0 +1,60 @@
+"""What TCPMappings mean, as typed values: what each contributes to its group, and what a group is on its port.
+
+A group is named after what its members have in common: port, address and host, joined by ``|``, which stands in none of
+them. Connections of a group are divided among its members, and go nowhere else.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from intentc import Context
+
+from ..elements import Origin
+from ..tls.tls_settings import TLSSettings
+from ..upstreams.upstream import Upstream
+
+
+class TCPMember(msgspec.Struct, frozen=True, kw_only=True):
+    """What one TCPMapping (``name``: namespace:name) contributes to its group. ``address``: empty for the gateway's
+    own. ``host``: empty for connections of any sort. ``weight``: percent, None if it does not say. ``idle_timeout_ms``:
+    None if it does not say, 0 for no limit."""
+
+    name: str
+    port: int
+    address: str
+    host: str
+    upstream: Upstream
+    weight: int | None = None
+    idle_timeout_ms: int | None = None
+
+    @property
+    def origin(self) -> Origin:
+        return Origin("tcp_mapping", self.name)
+
+    @property
+    def group(self) -> str:
+        return f"{self.port}|{self.address}|{self.host}"
+
+    @property
+    def socket(self) -> str:
+        """The name of the fact ``tcp_route``: the port, and before it the address if it is not the gateway's own."""
+        return f"{self.address}|{self.port}" if self.address else str(self.port)
+
+
+class TCPRoute(msgspec.Struct, frozen=True, order=True):
+    """What a group is on its port (fact ``tcp_route``). ``clusters``: (name, part) sorted by name, whose parts make the
+    whole. With a ``host`` there is ``tls``, which ends at the gateway. ``origins``: the TCPMappings."""
+
+    host: str
+    group: str
+    port: int
+    clusters: tuple[tuple[str, int], ...]
+    tls: TLSSettings | None
+    idle_timeout_ms: int | None
+    origins: tuple[Origin, ...]
+
+
+def routes_of(ctx: Context, socket: str) -> list[TCPRoute]:
+    """What there is on a port (``TCPMember.socket``), by host: first what is for connections of any sort."""
+    return sorted((route for _, route in ctx.contributions("tcp_route", socket)), key=lambda route: route.host)

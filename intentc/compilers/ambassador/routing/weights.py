@@ -1,0 +1,42 @@
+"""How those who share a group's requests or connections divide them, by their weights in percent (spec 4.4).
+
+The proportions are whole numbers whose sum is the whole, so nothing falls beside it where weights sum to less than 100
+(defects 4 and 5). Who is told what, and what Envoy is told, is left to the callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+WHOLE = 100
+
+
+def over_the_whole(weights: Sequence[int | None]) -> frozenset[int]:
+    """The positions of those who would take the sum over 100; those after them may still fit.
+
+    >>> sorted(over_the_whole([60, 50, 40, None, 1]))
+    [1, 4]
+    """
+    over: set[int] = set()
+    left = WHOLE
+    for position, weight in enumerate(weights):
+        if weight is not None and weight > left:
+            over.add(position)
+        elif weight is not None:
+            left -= weight
+    return frozenset(over)
+
+
+def proportions(weights: Sequence[int | None]) -> tuple[int, ...]:
+    """The shares of members with these ``weights`` (None: not set), whose sum is at most 100. Those without one share
+    equally what the others leave. Where all have one, their sum is the whole; where that is zero, all share equally. A
+    member that is alone gets everything.
+
+    >>> proportions([80, 20]), proportions([20, 30]), proportions([10, None, None]), proportions([0])
+    ((80, 20), (20, 30), (20, 90, 90), (1,))
+    """
+    unset = sum(weight is None for weight in weights)
+    if not unset and not any(weights):
+        return (1,) * len(weights)
+    left = WHOLE - sum(weight or 0 for weight in weights)
+    return tuple(left if weight is None else weight * max(unset, 1) for weight in weights)

@@ -1,0 +1,118 @@
+"""A Secret says whether its parts can be used (fact ``secret_state``); it becomes an Envoy secret while it is used.
+
+What is secret leaves a Secret only as an ``envoy_secret``, whose configuration is sensitive; no fact and no problem
+holds any of it. Keys of a Secret as in Kubernetes (``tls.crt``, ``tls.key``), Istio's, and Ambassador's (spec 4.3).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from intentc import Claim, Context, Fact, Intent, View
+
+from .elements import Origin, element
+from .envoy.secret import certificate, validation
+from .tls.certificates import wrong_with_authority, wrong_with_certificate, wrong_with_revocations
+from .tls.secret_state import PARTS, SecretState
+
+_CHAIN = ("tls.crt", "cert-chain.pem")
+_KEY = ("tls.key", "key.pem")
+_AUTHORITY = ("root-cert.pem", "tls.crt", "cert-chain.pem", "ca.crt")
+_REVOKED = ("crl.pem",)
+
+
+class SecretIntent(Intent):
+    """Nothing is told on the Secret here: most Secrets of a cluster are not for us."""
+
+    kind = "secret"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        state = SecretState(**{part: _wrong_with(self, part) for part in PARTS})
+        yield Fact("secret_state", ":".join(self.fq_name), state)
+
+
+class SecretUseIntent(Intent):
+    """What Envoy asks for by one name (``secret_state.certificate_name``, ``authority_name``), while anybody uses
+    it."""
+
+    kind = "secret_use"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        secret, part, *revoked = self.uuid.split("|")
+        wanted = [(secret, part), *((one, "crl") for one in revoked)]
+        found: list[View] = []
+        for name, needed in wanted:
+            view = ctx.find("secret", tuple(name.split(":", 1)))
+            if view is None:
+                continue
+            # What is sent is judged itself: the fact of the Secret may still be about an earlier version of it.
+            if wrong := _wrong_with(view, needed):
+                ctx.problem_on("secret", name, "InvalidSecret", f"{wrong}. Until it is mended nobody is served with it")
+                continue
+            found.append(view)
+        if len(found) < len(wanted):
+            return
+        if part == "tls":
+            config = certificate(self.uuid, _encoded(found[0], _CHAIN), _encoded(found[0], _KEY))
+        else:
+            config = validation(
+                self.uuid, _encoded(found[0], _AUTHORITY), *(_encoded(one, _REVOKED) for one in found[1:])
+            )
+        origins = [Origin("secret", name) for name, _ in wanted]
+        yield element(self, ctx, "envoy_secret", (self.uuid,), config, origins)
+
+
+def _wrong_with(secret: View, part: str) -> str:
+    """What is wrong with a Secret used for ``part`` (tls, ca or crl); empty if nothing is."""
+    if part == "tls":
+        chain, key = _content(secret, _CHAIN), _content(secret, _KEY)
+        missing = "; ".join(filter(None, (_missing(chain, "a certificate", _CHAIN), _missing(key, "its key", _KEY))))
+        return missing or wrong_with_certificate(chain.content, key.content)
+    if part == "ca":
+        authority = _content(secret, _AUTHORITY)
+        missing = _missing(authority, "a certificate authority", _AUTHORITY[1:])
+        return missing or _told_with_key(wrong_with_authority(authority.content), authority.key)
+    revoked = _content(secret, _REVOKED)
+    missing = _missing(revoked, "a list of revoked certificates", _REVOKED)
+    return missing or wrong_with_revocations(revoked.content)
+
+
+class _Content(NamedTuple):
+    """What stands under ``key``, the first of those looked for that the Secret has; empty if it is no base64.
+    ``key`` is empty if the Secret has none of them."""
+
+    key: str = ""
+    content: bytes = b""
+
+
+def _missing(found: _Content, what: str, keys: Sequence[str]) -> str:
+    if found.content:
+        return ""
+    return f"{found.key} is no base64" if found.key else f"{what} ({keys[0]}) in base64 is needed, and not there"
+
+
+def _told_with_key(wrong: str, key: str) -> str:
+    """An authority may stand under several keys."""
+    return f"{wrong} ({key})" if wrong else ""
+
+
+def _content(secret: View, keys: Iterable[str]) -> _Content:
+    for key in keys:
+        plain: Any = secret.stringData.get(key)
+        if isinstance(plain, str) and plain:
+            return _Content(key, plain.encode())
+        given: Any = secret.data.get(key)
+        if isinstance(given, str) and given:
+            try:
+                return _Content(key, binascii.a2b_base64("".join(given.split()), strict_mode=True))
+            except (binascii.Error, ValueError):
+                return _Content(key)
+    return _Content()
+
+
+def _encoded(secret: View, keys: Iterable[str]) -> str:
+    """The same in base64, as Envoy's JSON has bytes."""
+    return base64.b64encode(_content(secret, keys).content).decode()

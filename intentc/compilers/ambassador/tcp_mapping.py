@@ -1,0 +1,121 @@
+"""A TCPMapping contributes to the group of all that are for the same connections; the group says what becomes of them.
+
+Rules: spec 4.3 and 4.4. A TCPMapping that can't be understood takes no part, and is told so; a setting of it that makes
+no sense is left out and told.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .gateway.module_settings import module_settings
+from .gateway.traffic import CircuitBreaker
+from .hosts.hostnames import is_pattern
+from .listener_binding import bind_address
+from .plain import boolean, plain
+from .routing.tcp_routing import TCPMember
+from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
+from .upstreams.upstream_settings import circuit_breakers
+
+_LONGEST_IDLE_MS = 2**31 - 1
+T = TypeVar("T")
+
+
+class TCPMappingIntent(Intent):
+    kind = "tcp_mapping"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not ours(self, ctx):
+            return
+        try:
+            member = TCPMember(
+                name=":".join(self.fq_name),
+                port=self._port(),
+                address=self._address(ctx),
+                host=self._host(),
+                upstream=self._upstream(ctx),
+                weight=self.weight if self.weight >= 0 else None,
+                idle_timeout_ms=self._idle_timeout(ctx),
+            )
+        except Unusable as unusable:
+            ctx.problem(unusable.reason, f"{unusable.message}; until then no connection goes to its service")
+            return
+        yield Fact("tcp_mapping_group", member.group, member)
+
+    def _port(self) -> int:
+        port: int = self.port
+        if not 1 <= port <= 65535:
+            raise Unusable("InvalidPort", f"port {port} is none; a port is a number from 1 to 65535")
+        return port
+
+    def _address(self, ctx: Context) -> str:
+        """Empty for the address that all listeners are bound to, in whatever form it is written."""
+        if not self.address:
+            return ""
+        try:
+            found = str(ipaddress.ip_address(self.address))
+        except ValueError:
+            message = f"address {self.address!r} is none; write an IP address of the gateway, or leave it out"
+            raise Unusable("InvalidAddress", message) from None
+        return "" if found == bind_address(ctx) else found
+
+    def _host(self) -> str:
+        host: str = self.host.lower()
+        if host and not is_pattern(host):
+            message = f"host {self.host!r} is no host name; a * may stand at its start, as in *.shop.example"
+            raise Unusable("InvalidHostname", message)
+        return host
+
+    def _upstream(self, ctx: Context) -> Upstream:
+        breakers: tuple[CircuitBreaker, ...] = ()
+        try:
+            breakers = circuit_breakers(self.circuit_breakers)
+        except ValueError as error:
+            ctx.problem("InvalidCircuitBreaker", f"{error}; it is left out")
+        request = UpstreamRequest(
+            namespace=self.fq_name[0],
+            service=self.service,
+            tls=self._tls(),
+            resolver=self.resolver,
+            circuit_breakers=breakers,
+            enable_ipv4=self._boolean(ctx, "enable_ipv4"),
+            enable_ipv6=self._boolean(ctx, "enable_ipv6"),
+            stats_name=self.stats_name,
+            cluster_tag=self.cluster_tag,
+        )
+        return upstream(request, module_settings(ctx))
+
+    def _tls(self) -> str:
+        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: nothing goes out in clear that
+        should not."""
+        given: Any = plain(self.tls)
+        if given is None or isinstance(given, bool):
+            return "" if given is None else str(given).lower()
+        if not isinstance(given, str):
+            raise Unusable("InvalidTLS", f"tls {given!r}: the name of a TLSContext, or (v2) true or false is expected")
+        return given
+
+    def _boolean(self, ctx: Context, field: str) -> bool | None:
+        try:
+            return boolean(self.field(field))
+        except ValueError as error:
+            ctx.problem("InvalidField", f"{field}: {error}; it is left out")
+            return None
+
+    def _idle_timeout(self, ctx: Context) -> int | None:
+        """In the CRD it is a text; a number is taken, too (defect 10)."""
+        given = str(self.idle_timeout_ms).strip()
+        if not given:
+            return None
+        if not given.isdecimal() or int(given) > _LONGEST_IDLE_MS:
+            ctx.problem(
+                "InvalidIdleTimeout",
+                f"idle_timeout_ms {given!r} is no number of milliseconds; write it as '30000'. It is left out",
+            )
+            return None
+        return int(given)

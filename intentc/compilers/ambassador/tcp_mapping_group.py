@@ -1,0 +1,138 @@
+"""All TCPMappings for the same connections divide them by weight: this says how, and by which TLS they come in.
+
+Connections are told apart by the name that the client asks for when TLS begins (``host``), so TLS ends at the gateway:
+with the certificate of the best Host that covers the name, else of a TLSContext that lists it (spec 4.3). Where neither
+can be used nobody is let in. How it looks in Envoy is ``envoy/tcp_proxy.py``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .elements import Origin
+from .hosts.host_binding import HostBinding
+from .hosts.host_tls import check_hostname, check_secrets
+from .hosts.hostname_binding import closing, foremost
+from .hosts.hostnames import covering
+from .routing.tcp_routing import TCPMember, TCPRoute
+from .routing.weights import WHOLE, over_the_whole, proportions
+from .tls.secret_state import names
+from .tls.tls_settings import TLSSettings, UnusableTLS, secret_named, tls_settings
+from .upstreams.upstream import ClusterUse
+
+
+class TCPMappingGroupIntent(Intent):
+    kind = "tcp_mapping_group"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        contributed = (value for _, value in ctx.contributions(self.kind, self.uuid))
+        members: list[TCPMember] = sorted(contributed, key=lambda member: member.name)
+        host = members[0].host
+        tls = None
+        if host:
+            try:
+                tls = _tls(ctx, host)
+            except UnusableTLS as unusable:
+                for member in members:
+                    _tell(ctx, member, unusable.reason, f"{unusable.message}; until then nobody is let in for {host}")
+                return
+        parts = self._parts(ctx, members)
+        yield Fact(
+            "tcp_route",
+            members[0].socket,
+            TCPRoute(
+                host=host,
+                group=self.uuid,
+                port=members[0].port,
+                clusters=tuple(sorted(parts.items())),
+                tls=tls,
+                idle_timeout_ms=self._idle_timeout(ctx, members),
+                origins=tuple(member.origin for member in members),
+            ),
+        )
+        yield from _cluster_uses(members, parts)
+        for used in names(tls) if tls is not None else ():
+            yield Fact("secret_use", used, "")
+
+    def _parts(self, ctx: Context, members: list[TCPMember]) -> dict[str, int]:
+        """Cluster → its part of the connections; without those that get none."""
+        over = over_the_whole([member.weight for member in members]) if len(members) > 1 else frozenset()
+        for position in over:
+            message = f"its weight takes the sum of the group over {WHOLE}; make it less, or that of the others"
+            _tell(ctx, members[position], "WeightOver100", message)
+        taken = [member for position, member in enumerate(members) if position not in over]
+        found: dict[str, int] = {}
+        for member, part in zip(taken, proportions([member.weight for member in taken]), strict=True):
+            if part:
+                found[member.upstream.name] = found.get(member.upstream.name, 0) + part
+            elif member.weight is None:
+                message = f"the weights of the others add up to {WHOLE}, so it gets no connections; give it a weight"
+                _tell(ctx, member, "NoConnections", message)
+        return found
+
+    def _idle_timeout(self, ctx: Context, members: list[TCPMember]) -> int | None:
+        """There is one for all: that of the first by name that says one."""
+        saying = [member for member in members if member.idle_timeout_ms is not None]
+        for member in saying:
+            if member.idle_timeout_ms != saying[0].idle_timeout_ms:
+                message = f"idle_timeout_ms is {saying[0].idle_timeout_ms} in {saying[0].name}, which is for the same "
+                _tell(ctx, member, "DiffersFromGroup", f"{message}connections and counts; write the same in both")
+        return saying[0].idle_timeout_ms if saying else None
+
+
+def _tls(ctx: Context, host: str) -> TLSSettings:
+    """How TLS is spoken with clients that ask for ``host``. Raises ``UnusableTLS``."""
+    check_hostname(host)
+    for pattern in covering(host):
+        bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", pattern)}
+        asking = [binding for binding in bindings if binding.name and binding.wants_tls]
+        able = [binding for binding in asking if binding.tls is not None]
+        shut = closing(asking)
+        if (asking and not able) or shut is not None:
+            named = shut.name if shut is not None else min(binding.name for binding in asking)
+            raise UnusableTLS("InvalidTLS", f"Host {named} has the TLS for {host}, which can't be used; mend it")
+        if able:
+            settings = foremost(able).tls
+            assert settings is not None, "only those that are able are asked"
+            return settings
+    return _listed(ctx, host)
+
+
+def _listed(ctx: Context, host: str) -> TLSSettings:
+    """The settings of the TLSContext that lists ``host``: of several one that asks clients for certificates, then the
+    first by name. Raises ``UnusableTLS``."""
+    listing = [context for context in ctx.select("tls_context", "hosts", host) if ours(context, ctx)]
+    for context in sorted(listing, key=lambda one: (not one.cert_required, not one.ca_secret, one.fq_name)):
+        namespace, split = context.fq_name[0], context.secret_namespacing
+        secret = secret_named(ctx, context.secret, namespace, split)
+        about = ":".join(context.fq_name)
+        if not secret:
+            raise UnusableTLS("InvalidTLSContext", f"TLSContext {about} names no Secret with a certificate; name one")
+        try:
+            settings = tls_settings(context, ctx, namespace, secret, split)
+        except UnusableTLS as unusable:
+            raise UnusableTLS("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
+        check_secrets(ctx, settings)
+        return settings
+    message = (
+        f"nobody has a certificate for {host}: apply a Host that covers it with tlsSecret, or a TLSContext with it"
+    )
+    raise UnusableTLS("NoTLSContext", f"{message} in hosts")
+
+
+def _cluster_uses(members: list[TCPMember], parts: dict[str, int]) -> Iterator[Fact]:
+    """The upstreams that connections go to, each with those who asked for it."""
+    used: dict[str, list[TCPMember]] = {}
+    for member in members:
+        if member.upstream.name in parts:
+            used.setdefault(member.upstream.name, []).append(member)
+    for name, together in used.items():
+        origins = tuple(Origin("tcp_mapping", member.name, "service") for member in together)
+        yield Fact("cluster", name, ClusterUse(together[0].upstream, origins))
+
+
+def _tell(ctx: Context, member: TCPMember, reason: str, message: str) -> None:
+    ctx.problem_on(member.origin.kind, member.origin.name, reason, message)

@@ -1,0 +1,42 @@
+"""A TCP port that no Listener is for gets a listener of its own; one that a Listener has is served there.
+
+On a Listener's port ``listener_binding.py`` puts the chains before those of HTTP. A Listener that can't listen as it is
+written is not replaced: what it was to ask of connections would be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .elements import element
+from .envoy.listener import listener
+from .envoy.tcp_proxy import tcp_filter_chain
+from .listener_binding import bind_address
+from .routing.tcp_routing import TCPRoute, routes_of
+
+
+class TCPRouteIntent(Intent):
+    kind = "tcp_route"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        address, _, port = self.uuid.rpartition("|")
+        routes = routes_of(ctx, self.uuid)
+        listeners: list[str] = [] if address else [name for _, name in ctx.contributions("listener_port", port)]
+        if listeners:
+            self._tell_unserved(ctx, routes, listeners)
+            return
+        chains = [tcp_filter_chain(route) for route in routes]
+        name = f"tcp-{self.uuid.replace('|', '-')}"
+        config = listener(name, address or bind_address(ctx), int(port), ("TCP",), chains)
+        origins = [origin for route in routes for origin in route.origins]
+        yield element(self, ctx, "envoy_listener", (name,), config, origins)
+
+    def _tell_unserved(self, ctx: Context, routes: list[TCPRoute], listeners: list[str]) -> None:
+        # All are asked for: with `any` the answer of one would decide which of them are read.
+        if sum(ctx.contributed("listener_binding", name) for name in listeners):
+            return
+        for origin in (origin for route in routes for origin in route.origins):
+            message = f"port {routes[0].port} is Listener {min(listeners)}'s, which can't listen; mend it"
+            ctx.problem_on(origin.kind, origin.name, "NoListener", f"{message}. Until then nobody is let in")

@@ -1,0 +1,159 @@
+"""How TLS is spoken with clients, as a typed value, read from a TLSContext or from ``tls`` of a Host (spec 4.3).
+
+What can't be done as it is written is refused whole (``UnusableTLS``): whoever asked for TLS gets that, or nothing; a
+setting that would be left out could be the one that keeps somebody out. Which Secrets there are, and what is in them,
+is looked at by whoever uses these settings.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from intentc import Context, View
+
+from ..ambassador_id import ours
+from ..upstreams.gateway_namespace import gateway_namespace
+
+VERSIONS = ("v1.0", "v1.1", "v1.2", "v1.3")
+CIPHER_SUITES = frozenset(
+    f"{exchange}-{cipher}"
+    for exchange in ("ECDHE-ECDSA", "ECDHE-RSA")
+    for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305", "AES128-SHA", "AES256-SHA")
+) | {"AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES128-SHA", "AES256-SHA"}
+"""What Envoy 1.40 takes for TLS up to 1.2, beside groups such as ``[ECDHE-RSA-AES128-GCM-SHA256|…]``."""
+_GROUP = re.compile(r"\[([^\[\]]*)\]")
+CURVES = frozenset({"X25519", "P-256", "P-384", "P-521", "X25519MLKEM768"})
+_LONGEST_NAME = 255
+"""Bytes, of a protocol and of a server in the TLS handshake."""
+_LONGEST_PROTOCOLS = 65535
+"""Bytes, of all protocols with one for the length of each."""
+_FILES = ("cert_chain_file", "private_key_file", "cacert_chain_file", "crl_file")
+
+
+class UnusableTLS(Exception):
+    """TLS can't be spoken as a resource has it: ``reason`` and ``message`` of the problem."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class TLSSettings(msgspec.Struct, frozen=True, order=True):
+    """How TLS is spoken with clients. Secrets by their names, ``namespace:name``, empty where there is none.
+
+    ``authority`` verifies client certificates, ``revoked`` says which of them count no more; ``required``: nobody comes
+    in without one. Versions as in ``VERSIONS``, empty for Envoy's default.
+    """
+
+    secret: str = ""
+    authority: str = ""
+    revoked: str = ""
+    required: bool = False
+    minimum: str = ""
+    maximum: str = ""
+    cipher_suites: tuple[str, ...] = ()
+    curves: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+
+
+def tls_settings(fields: Any, ctx: Context, namespace: str, secret: str = "", split: bool = True) -> TLSSettings:
+    """The settings in ``fields``: the view of a TLSContext, or the struct of ``tls`` of a Host. ``secret``: the name of
+    the server's Secret (``namespace:name``), if it is not the TLSContext's own. ``split``: whether ``name.namespace``
+    may name a Secret of another namespace.
+
+    Raises ``UnusableTLS``.
+    """
+    for name in _FILES:
+        if getattr(fields, name):
+            message = f"{name}: certificates and keys are not read from files; put them in a Secret and name that"
+            raise UnusableTLS("Unsupported", message)
+    settings = TLSSettings(
+        secret=secret,
+        authority=secret_named(ctx, fields.ca_secret, namespace, split),
+        revoked=secret_named(ctx, fields.crl_secret, namespace, split),
+        required=fields.cert_required,
+        minimum=fields.min_tls_version,
+        maximum=fields.max_tls_version,
+        cipher_suites=tuple(fields.cipher_suites),
+        # Envoy refuses a curve that is named twice; once says the same.
+        curves=tuple(dict.fromkeys(fields.ecdh_curves)),
+        protocols=tuple(one.strip() for one in fields.alpn_protocols.split(",") if one.strip()),
+    )
+    _check(settings)
+    return settings
+
+
+def secret_named(ctx: Context, name: str, namespace: str, split: bool = True) -> str:
+    """``namespace:name`` of the Secret that a resource of ``namespace`` calls ``name``: one of its own namespace, or,
+    where there is none and ``split`` is set, ``name.namespace`` of another. Empty for an empty name."""
+    if not name:
+        return ""
+    first, dot, other = name.rpartition(".")
+    if dot and split and first and other and not ctx.contributed("secret_state", f"{namespace}:{name}"):
+        return f"{other}:{first}"
+    return f"{namespace}:{name}"
+
+
+def check_server_name(name: str, field: str) -> None:
+    """That ``name`` can be asked for in a handshake. Raises ``UnusableTLS``."""
+    if len(name.encode()) > _LONGEST_NAME or not name.isprintable():
+        message = f"{field} {name[:40]!r} is no name of a server; a name has at most {_LONGEST_NAME} characters"
+        raise UnusableTLS("InvalidTLS", message)
+
+
+def _suites(given: str) -> list[str]:
+    """Those in a group of equal rank (``[a|b]``), or the one that ``given`` is."""
+    group = _GROUP.fullmatch(given)
+    return group[1].split("|") if group else [given]
+
+
+def _check(settings: TLSSettings) -> None:
+    for version in (settings.minimum, settings.maximum):
+        if version and version not in VERSIONS:
+            raise UnusableTLS("InvalidTLS", f"{version!r} is no version of TLS; there are {', '.join(VERSIONS)}")
+    if settings.minimum and settings.maximum and settings.minimum > settings.maximum:
+        message = f"min_tls_version {settings.minimum} is above max_tls_version {settings.maximum}"
+        raise UnusableTLS("InvalidTLS", message)
+    for suite in (one for given in settings.cipher_suites for one in _suites(given)):
+        if suite not in CIPHER_SUITES:
+            message = f"cipher suite {suite!r} is not known to Envoy; there are {', '.join(sorted(CIPHER_SUITES))}"
+            raise UnusableTLS("InvalidTLS", message)
+    for curve in settings.curves:
+        if curve not in CURVES:
+            message = f"curve {curve!r} is not known to Envoy; there are {', '.join(sorted(CURVES))}"
+            raise UnusableTLS("InvalidTLS", message)
+    for protocol in settings.protocols:
+        if len(protocol.encode()) > _LONGEST_NAME or not protocol.isprintable():
+            message = f"alpn_protocols: {protocol[:40]!r} is no protocol; its name has at most {_LONGEST_NAME} bytes"
+            raise UnusableTLS("InvalidTLS", message)
+    if sum(len(protocol.encode()) + 1 for protocol in settings.protocols) > _LONGEST_PROTOCOLS:
+        raise UnusableTLS("InvalidTLS", "alpn_protocols: there are more than a handshake holds; name fewer")
+    if settings.required and not settings.authority:
+        message = "cert_required is set, but nothing says who signs clients' certificates; name a Secret in ca_secret"
+        raise UnusableTLS("InvalidTLS", message)
+    if settings.revoked and not settings.authority:
+        message = "crl_secret is set, but nothing says who signs clients' certificates; name a Secret in ca_secret"
+        raise UnusableTLS("InvalidTLS", message)
+
+
+def context_named(ctx: Context, name: str, namespace: str) -> View | None:
+    """The TLSContext of this gateway that a resource of ``namespace`` calls ``name``: of its own namespace, or
+    ``name.namespace``, or of the gateway's namespace, or the only one of this name anywhere. None if there is none.
+
+    Raises ``UnusableTLS`` (``AmbiguousTLSContext``): who of several is meant is not guessed."""
+    first, dot, other = name.rpartition(".")
+    qualified = [(other, first)] if dot else []
+    for place in ((namespace, name), *qualified, (gateway_namespace(ctx), name)):
+        found = ctx.find("tls_context", place)
+        if found is not None and ours(found, ctx):
+            return found
+    everywhere = [view for view in ctx.select("tls_context", "name", name) if view.name == name and ours(view, ctx)]
+    if len(everywhere) > 1:
+        which = ", ".join(":".join(view.fq_name) for view in everywhere)
+        message = f"there are several TLSContexts {name}: {which}; write which is meant, as name.namespace"
+        raise UnusableTLS("AmbiguousTLSContext", message)
+    return everywhere[0] if everywhere else None

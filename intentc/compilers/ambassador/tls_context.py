@@ -1,0 +1,33 @@
+"""A TLSContext says of itself what is wrong with it; Hosts, TCPMappings and upstreams that name it read it themselves.
+
+So a mistake is told where it was made, also while nobody uses the TLSContext.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .tls.tls_settings import UnusableTLS, check_server_name, secret_named, tls_settings
+
+
+class TLSContextIntent(Intent):
+    kind = "tls_context"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not ours(self, ctx):
+            return ()
+        namespace, split = self.fq_name[0], self.secret_namespacing
+        try:
+            tls_settings(self, ctx, namespace, secret_named(ctx, self.secret, namespace, split), split)
+            check_server_name(self.sni, "sni")
+        except UnusableTLS as unusable:
+            ctx.problem(unusable.reason, f"{unusable.message}; whoever names this TLSContext gets no TLS by it")
+        if self.redirect_cleartext_from:
+            ctx.problem(
+                "Unsupported",
+                "redirect_cleartext_from has no effect; use requestPolicy.insecure of a Host, and a Listener",
+            )
+        return ()

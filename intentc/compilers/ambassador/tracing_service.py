@@ -1,0 +1,153 @@
+"""TracingService: where the spans of requests go (spec 4.3). One counts, the gateway's own, else the
+first by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from intentc import Claim, Context, Fact, Intent
+
+from .ambassador_id import ours
+from .gateway.gateway import TRACING, CustomTag, Tracing
+from .gateway.gateway_service import alone, cluster_use, service_upstream
+from .gateway.module_settings import Path
+from .gateway.traffic import HeaderName
+from .upstreams.upstream import Unusable, Upstream
+
+_DRIVERS = ("zipkin", "datadog", "opentelemetry")
+_ALL = 100
+_COLLECTOR = "/api/v2/spans"
+_SERVICE = "ambassador"
+_SOURCES = ("literal", "environment", "request_header")
+_KNOWN = {
+    "zipkin": {
+        "collector_endpoint",
+        "collector_endpoint_version",
+        "collector_hostname",
+        "trace_id_128bit",
+        "shared_span_context",
+    },
+    "datadog": {"service_name", "collector_hostname"},
+    "opentelemetry": {"service_name"},
+}
+"""Which fields of ``config`` a driver knows."""
+
+
+class TracingServiceIntent(Intent):
+    kind = "tracing_service"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if not ours(self, ctx) or not alone(self, ctx, "TracingService"):
+            return
+        try:
+            if self.driver not in _DRIVERS:
+                raise Unusable(
+                    "UnsupportedDriver",
+                    f"Envoy has no driver {self.driver!r} any more; use one of {', '.join(_DRIVERS)}",
+                )
+            used = service_upstream(self, ctx, "service", grpc=self.driver == "opentelemetry", marker="tracing")
+        except Unusable as unusable:
+            ctx.problem(unusable.reason, f"{unusable.message}; nothing is traced")
+            return
+        yield cluster_use(self, "service", used)
+        yield Fact("http_filter", TRACING, self._tracing(ctx, used))
+
+    def _tracing(self, ctx: Context, used: Upstream) -> Tracing:
+        config, sampling = self.config, self.sampling
+        for field in sorted(_unknown(config, _KNOWN[self.driver])):
+            ctx.problem("NoEffect", f"config.{field} has no effect for the driver {self.driver}; take it out")
+        return Tracing(
+            driver=self.driver,
+            cluster=used.name,
+            service_name=self._text(ctx, "service_name") or _SERVICE,
+            collector_endpoint=self._endpoint(ctx),
+            collector_endpoint_version=self._version(ctx),
+            collector_hostname=self._text(ctx, "collector_hostname"),
+            trace_id_128bit=config.trace_id_128bit,
+            shared_span_context=config.shared_span_context,
+            client_sampling=_percent(sampling.client),
+            random_sampling=_percent(sampling.random),
+            overall_sampling=_percent(sampling.overall),
+            custom_tags=tuple(self._tags(ctx)),
+        )
+
+    def _endpoint(self, ctx: Context) -> str:
+        given: str = self.config.collector_endpoint or _COLLECTOR
+        try:
+            return msgspec.convert(given, Path)
+        except msgspec.ValidationError:
+            ctx.problem("InvalidPath", f"config.collector_endpoint {given!r} is no path; {_COLLECTOR} is in its place")
+            return _COLLECTOR
+
+    def _text(self, ctx: Context, field: str) -> str:
+        given: str = getattr(self.config, field)
+        if given.isprintable():
+            return given
+        ctx.problem("InvalidText", f"config.{field} {given!r} has characters that no name has; it is left out")
+        return ""
+
+    def _version(self, ctx: Context) -> str:
+        given: str = self.config.collector_endpoint_version or "HTTP_JSON"
+        if given not in ("HTTP_JSON", "HTTP_PROTO"):
+            ctx.problem(
+                "Unsupported",
+                f"config.collector_endpoint_version {given!r}: Envoy has HTTP_JSON and HTTP_PROTO; HTTP_JSON is in its "
+                "place",
+            )
+            return "HTTP_JSON"
+        return given
+
+    def _tags(self, ctx: Context) -> Iterator[CustomTag]:
+        """``tag_headers`` are what older versions had, and count while there are no ``custom_tags``."""
+        if self.custom_tags and self.tag_headers:
+            ctx.problem("IgnoredField", "tag_headers has no effect beside custom_tags; take it out")
+        for position, given in enumerate(self.custom_tags):
+            sources = [source for source in _SOURCES if getattr(given, source)]
+            if not given.tag or len(sources) != 1:
+                ctx.problem(
+                    "InvalidTag",
+                    f"custom_tags[{position}] needs tag, and exactly one of {', '.join(_SOURCES)}; it is left out",
+                )
+                continue
+            source = getattr(given, sources[0])
+            found = (
+                CustomTag(given.tag, "literal", source.value)
+                if sources[0] == "literal"
+                else CustomTag(given.tag, sources[0], source.name, source.default_value)  # type: ignore[arg-type]
+            )
+            if self._usable(ctx, found, f"custom_tags[{position}]"):
+                yield found
+        if not self.custom_tags:
+            for header in self.tag_headers:
+                found = CustomTag(header, "request_header", header)
+                if self._usable(ctx, found, "tag_headers"):
+                    yield found
+
+    def _usable(self, ctx: Context, found: CustomTag, where: str) -> bool:
+        if found.source == "request_header":
+            try:
+                msgspec.convert(found.value, HeaderName)
+            except msgspec.ValidationError:
+                ctx.problem("InvalidTag", f"{where}: {found.value!r} is no name of a header; it is left out")
+                return False
+        if not all(text.isprintable() for text in (found.tag, found.value, found.default)):
+            ctx.problem("InvalidTag", f"{where} has characters that can't stand in a tag; it is left out")
+            return False
+        if not found.value:
+            ctx.problem("InvalidTag", f"{where} names nothing to take the tag from; it is left out")
+            return False
+        return True
+
+
+def _unknown(config: Any, known: set[str]) -> set[str]:
+    given = msgspec.to_builtins(config)
+    return set(given) - known
+
+
+def _percent(given: int) -> int | None:
+    """None if it is not set; a number above 100 stands for all."""
+    return None if given < 0 else min(given, _ALL)

@@ -1,0 +1,64 @@
+"""TLS towards an upstream: what its TLSContext says, and whether everything for it is there.
+
+Whoever asked for TLS gets that, or nothing (spec/ambassador.md, defect 7): a missing TLSContext or Secret makes the
+upstream unreachable.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from intentc import Context
+
+from ..ambassador_id import ours
+from ..tls.secret_state import SecretState, secret_uses
+from ..tls.tls_settings import TLSSettings, UnusableTLS, check_server_name, context_named, secret_named, tls_settings
+from .service_url import address
+from .unreachable import Unreachable
+from .upstream import Upstream
+
+
+class Origination(NamedTuple):
+    """``server_name``: the host asked for in the handshake, empty for none."""
+
+    settings: TLSSettings
+    server_name: str
+
+
+def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
+    """How TLS is spoken with an ``upstream`` that asks for it, at ``host`` (a qualified name, or an address).
+
+    The name asked for is that of the context (``sni``), else the rewritten host, else ``host`` if it is a name.
+    Raises ``Unreachable`` (``NoTLSContext``, or what is wrong with the context).
+    """
+    settings, context_sni = _context(ctx, upstream) if upstream.tls_context else (TLSSettings(), "")
+    own = host.removesuffix(".") if address(host) is None else ""
+    return Origination(settings, context_sni or upstream.sni or own)
+
+
+def check_secrets(ctx: Context, settings: TLSSettings) -> None:
+    """That all Secrets of ``settings`` can be used. Raises ``Unreachable`` (``NoSecret``, ``InvalidSecret``)."""
+    for secret, part in secret_uses(settings):
+        state: SecretState | None = ctx.fact("secret_state", secret)
+        if state is None:
+            raise Unreachable("NoSecret", f"there is no Secret {secret}, which its TLSContext names; create it")
+        if wrong := state.wrong_with(part):
+            raise Unreachable("InvalidSecret", f"Secret {secret}: {wrong}")
+
+
+def _context(ctx: Context, upstream: Upstream) -> tuple[TLSSettings, str]:
+    """(settings, sni)"""
+    name = upstream.tls_context
+    try:
+        found = context_named(ctx, name, upstream.namespace)
+    except UnusableTLS as unusable:
+        raise Unreachable(unusable.reason, unusable.message) from None
+    if found is None or not ours(found, ctx):
+        raise Unreachable("NoTLSContext", f"there is no TLSContext {name!r}; create it, or write tls: true")
+    namespace, split = found.fq_name[0], found.secret_namespacing
+    try:
+        secret = secret_named(ctx, found.secret, namespace, split)
+        check_server_name(found.sni, "sni")
+        return tls_settings(found, ctx, namespace, secret, split), found.sni
+    except UnusableTLS as unusable:
+        raise Unreachable(unusable.reason, f"TLSContext {name!r}: {unusable.message}") from None

@@ -1,0 +1,75 @@
+"""The endpoints behind a Service: its ports joined with the ready addresses in the Endpoints of the same name.
+
+Kubernetes names the ports of Endpoints as those of the Service (spec/ambassador.md §4.1, "joins Services with
+Endpoints"); Endpoints that people write may leave the names out, then the target port tells. Addresses that are not
+ready take no requests. Whether an address may be a target is left to ``targets.py``.
+
+Neither kind has an intent: a cluster has thousands that nothing leads to, and what is wrong in one concerns the gateway
+once it sends requests there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from intentc import Context, View
+
+from .service_url import address
+from .unreachable import Unreachable
+
+_MOST_PORT = 65535
+
+
+def service_endpoints(ctx: Context, service: tuple[str, str], port: int) -> tuple[tuple[str, int], ...]:
+    """(address, port) of each ready endpoint of ``port`` of the Service (namespace, name), sorted; at least one. What
+    is wrong in the Endpoints is told on them.
+
+    Raises ``Unreachable`` (``NoService``, ``NoPort``, ``NoEndpoints``).
+    """
+    shown = ":".join(service)
+    found = ctx.find("service", service)
+    if found is None:
+        raise Unreachable("NoService", f"there is no Service {shown}; create it, or use a resolver that asks DNS")
+    ports = [one for one in found.ports if _is_tcp(one)]
+    declared = next((one for one in ports if one.port == port), None)
+    if declared is None:
+        known = ", ".join(str(one.port) for one in ports) or "none"
+        raise Unreachable("NoPort", f"Service {shown} has no TCP port {port}; write one that it has: {known}")
+    listed = ctx.find("endpoints", service)
+    if listed is not None:
+        _tell_mistakes(ctx, shown, listed.subsets)
+    endpoints = sorted(set(_ready(listed, declared))) if listed is not None else []
+    if not endpoints:
+        raise Unreachable("NoEndpoints", f"no address behind port {port} of Service {shown} is ready")
+    return tuple(endpoints)
+
+
+def _tell_mistakes(ctx: Context, name: str, subsets: tuple[Any, ...]) -> None:
+    for subset in subsets:
+        for one in subset.addresses:
+            if not _is_address(one.ip):
+                ctx.problem_on("endpoints", name, "InvalidAddress", f"{one.ip!r} is no IP address; it is left out")
+        for port in subset.ports:
+            if not 0 < port.port <= _MOST_PORT:
+                message = f"{port.port} is no port; it is left out. Ports are 1 to {_MOST_PORT}"
+                ctx.problem_on("endpoints", name, "InvalidPort", message)
+
+
+def _ready(endpoints: View, declared: Any) -> Iterator[tuple[str, int]]:
+    target = declared.targetPort or declared.port
+    for subset in endpoints.subsets:
+        ports = [port for port in subset.ports if _is_tcp(port) and 0 < port.port <= _MOST_PORT]
+        named = [port for port in ports if port.name == declared.name]
+        chosen = named or [port for port in ports if not port.name and port.port == target]
+        for port in chosen[:1]:
+            yield from ((one.ip, port.port) for one in subset.addresses if _is_address(one.ip))
+
+
+def _is_address(text: str) -> bool:
+    """Whether it can be an endpoint: no address of another machine has a network interface of ours behind a ``%``."""
+    return "%" not in text and address(text) is not None
+
+
+def _is_tcp(port: Any) -> bool:
+    return port.protocol in ("", "TCP")

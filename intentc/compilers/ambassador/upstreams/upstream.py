@@ -1,0 +1,197 @@
+"""An upstream: all the settings of one cluster, and the name that follows from all of them.
+
+Whoever sends requests somewhere (Mappings, TCPMappings, AuthService, RateLimitService, TracingService, LogService) asks
+``upstream`` for the settings and yields ``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``; what becomes
+of it is ``cluster.py``'s business. Two uses share a cluster exactly if they agree in every setting (spec/ambassador.md,
+defect 6); who uses it is no part of the identity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+from ..elements import Origin
+from ..gateway.module_settings import ModuleSettings
+from ..gateway.traffic import CircuitBreaker, Keepalive, LoadBalancer
+from ..tls.tls_settings import UnusableTLS, check_server_name
+from .service_url import address, parse_service
+from .upstream_settings import HealthCheck
+
+DEFAULT_RESOLVER = "kubernetes-service"
+DEFAULT_CONNECT_TIMEOUT_MS = 3000
+DNS_TYPES = ("strict_dns", "logical_dns")
+_LONGEST_READABLE_START = 40
+_UNREADABLE = re.compile(r"[^0-9A-Za-z_]")
+
+
+class Unusable(Exception):
+    """A request from which no upstream can be made; ``reason`` and ``message`` are those of a problem."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a resource says of where its requests go; 0, empty and None mean "not said" (the Module, then a default).
+
+    ``namespace``: of the resource, in which names are looked up. ``service``: ``[https://]host[:port]``. ``tls``:
+    ``"true"``, ``"false"`` or a TLSContext's name. ``host_rewrite``: the host that upstream sees, which it is asked for
+    in the TLS handshake, too. ``marker``: sets apart what must not be shared whatever it has in common (``shadow``,
+    ``extauth``, …). Times are in milliseconds.
+    """
+
+    namespace: str
+    service: str
+    grpc: bool = False
+    tls: str = ""
+    resolver: str = ""
+    load_balancer: LoadBalancer | None = None
+    circuit_breakers: tuple[CircuitBreaker, ...] = ()
+    connect_timeout_ms: int = 0
+    cluster_idle_timeout_ms: int = 0
+    cluster_max_connection_lifetime_ms: int = 0
+    dns_type: str = ""
+    respect_dns_ttl: bool = False
+    enable_ipv4: bool | None = None
+    enable_ipv6: bool | None = None
+    keepalive: Keepalive | None = None
+    health_checks: tuple[HealthCheck, ...] = ()
+    stats_name: str = ""
+    cluster_tag: str = ""
+    marker: str = ""
+    host_rewrite: str = ""
+
+
+class Upstream(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings of a cluster, complete: no Module is needed any more.
+
+    ``host``: DNS name or address, as it was written. ``service_namespace``: which an unqualified host is in, empty
+    for that of the gateway (and for qualified ones). ``namespace``: where ``tls_context`` and ``resolver`` are looked
+    up first; empty while neither is named. ``tls``: whether TLS is spoken; the ``tls_context`` may be missing from the
+    world, and then nothing at all is spoken. ``sni``: the host asked for, empty: of the context, or its own.
+    ``dns_type``: ``strict_dns`` or ``logical_dns``. Times are in milliseconds, 0: none.
+    """
+
+    host: str
+    port: int
+    service_namespace: str = ""
+    namespace: str = ""
+    resolver: str = DEFAULT_RESOLVER
+    tls: bool = False
+    tls_context: str = ""
+    sni: str = ""
+    grpc: bool = False
+    proper_case: bool = False
+    load_balancer: LoadBalancer | None = None
+    circuit_breakers: tuple[CircuitBreaker, ...] = ()
+    connect_timeout_ms: int = DEFAULT_CONNECT_TIMEOUT_MS
+    idle_timeout_ms: int = 0
+    max_connection_lifetime_ms: int = 0
+    dns_type: str = "strict_dns"
+    respect_dns_ttl: bool = False
+    enable_ipv4: bool = True
+    enable_ipv6: bool = False
+    keepalive: Keepalive | None = None
+    health_checks: tuple[HealthCheck, ...] = ()
+    stats_name: str = ""
+    cluster_tag: str = ""
+    marker: str = ""
+
+    @property
+    def name(self) -> str:
+        """A readable start, and a hash over every field. msgpack writes the length before each text and list, so no
+        two different upstreams have the same bytes (defect 8)."""
+        start = "_".join(part for part in (self.cluster_tag, self.marker, self.host, str(self.port)) if part)
+        readable = _UNREADABLE.sub("_", f"cluster_{start}")[:_LONGEST_READABLE_START]
+        return f"{readable}-{hashlib.sha256(msgspec.msgpack.encode(self)).hexdigest()[:32]}"
+
+    def service(self, gateway_namespace: str) -> tuple[str, str] | None:
+        """(namespace, name) of the Service that is meant, None if the host can't be one: ``name``, ``name.namespace``
+        or ``name.namespace.svc[.<domain>]``."""
+        if address(self.host) is not None or self.host == "localhost":
+            return None
+        name, *rest = self.host.removesuffix(".").split(".")
+        if not rest:
+            return self.service_namespace or gateway_namespace, name
+        return (rest[0], name) if len(rest) == 1 or rest[1] == "svc" else None
+
+    def dns_name(self, gateway_namespace: str) -> str:
+        """The host as it is looked up: qualified, unless it is in the gateway's namespace (spec §4.4)."""
+        return f"{self.host}.{self.service_namespace}" if self._elsewhere(gateway_namespace) else self.host
+
+    def _elsewhere(self, gateway_namespace: str) -> bool:
+        return self.service_namespace not in ("", gateway_namespace)
+
+
+class ClusterUse(msgspec.Struct, frozen=True):
+    """The value of a fact ``cluster``: an upstream, and the users' resources on whose account it is there."""
+
+    upstream: Upstream
+    origins: tuple[Origin, ...]
+
+
+def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
+    """The upstream that ``request`` asks for. Raises ``Unusable`` (``InvalidService``, ``InvalidDnsType``,
+    ``InvalidText``) if there can't be one: the caller tells it on its resource, and leads no request to anything else.
+
+    A scheme ``https`` or a TLS context means TLS whatever else is said: where settings contradict each other, nothing
+    goes out in clear.
+    """
+    try:
+        url = parse_service(request.service)
+    except ValueError as error:
+        raise Unusable("InvalidService", str(error)) from None
+    dns_type = request.dns_type.lower() or "strict_dns"
+    if dns_type not in DNS_TYPES:
+        raise Unusable("InvalidDnsType", f"dns_type {request.dns_type!r} is unknown; write {' or '.join(DNS_TYPES)}")
+    context = "" if request.tls in ("", "true", "false") else request.tls
+    tls = url.scheme == "https" or request.tls == "true" or bool(context)
+    resolver = request.resolver or module.resolver or DEFAULT_RESOLVER
+    in_gateways = not url.unqualified or module.use_ambassador_namespace_for_service_resolution
+    # The Module's policy is for those who have endpoints to choose from, and wrong for nobody else.
+    balancer = request.load_balancer or (module.load_balancer if resolver != DEFAULT_RESOLVER else None)
+    return Upstream(
+        host=url.host,
+        port=url.port or (443 if tls else 80),
+        service_namespace="" if in_gateways else request.namespace,
+        namespace=request.namespace if context or resolver != DEFAULT_RESOLVER else "",
+        resolver=resolver,
+        tls=tls,
+        tls_context=context,
+        sni=_server_name(request.host_rewrite) if tls else "",
+        grpc=request.grpc,
+        proper_case=module.proper_case and not request.grpc,
+        load_balancer=balancer,
+        circuit_breakers=request.circuit_breakers or module.circuit_breakers,
+        connect_timeout_ms=request.connect_timeout_ms or DEFAULT_CONNECT_TIMEOUT_MS,
+        idle_timeout_ms=request.cluster_idle_timeout_ms or module.cluster_idle_timeout_ms,
+        max_connection_lifetime_ms=request.cluster_max_connection_lifetime_ms
+        or module.cluster_max_connection_lifetime_ms,
+        dns_type=dns_type,
+        respect_dns_ttl=request.respect_dns_ttl,
+        enable_ipv4=module.enable_ipv4 if request.enable_ipv4 is None else request.enable_ipv4,
+        enable_ipv6=module.enable_ipv6 if request.enable_ipv6 is None else request.enable_ipv6,
+        keepalive=request.keepalive or module.keepalive,
+        health_checks=request.health_checks,
+        stats_name=request.stats_name,
+        cluster_tag=request.cluster_tag,
+        marker=request.marker,
+    )
+
+
+def _server_name(host: str) -> str:
+    """What of a ``Host`` header may stand in a TLS handshake: the name without its port, and no address. Raises
+    ``Unusable``."""
+    if not host:
+        return ""
+    name = host.rpartition(":")[0] if re.fullmatch(r"(\[[^]]*\]|[^:]*):[0-9]+", host) else host
+    try:
+        check_server_name(name, "host_rewrite")
+    except UnusableTLS as unusable:
+        raise Unusable("InvalidText", unusable.message) from None
+    return "" if address(name.strip("[]")) is not None else name

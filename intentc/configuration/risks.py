@@ -1,0 +1,100 @@
+"""What a configuration lays open: said loudly when a service starts, and refused where nobody can mean it.
+
+Why apart: each setting is valid by itself; these are about what it means for whoever listens on the wire or logs in
+to the machine. How a setting is read is ``building``'s business, how the notes are logged the caller's.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from intentc.model import InvalidInput
+
+from .building import KeyPath, dotted
+from .sections import Configuration
+from .values import Url, is_loopback
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Note(NamedTuple):
+    """One line to log: ``warning``, or else for information."""
+
+    warning: bool
+    text: str
+
+
+def refuse_unchecked_certificates(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
+    """Raise ``InvalidInput`` if ``insecure`` is set for a server that is not on this machine: whoever stands between
+    would be given the password. ``source``: where a key's value stands."""
+    flags: tuple[tuple[KeyPath, bool], ...] = (
+        (("insecure",), configuration.insecure),
+        (("keystone", "insecure"), configuration.keystone.insecure),
+    )
+    for key in [key for key, is_set in flags if is_set]:
+        for name, url in _servers(configuration):
+            if url.is_remote and url.startswith("https"):
+                raise InvalidInput(
+                    f"{dotted(key)} leaves the certificate of {name} {url} unchecked, and it is not on this machine;"
+                    " take it out, and name the authority in client.tls.trusted_ca_path",
+                    source=source(key),
+                    reason="InvalidConfiguration",
+                )
+
+
+def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) -> Iterator[Note]:
+    """What should be said of a configuration before it is used, each thing once. ``secret_files``: key → file."""
+    if configuration.insecure or configuration.keystone.insecure:
+        yield Note(True, "insecure: the certificates of API server and Keystone are NOT checked")
+    if configuration.keystone.authurl:
+        for name, url in _servers(configuration):
+            if url.is_remote and not url.startswith("https"):
+                yield Note(True, f"{name} {url} is plain http: passwords and tokens go over the wire unencrypted")
+    etcd = configuration.etcd
+    if etcd.username and not etcd.tls.enabled and not all(map(_is_encrypted_or_here, etcd.endpoints)):
+        yield Note(True, "etcd.username without etcd.tls: the password goes over the wire unencrypted")
+    address = configuration.intentc.diagnostics.address
+    if not is_loopback(address.host):
+        yield Note(
+            True,
+            f"intentc.diagnostics.address {address}: names, problems and figures show without login to whoever reaches"
+            " it; keep others off by a firewall, or listen on 127.0.0.1",
+        )
+    for key, path in (*secret_files.items(), *_private_keys(configuration)):
+        mode = _mode(path)
+        if mode & _OTHERS:
+            yield Note(
+                True, f"{dotted(key)}: {path} can be read by others than its owner (mode {mode:03o}); chmod 600 it"
+            )
+
+
+def _servers(configuration: Configuration) -> Iterator[tuple[str, Url]]:
+    yield "client.endpoint", configuration.client.endpoint
+    yield "keystone.authurl", configuration.keystone.authurl
+
+
+def _private_keys(configuration: Configuration) -> Iterator[tuple[KeyPath, Path]]:
+    etcd, client, server = configuration.etcd.tls, configuration.client.tls, configuration.server.tls
+    for key, enabled, path in (
+        (("etcd", "tls", "key_path"), etcd.enabled, etcd.key_path),
+        (("client", "tls", "key_path"), client.enabled, client.key_path),
+        (("server", "tls", "key_file"), server.enabled, server.key_file),
+    ):
+        if enabled and path:
+            yield key, Path(path)
+
+
+def _is_encrypted_or_here(endpoint: str) -> bool:
+    scheme, _, address = endpoint.rpartition("://")
+    return scheme == "https" or is_loopback(address.rpartition(":")[0].strip("[]"))
+
+
+def _mode(path: Path) -> int:
+    """The permission bits; none for what isn't there, which is told where it is used."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0

@@ -1,0 +1,118 @@
+"""The key under evaluation, where the next process finds it if this one is ended in the midst of it.
+
+A file for each process, mapped into memory: noting a key is a copy of a few bytes, and what was copied outlives a kill.
+A lock on the file tells the living from the dead. That a suspect is held, and for how long, is the engine's business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import mmap
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from intentc.model import Key
+
+_LOG = logging.getLogger(__name__)
+_SIZE = 1024
+_SUFFIX = ".slot"
+_BUSY = 1
+_IDLE = 0
+
+
+def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where a process keeps what the next one needs: ``$STATE_DIRECTORY`` (as systemd gives it), else ``intentc`` below
+    ``$XDG_STATE_HOME`` or ``~/.local/state``."""
+    if given := environment.get("STATE_DIRECTORY"):
+        return Path(given.partition(":")[0])
+    base = environment.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path("~/.local/state")) / "intentc"
+
+
+class Slot:
+    """One process's slot; ``open`` makes it. ``suspects``: what processes of the same installation were evaluating when
+    they ended, sorted."""
+
+    def __init__(self, memory: mmap.mmap | bytearray, suspects: tuple[Key, ...] = (), path: Path | None = None) -> None:
+        self._memory = memory
+        self._path = path
+        self._file: int | None = None
+        self.suspects = suspects
+
+    @classmethod
+    def open(cls, directory: Path, installation: str) -> Slot:
+        """A slot for this process in ``directory``, which is made if need be; what dead processes of ``installation``
+        left there is read and removed. Where no file can be had a warning says so, and the slot is of no use to
+        anybody later."""
+        try:
+            return cls._open(directory.expanduser(), f"{quote(installation, safe='')}@")
+        except (OSError, RuntimeError, ImportError) as error:
+            _LOG.warning("what is evaluated when this process ends won't be known to the next one: %s", error)
+            return cls(bytearray(_SIZE))
+
+    @classmethod
+    def _open(cls, directory: Path, prefix: str) -> Slot:
+        import fcntl  # not on every system
+
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.ExitStack() as stack:
+            gate = os.open(directory / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+            stack.callback(os.close, gate)
+            fcntl.flock(gate, fcntl.LOCK_EX)  # held for as long as it takes to look through the directory
+            suspects = {key for path in sorted(directory.glob(f"{prefix}*{_SUFFIX}")) if (key := _left_behind(path))}
+            file, name = tempfile.mkstemp(_SUFFIX, prefix, directory)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(file, bytes(_SIZE))  # room on the disk is needed now: later, its lack would be a fatal signal
+            slot = cls(mmap.mmap(file, _SIZE), tuple(sorted(suspects)), Path(name))
+            slot._file = file
+            return slot
+
+    def begin(self, key: Key) -> None:
+        """``key`` is evaluated from now on."""
+        note = f"{key.kind}/{key.uuid}".encode(errors="replace")
+        length = len(note)
+        if length < _SIZE - 3:
+            self._memory[1 : length + 3] = length.to_bytes(2, "big") + note
+            self._memory[0] = _BUSY
+
+    def end(self) -> None:
+        """Nothing is evaluated any more."""
+        self._memory[0] = _IDLE
+
+    def close(self) -> None:
+        """This process ends in peace; may be called twice."""
+        if self._file is None or self._path is None:
+            return
+        self._path.unlink(missing_ok=True)
+        os.close(self._file)
+        self._file = None
+        if isinstance(self._memory, mmap.mmap):
+            self._memory.close()
+
+
+def _left_behind(path: Path) -> Key | None:
+    """What stands in the slot of a dead process, which is removed; None if it was idle, or its process lives."""
+    import fcntl
+
+    file = os.open(path, os.O_RDWR)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    else:
+        path.unlink()
+        return _read(os.read(file, _SIZE))
+    finally:
+        os.close(file)
+
+
+def _read(content: bytes) -> Key | None:
+    if len(content) < 3 or content[0] != _BUSY:
+        return None
+    note = content[3 : 3 + int.from_bytes(content[1:3], "big")].decode(errors="replace")
+    kind, separator, uuid = note.partition("/")
+    return Key(kind, uuid) if separator and kind and uuid else None

@@ -1,0 +1,67 @@
+"""What keeps a leader's lease alive, and knows until when it is surely held.
+
+Why a protocol: over etcd the lease is renewed by a thread with a connection of its own (``watch/lease_keeper.py``), so
+that a busy event loop does not cost the leadership; a store in this process has no connection and needs no thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import anyio
+
+from intentc.watch.protocol import Store, StoreError
+
+RENEWALS_IN_A_TTL = 3
+RETRIES_IN_A_TTL = 20
+
+
+class LeaseKeeper(Protocol):
+    """Keeps one lease."""
+
+    def held_until(self) -> float:
+        """Until when the lease is held for sure, on the monotonic clock in seconds: its time to live counted from when
+        the last *answered* request was sent. ``-inf``: it is gone. Safe from any thread."""
+        ...
+
+    async def run(self) -> None:
+        """Renew until cancelled; returns once the store has said that the lease is gone. Raises nothing: failures are
+        tried again, and what is late shows in ``held_until``."""
+        ...
+
+
+KeeperFactory = Callable[[int, int, float], LeaseKeeper]
+"""Lease, its time to live in seconds, until when it is held by now → its keeper, not yet running."""
+
+
+class StoreKeeper:
+    """A keeper in the event loop, by way of the store itself."""
+
+    def __init__(self, store: Store, clock: Callable[[], float], lease: int, ttl: int, held_until: float) -> None:
+        self._store = store
+        self._clock = clock
+        self._lease = lease
+        self._ttl = ttl
+        self._held_until = held_until
+
+    def held_until(self) -> float:
+        """See ``LeaseKeeper.held_until``."""
+        return self._held_until
+
+    async def run(self) -> None:
+        """See ``LeaseKeeper.run``."""
+        while True:
+            sent = self._clock()
+            pause = self._ttl / RENEWALS_IN_A_TTL
+            try:
+                left = await self._store.keep_lease_alive(self._lease)
+            except StoreError:
+                pause = self._ttl / RETRIES_IN_A_TTL
+            else:
+                if left == 0:
+                    self._held_until = -math.inf
+                    return
+                self._held_until = max(self._held_until, sent + left)
+            await anyio.sleep(pause)

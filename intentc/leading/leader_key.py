@@ -1,0 +1,142 @@
+"""The key that the leader holds: read, taken with a lease, and watched until it is gone.
+
+Why it exists: candidates and leaders alike wait for the end of one key, and must not miss it whatever the watch goes
+through; and a candidate whose transaction was cut must find out what became of it. Who stands when, and what winning
+means, is left to ``election``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple
+
+import anyio
+
+from intentc.leading.outage import Outage
+from intentc.watch.keys import leader_key, versions_key
+from intentc.watch.protocol import (
+    Compare,
+    Get,
+    KeyValue,
+    Put,
+    Relation,
+    Store,
+    StoreError,
+    StoreUnavailable,
+    Target,
+    WatchBatch,
+    absent,
+)
+
+
+class Found(NamedTuple):
+    """The key (None: absent) and the versions (None: never recorded) as they stood at ``revision``."""
+
+    leader: KeyValue | None
+    versions: KeyValue | None
+    revision: int
+
+
+class LeaderKey:
+    """The leader's key of one installation. ``patience``: seconds after which a watch that said nothing is doubted."""
+
+    def __init__(self, store: Store, installation: str, outage: Outage, patience: float) -> None:
+        self.key = leader_key(installation)
+        self._versions_key = versions_key(installation)
+        self._store = store
+        self._outage = outage
+        self._patience = patience
+
+    async def read(self) -> Found:
+        """Who leads now. Raises ``StoreError``."""
+        read = [Get(self.key), Get(self._versions_key)]
+        answer = await self._store.transaction([], read)
+        leader, versions = answer.results
+        return Found(_only(leader), _only(versions), answer.revision)
+
+    async def take(self, value: bytes, lease: int, still_time: Callable[[], bool]) -> Found:
+        """Put the key if nobody has it; who has it now is told by its ``lease``. Raises ``StoreError``.
+
+        A cut answer is read back for as long as there is ``still_time``. If ``StoreUnavailable`` is raised, or the key
+        is found absent, the transaction may yet arrive: revoke the lease, then it can't.
+        """
+        read = [Get(self.key), Get(self._versions_key)]
+        try:
+            answer = await self._store.transaction([absent(self.key)], [Put(self.key, value, lease), *read], read)
+        except StoreUnavailable as error:
+            return await self._read_back(error, still_time)
+        leader, versions = answer.results[-2:]
+        return Found(_only(leader), _only(versions), answer.revision)
+
+    async def record_versions(self, value: bytes, created: int) -> bool:
+        """Put the versions if the key still has this create revision; whether it has. Raises ``StoreError``."""
+        holds = Compare(self.key, Target.CREATE_REVISION, Relation.EQUAL, created)
+        return (await self._store.transaction([holds], [Put(self._versions_key, value)])).succeeded
+
+    async def until_gone(self, created: int, revision: int) -> None:
+        """Return once the key that was created at revision ``created``, and stood at ``revision``, is gone.
+
+        Errors of the store are waited out. After a cut the key is read before it is watched again, so that a
+        compaction, or a store that was put back to an older revision, hides nothing.
+        """
+        async with anyio.create_task_group() as group:
+
+            async def first(wait: Callable[[], Awaitable[None]]) -> None:
+                await wait()
+                group.cancel_scope.cancel()
+
+            group.start_soon(first, partial(self._watch_until_gone, created, revision))
+            group.start_soon(first, partial(self._look_until_gone, created))
+
+    async def _watch_until_gone(self, created: int, revision: int) -> None:
+        seen: int | None = revision
+        while True:
+            try:
+                if seen is None:
+                    found = await self.read()
+                    if _created(found.leader) != created:
+                        return
+                    seen = found.revision
+                async with self._store.watch([self.key], seen + 1) as watch:
+                    self._outage.over()
+                    async for item in watch:
+                        if isinstance(item, WatchBatch) and self._tells_of_end(item, created):
+                            return
+            except StoreError as error:
+                seen = None
+                await self._outage.wait_out(error)
+
+    async def _look_until_gone(self, created: int) -> None:
+        """A watch that hangs, or that lost the one event for which it is there, must not cost the take-over."""
+        while True:
+            await anyio.sleep(self._patience)
+            try:
+                if _created((await self.read()).leader) != created:
+                    return
+            except StoreError:
+                continue  # the watch meets the same store, and tells
+
+    def _tells_of_end(self, batch: WatchBatch, created: int) -> bool:
+        return any(
+            event.item.key == self.key and (event.deleted or event.item.create_revision != created)
+            for event in batch.events
+        )
+
+    async def _read_back(self, cut: StoreUnavailable, still_time: Callable[[], bool]) -> Found:
+        error: StoreError = cut
+        while still_time():
+            try:
+                return await self.read()
+            except StoreError as next_error:
+                error = next_error
+                await self._outage.wait_out(error)
+        raise error
+
+
+def _only(items: tuple[KeyValue, ...]) -> KeyValue | None:
+    return items[0] if items else None
+
+
+def _created(leader: KeyValue | None) -> int:
+    return leader.create_revision if leader is not None else 0

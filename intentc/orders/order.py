@@ -1,0 +1,145 @@
+"""What an order is, and how it lies in etcd: ``/intentc/<installation>/orders/<sort>/<about>``, the value as JSON.
+
+Why strict: an order that is understood by half could hold or delete the wrong thing, so one with an unknown field, or
+whose value disagrees with its key, is refused as a whole. What an order does is ``levers``' business.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from intentc.model import InvalidInput, Key
+
+ALL = "*"
+"""What a retry of everything is about."""
+
+_KindName = Annotated[str, msgspec.Meta(pattern=r"^[^:/*]+\Z")]
+_Uuid = Annotated[str, msgspec.Meta(pattern=r"^[^:/*]+\Z")]
+
+
+class _Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``by``: user@host; ``at``: ISO time; ``reason``: the operator's words. All for people."""
+
+    sort: ClassVar[str]
+
+    by: str = ""
+    at: str = ""
+    reason: str = ""
+
+
+class _OfOne(_Order, frozen=True, kw_only=True):
+    """About one resource, for the life of its uuid; ``name``, its fq_name, is for people."""
+
+    kind: _KindName
+    uuid: _Uuid
+    name: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.uuid)
+
+    @property
+    def about(self) -> str:
+        return f"{self.kind}:{self.uuid}"
+
+
+class Pause(_OfOne, frozen=True, kw_only=True):
+    """Hold an intent or leave an object alone, until the order is withdrawn."""
+
+    sort: ClassVar[str] = "pause"
+
+
+class Drop(_OfOne, frozen=True, kw_only=True):
+    """Give a held intent up: what it contributed goes, and it is not compiled while its resource stands as it was
+    written at ``mod_revision``."""
+
+    sort: ClassVar[str] = "drop"
+
+    mod_revision: int
+
+
+class Suspect(_OfOne, frozen=True, kw_only=True):
+    """Processes died while they evaluated this intent, ``deaths`` of them lately. From the second on it is held while
+    its resource stands as it was written at ``mod_revision``, or until a retry. One death may be any kill at a bad
+    moment, which must cost nothing but time."""
+
+    sort: ClassVar[str] = "suspect"
+
+    mod_revision: int
+    deaths: int = 2
+
+    @property
+    def holds(self) -> bool:
+        """Whether that is enough to hold it."""
+        return self.deaths > 1
+
+
+class Retry(_Order, frozen=True, kw_only=True):
+    """Try what is quarantined again now: the one of ``key``, or all; done once."""
+
+    sort: ClassVar[str] = "retry"
+
+    kind: str = ""
+    uuid: str = ""
+    name: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.kind) != bool(self.uuid):
+            raise ValueError("it names a kind without a uuid, or a uuid without a kind")
+
+    @property
+    def key(self) -> Key | None:
+        return Key(self.kind, self.uuid) if self.kind else None
+
+    @property
+    def about(self) -> str:
+        return f"{self.kind}:{self.uuid}" if self.kind else ALL
+
+
+class AllowDeletes(_Order, frozen=True, kw_only=True):
+    """Leave for the deletion of all objects of one kind that is withheld now; done once."""
+
+    sort: ClassVar[str] = "allow-deletes"
+
+    kind: _KindName
+
+    @property
+    def about(self) -> str:
+        return self.kind
+
+
+Order = Pause | Drop | Suspect | Retry | AllowDeletes
+
+_SORTS: dict[str, type[Order]] = {sort.sort: sort for sort in (Pause, Drop, Suspect, Retry, AllowDeletes)}
+
+
+def orders_prefix(installation: str) -> str:
+    """Under which all orders of an installation lie."""
+    return f"/intentc/{installation}/orders/"
+
+
+def order_key(installation: str, order: Order) -> str:
+    """Where an order lies."""
+    return f"{orders_prefix(installation)}{order.sort}/{order.about}"
+
+
+def encode(order: Order) -> bytes:
+    """The value of an order."""
+    return msgspec.json.encode(order)
+
+
+def decode(sort: str, about: str, value: bytes) -> Order:
+    """The order at ``<sort>/<about>``. Raises ``InvalidInput``, which says what is wrong, for one that is of no known
+    sort, can't be read, or disagrees with its key."""
+    wanted = _SORTS.get(sort)
+    if wanted is None:
+        raise InvalidInput(f"there are no orders of the sort {sort!r}", reason="Malformed")
+    try:
+        order = msgspec.json.decode(value, type=wanted)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"it can't be read: {error or type(error).__name__}", reason="Malformed") from None
+    if order.about != about:
+        raise InvalidInput(f"its value is about {order.about}", reason="Malformed")
+    return order

@@ -1,0 +1,101 @@
+"""TLS connections to the API server whose certificate files may be replaced at any time.
+
+Why it exists: a certificate that is good for a day must not mean a restart a day. A request that finds other files
+than the last one had goes over new connections; those under way end on the old ones. What is sent is ``connection``'s
+business, which files there are the ``Endpoint``'s.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+import httpx2
+
+from .endpoint import Endpoint
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class _Generation:
+    """The connections that were made with one state of the files; ``under_way``: requests on them."""
+
+    transport: httpx2.AsyncBaseTransport
+    under_way: int = 0
+
+
+class RotatingTransport(httpx2.AsyncBaseTransport):
+    """``opened`` makes the connections of one generation; it raises ``OSError`` if the files can't be used."""
+
+    def __init__(self, endpoint: Endpoint, opened: Callable[[], httpx2.AsyncBaseTransport]) -> None:
+        self._endpoint = endpoint
+        self._opened = opened
+        self._stamps = endpoint.stamps()
+        self._current = _Generation(opened())
+        self._retired: set[_Generation] = set()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        generation = await self._latest()
+        generation.under_way += 1
+        try:
+            response = await generation.transport.handle_async_request(request)
+        except BaseException:
+            await self._ended(generation)
+            raise
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Answer(response.stream, lambda: self._ended(generation))
+        return response
+
+    async def aclose(self) -> None:
+        for generation in (self._current, *self._retired):
+            await generation.transport.aclose()
+        self._retired.clear()
+
+    async def _latest(self) -> _Generation:
+        stamps = self._endpoint.stamps()
+        if stamps == self._stamps:
+            return self._current
+        self._stamps = stamps
+        try:
+            fresh = _Generation(self._opened())
+        except OSError as error:
+            # Half of a pair may have been replaced: the other half's coming is a change again.
+            _LOG.warning("the TLS files for %s can't be used, the former ones stay: %s", self._endpoint.url, error)
+            return self._current
+        _LOG.info("the TLS files for %s have changed: new connections use them", self._endpoint.url)
+        former, self._current = self._current, fresh
+        self._retired.add(former)
+        await self._close_if_idle(former)
+        return self._current
+
+    async def _ended(self, generation: _Generation) -> None:
+        generation.under_way -= 1
+        if generation is not self._current:
+            await self._close_if_idle(generation)
+
+    async def _close_if_idle(self, generation: _Generation) -> None:
+        if not generation.under_way and generation in self._retired:
+            self._retired.remove(generation)
+            await generation.transport.aclose()
+
+
+class _Answer(httpx2.AsyncByteStream):
+    """The body of an answer; its end is told."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, ended: Callable[[], Awaitable[None]]) -> None:
+        self._stream = stream
+        self._ended: Callable[[], Awaitable[None]] | None = ended
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            yield part
+
+    async def aclose(self) -> None:
+        ended, self._ended = self._ended, None
+        try:
+            await self._stream.aclose()
+        finally:
+            if ended is not None:
+                await ended()

@@ -1,0 +1,138 @@
+"""The aggregated discovery service over gRPC: one stream an Envoy, in either dialect.
+
+Why it exists: here, and in ``watch``, is gRPC. Messages come and go as bytes; what is said is ``session``'s business.
+Methods are named by their paths, so that no generated stubs are needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import grpc.aio
+
+from .dialects import Dialect, Incremental, StateOfTheWorld
+from .judging import Judge
+from .metrics import Figures
+from .session import Session
+from .world import World
+
+_LOG = logging.getLogger(__name__)
+_SERVICE = "envoy.service.discovery.v3.AggregatedDiscoveryService"
+_GRACE = 1.0
+_OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # An Envoy that is gone without a word is noticed, and one that pings more often than gRPC likes is not cut off.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.max_ping_strikes", 0),
+    ("grpc.so_reuseport", 0),
+)
+
+
+class AddressTaken(OSError):
+    """Nothing can listen at the address; the message says what to do."""
+
+
+class Discovery:
+    """The streams over one world. ``changed``: told when an answer has changed what is to be published."""
+
+    def __init__(self, world: World, judge: Judge, figures: Figures, changed: Callable[[], None]) -> None:
+        self._world = world
+        self._judge = judge
+        self._figures = figures
+        self._changed = changed
+        self._wakes: set[asyncio.Event] = set()
+
+    def published(self) -> None:
+        """Something was published: every stream looks whether it concerns it."""
+        for wake in self._wakes:
+            wake.set()
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """The service's methods."""
+        return grpc.method_handlers_generic_handler(
+            _SERVICE,
+            {
+                "StreamAggregatedResources": self._method(StateOfTheWorld()),
+                "DeltaAggregatedResources": self._method(Incremental()),
+            },
+        )
+
+    def _method(self, dialect: Dialect) -> grpc.RpcMethodHandler:
+        async def serve(requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> None:
+            await self._stream(dialect, requests, context)
+
+        return grpc.stream_stream_rpc_method_handler(serve)
+
+    async def _stream(
+        self, dialect: Dialect, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+    ) -> None:
+        session = Session(self._world, self._judge, whole=dialect.whole, count=self._figures.count)
+        wake = asyncio.Event()
+        _LOG.info("an Envoy is connected: %s", context.peer())
+        self._world.streams.add(session)
+        self._wakes.add(wake)
+        speaking = asyncio.create_task(self._speak(session, dialect, context, wake))
+        try:
+            async for message in requests:
+                try:
+                    request = dialect.read(message)
+                except ValueError as error:
+                    await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+                if request is not None:
+                    session.receive(request)
+                    wake.set()
+                    self._changed()
+        finally:
+            speaking.cancel()
+            self._wakes.discard(wake)
+            self._world.streams.discard(session)
+            self._changed()
+            _LOG.info("an Envoy has gone: %s", context.peer())
+            await asyncio.wait([speaking])
+
+    async def _speak(
+        self, session: Session, dialect: Dialect, context: grpc.aio.ServicerContext, wake: asyncio.Event
+    ) -> None:
+        try:
+            while True:
+                wake.clear()
+                before = session.serial
+                while (response := session.next()) is not None:
+                    await context.write(dialect.write(response))
+                if session.serial != before:
+                    self._changed()
+                with anyio.move_on_after(session.patience()):
+                    await wake.wait()
+        except Exception:
+            if not context.cancelled():
+                _LOG.exception("a stream to an Envoy failed; it will come again")
+            context.cancel()
+
+
+@asynccontextmanager
+async def listening(discovery: Discovery, host: str, port: int) -> AsyncIterator[int]:
+    """Serve at ``host``:``port`` (0: a free one) until the block is left; gives the port. Raises ``AddressTaken``."""
+    server = grpc.aio.server(options=_OPTIONS)
+    server.add_generic_rpc_handlers((discovery.handlers(),))
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        bound = server.add_insecure_port(address)
+    except RuntimeError:
+        bound = 0
+    if not bound:
+        raise AddressTaken(f"can't listen on {address}; choose another --address")
+    await server.start()
+    try:
+        yield bound
+    finally:
+        with anyio.CancelScope(shield=True):
+            await server.stop(_GRACE)

@@ -1,0 +1,173 @@
+"""Bootstraps of Envoy, as JSON: one that asks an xDS server for everything, and one that needs none.
+
+Why it exists: what Envoy is started with belongs to whom it shall ask. Starting it is left to ``embedded_envoy`` and to
+operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+from envoy.config.route.v3 import route_pb2
+from google.protobuf import any_pb2, json_format
+
+from .assembly import Assembly
+from .elements import Element
+from .encoding import Unencodable, Version, encode
+from .kinds import Type
+from .world import World
+
+XDS_CLUSTER = "intentc_xds"
+_HTTP2 = {
+    "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        "explicit_http_config": {
+            "http2_protocol_options": {"connection_keepalive": {"interval": "30s", "timeout": "10s"}}
+        },
+    }
+}
+
+_RUNTIME = {
+    "layers": [
+        {
+            "name": "intentc",
+            # How large a regular expression may be is decided by who writes routes (a compiler, by its settings); Envoy
+            # by itself refuses more than 100, and a whole route configuration with it.
+            "static_layer": {"re2.max_program_size.error_level": 2**31 - 1},
+        }
+    ]
+}
+
+
+class Address(NamedTuple):
+    """Where something listens."""
+
+    host: str
+    port: int
+
+
+def bootstrap(
+    xds: Address,
+    *,
+    node: str = "intentc",
+    cluster: str = "intentc",
+    admin: Address | None = None,
+    incremental: bool = True,
+) -> dict[str, Any]:
+    """What starts an Envoy that asks the server at ``xds`` for everything, as ``node`` of ``cluster``.
+
+    ``admin``: where Envoy's own pages are; None for nowhere. ``incremental``: only what changed is told.
+    """
+    source = {"ads": {}, "resource_api_version": "V3"}
+    services = [{"envoy_grpc": {"cluster_name": XDS_CLUSTER}}]
+    return {
+        "node": {"id": node, "cluster": cluster},
+        "dynamic_resources": {
+            "ads_config": {
+                "api_type": "DELTA_GRPC" if incremental else "GRPC",
+                "transport_api_version": "V3",
+                "grpc_services": services,
+            },
+            "cds_config": source,
+            "lds_config": source,
+        },
+        "static_resources": {"clusters": [_xds_cluster(xds)]},
+        "layered_runtime": _RUNTIME,
+        **_admin(admin),
+    }
+
+
+def static_bootstrap(
+    elements: Iterable[Element],
+    *,
+    node: str = "intentc",
+    admin: Address | None = None,
+    left_out: Callable[[Element, Unencodable], None] | None = None,
+) -> dict[str, Any]:
+    """A complete configuration of these ``elements``, that needs no server: routes, endpoints and secrets in their
+    places. An element that is no valid message is given to ``left_out``, and the others stand; without one,
+    ``encoding.Unencodable`` is raised."""
+    world = World()
+    for element in sorted(elements, key=lambda element: (element.kind, element.name)):
+        try:
+            version = encode(element)
+        except Unencodable as error:
+            if left_out is None:
+                raise
+            left_out(element, error)
+            continue
+        world.want(version.key, version)
+    in_force = {kind: [_config(one) for one in world.members(kind, None)] for kind in Type if kind is not Type.ROUTES}
+    configurations = {name: _routes(world.assembly, name) for name in sorted(world.assembly.configurations)}
+    assignments = {one["cluster_name"]: one for one in in_force[Type.ENDPOINTS]}
+    return {
+        "node": {"id": node, "cluster": node},
+        "static_resources": {
+            "listeners": [_with_routes(one, configurations) for one in in_force[Type.LISTENERS]],
+            "clusters": [_with_endpoints(one, assignments) for one in in_force[Type.CLUSTERS]],
+            "secrets": in_force[Type.SECRETS],
+        },
+        "layered_runtime": _RUNTIME,
+        **_admin(admin),
+    }
+
+
+def _config(version: Version) -> dict[str, Any]:
+    config: dict[str, Any] = msgspec.json.decode(version.config)
+    return config
+
+
+def _routes(assembly: Assembly, name: str) -> dict[str, Any]:
+    """An assembled route configuration as JSON."""
+    message = route_pb2.RouteConfiguration()
+    packed = any_pb2.Any.FromString(assembly.assemble(name))
+    packed.Unpack(message)
+    described: dict[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return described
+
+
+def _with_routes(value: Any, configurations: dict[str, dict[str, Any]]) -> Any:
+    """The same with every ``rds`` replaced by the routes that it asks for, and every ``sds_config`` taken out: secrets
+    stand beside."""
+    if isinstance(value, list):
+        return [_with_routes(one, configurations) for one in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {name: _with_routes(one, configurations) for name, one in value.items() if name != "sds_config"}
+    asked = changed.pop("rds", None)
+    if isinstance(asked, dict):
+        name = asked.get("route_config_name", "")
+        changed["route_config"] = configurations.get(name, {"name": name})
+    return changed
+
+
+def _with_endpoints(config: dict[str, Any], assignments: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A cluster that asked for its endpoints, with these in it."""
+    config = {name: _with_routes(value, {}) for name, value in config.items()}
+    if config.get("type") != "EDS":
+        return config
+    asked = config.pop("eds_cluster_config", None) or {}
+    assignment = assignments.get(asked.get("service_name") or config["name"], {})
+    return config | {"type": "STATIC", "load_assignment": assignment | {"cluster_name": config["name"]}}
+
+
+def _xds_cluster(xds: Address) -> dict[str, Any]:
+    endpoint = {"address": {"socket_address": {"address": xds.host, "port_value": xds.port}}}
+    return {
+        "name": XDS_CLUSTER,
+        "type": "STRICT_DNS",
+        "connect_timeout": "1s",
+        "typed_extension_protocol_options": _HTTP2,
+        "load_assignment": {
+            "cluster_name": XDS_CLUSTER,
+            "endpoints": [{"lb_endpoints": [{"endpoint": endpoint}]}],
+        },
+    }
+
+
+def _admin(admin: Address | None) -> dict[str, Any]:
+    if admin is None:
+        return {}
+    return {"admin": {"address": {"socket_address": {"address": admin.host, "port_value": admin.port}}}}

@@ -1,0 +1,141 @@
+"""Elements and rejections as they stand in etcd, decoded; everything else is passed over.
+
+Why it exists: the one watch under the compilers' path tells of every resource there is, and only a few kinds concern
+Envoy. What is wrong with an element (its ``config`` no valid message, say) is found by those who encode it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+import msgspec
+
+from intentc.model.events import Change
+
+from .kinds import REJECTION, TYPE_OF
+
+_DIGEST_LENGTH = 32
+
+
+class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where an element comes from: kind and name (``namespace:name``) of a user's resource, and its field."""
+
+    kind: str = ""
+    name: str = ""
+    field: str = ""
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    fq_name: tuple[str, ...]
+    config: dict[str, Any] = {}
+    origins: tuple[Origin, ...] = ()
+    tables: tuple[str, ...] = ()
+    sort_key: str = ""
+    clusters: tuple[str, ...] = ()
+    route_configuration: str = ""
+    domain: str = ""
+    scopes: tuple[str, ...] = ()
+    head: Any = None
+    shared_filters: Any = None
+    guards: tuple[str, ...] = ()
+
+
+class Element(NamedTuple):
+    """One element. ``name``: its fq_name joined by ``:``; ``config``: v3 JSON with names in snake_case; ``head``: the
+    routes (v3 JSON) of a virtual host before those of its tables; ``guards``: what a listener asks of who comes, each
+    by a name. What a kind doesn't have is empty."""
+
+    kind: str
+    name: str
+    revision: int
+    config: dict[str, Any]
+    origins: tuple[Origin, ...] = ()
+    tables: tuple[str, ...] = ()
+    sort_key: str = ""
+    clusters: tuple[str, ...] = ()
+    route_configuration: str = ""
+    domain: str = ""
+    scopes: tuple[str, ...] = ()
+    head: tuple[dict[str, Any], ...] = ()
+    guards: tuple[str, ...] = ()
+
+
+class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
+    """That Envoy refused an element, as recorded (schema ``envoy_rejection``). ``last_good``: the ``config`` that Envoy
+    took last, None for none, and ``guards`` what it asks of who comes; ``meanwhile``: in words, what is in force if
+    that isn't."""
+
+    element_kind: str
+    element_name: str
+    digest: str
+    message: str = ""
+    origins: tuple[Origin, ...] = ()
+    last_good: dict[str, Any] | None = None
+    guards: tuple[str, ...] = ()
+    meanwhile: str = ""
+
+
+class Malformed(Exception):
+    """A value in etcd that is no element, nor a rejection; the message says why."""
+
+
+_DECODE = msgspec.json.Decoder(_Stored)
+_DECODE_REJECTION = msgspec.json.Decoder(Rejection)
+
+
+def concerns_envoy(change: Change) -> bool:
+    """Whether a change is one of an element or of a rejection."""
+    return change.kind in TYPE_OF or change.kind == REJECTION
+
+
+def decode_element(change: Change) -> Element:
+    """The element that ``change`` writes. Raises ``Malformed``."""
+    try:
+        stored = _DECODE.decode(change.value or b"")
+    except msgspec.MsgspecError as error:
+        raise Malformed(f"{change.kind}/{change.uuid}: {error}") from None
+    head = stored.head or []
+    listed = (head,) if isinstance(head, dict) else tuple(head) if isinstance(head, list) else None
+    if listed is None or not all(isinstance(route, dict) for route in listed):
+        raise Malformed(f"{change.kind}/{change.uuid}: `head` is no list of routes")
+    return Element(
+        change.kind,
+        ":".join(stored.fq_name),
+        change.mod_revision,
+        _unfolded(change, stored),
+        stored.origins,
+        stored.tables,
+        stored.sort_key,
+        stored.clusters,
+        stored.route_configuration,
+        stored.domain,
+        stored.scopes,
+        listed,
+        stored.guards,
+    )
+
+
+def _unfolded(change: Change, stored: _Stored) -> dict[str, Any]:
+    """The configuration of a listener whose chains share filters, with the filters in each; of all others as it is."""
+    shared = stored.shared_filters
+    if not shared:
+        return stored.config
+    try:
+        chains = [{**chain, "filters": shared[chain["filters"]]} for chain in stored.config["filter_chains"]]
+    except (LookupError, TypeError):
+        raise Malformed(f"{change.kind}/{change.uuid}: a chain's `filters` is no number in `shared_filters`") from None
+    return {**stored.config, "filter_chains": chains}
+
+
+def decode_rejection(change: Change) -> Rejection:
+    """The rejection that ``change`` writes. Raises ``Malformed``."""
+    try:
+        return _DECODE_REJECTION.decode(change.value or b"")
+    except msgspec.MsgspecError as error:
+        raise Malformed(f"{change.kind}/{change.uuid}: {error}") from None
+
+
+def digest(config: Any) -> str:
+    """What says whether an element's ``config`` is still the one that Envoy refused; the compilers compute the same."""
+    return hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()[:_DIGEST_LENGTH]

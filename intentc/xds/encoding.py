@@ -1,0 +1,166 @@
+"""From an element's v3 JSON to the bytes of its protobuf message, once for each version of it.
+
+Why it exists: what JSON can't be (an unknown field, a wrong type, an extension nobody knows) is found here, without
+asking an Envoy, and with a message that names the field. Envoy's own constraints are Envoy's to judge.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from google.protobuf import json_format
+
+from . import wire
+from .addresses import addresses_of
+from .elements import Element, digest
+from .kinds import CLUSTER, ENDPOINTS, LISTENER, NAME_FIELD, ROUTE, SECRET, TYPE_OF, VIRTUAL_HOST
+from .newer_fields import parsed
+
+_MESSAGES = {
+    CLUSTER: ("envoy.config.cluster.v3.cluster_pb2", "Cluster"),
+    ENDPOINTS: ("envoy.config.endpoint.v3.endpoint_pb2", "ClusterLoadAssignment"),
+    LISTENER: ("envoy.config.listener.v3.listener_pb2", "Listener"),
+    ROUTE: ("envoy.config.route.v3.route_components_pb2", "Route"),
+    SECRET: ("envoy.extensions.transport_sockets.tls.v3.secret_pb2", "Secret"),
+    VIRTUAL_HOST: ("envoy.config.route.v3.route_components_pb2", "VirtualHost"),
+}
+_ROUTES_FIELD = 3
+"""Of a virtual host."""
+_ASSEMBLED = ("name", "domains", "routes")
+"""Fields of a virtual host that ``assembly`` fills in."""
+_CLUSTER_FIELDS = ("cluster", "cluster_name", "collector_cluster")
+_EXTENSIONS = ("envoy.extensions", "envoy.config", "envoy.type", "envoy.service", "envoy.data", "xds", "udpa")
+
+
+class Unencodable(Exception):
+    """A ``config`` is no message of its kind; the message names the field."""
+
+
+class Version(NamedTuple):
+    """One version of an element, encoded. ``element`` has lost its ``config`` and ``head``: the bytes are smaller.
+
+    ``config``: as JSON; ``resource``: the name by which Envoy knows it; ``body``: the message's bytes, in an ``Any`` if
+    Envoy is sent it as it is, of a route as a field of its virtual host; ``head``: a virtual host's first routes, as
+    fields; ``clusters``: the names of clusters that it refers to; ``endpoints``: under which name a cluster asks for
+    its endpoints, if it does; ``addresses``: where a listener listens; ``stands_in``: it is no version of the element,
+    but in its place (``stand_ins``).
+    """
+
+    element: Element
+    digest: str
+    config: bytes
+    resource: str
+    body: bytes
+    head: bytes = b""
+    clusters: tuple[str, ...] = ()
+    endpoints: str = ""
+    addresses: tuple[str, ...] = ()
+    stands_in: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Kind and name of the element."""
+        return self.element.kind, self.element.name
+
+    @property
+    def known_as(self) -> str:
+        """``resource``, or what it would be if the rest were a valid message."""
+        return self.resource or str(msgspec.json.decode(self.config).get(NAME_FIELD.get(self.element.kind, ""), ""))
+
+    def same(self, other: Version) -> bool:
+        """Whether Envoy can't tell the two apart."""
+        ours, theirs = (
+            self.element,
+            other.element._replace(revision=self.element.revision, origins=self.element.origins),
+        )
+        return (self.digest, self.head, ours) == (other.digest, other.head, theirs)
+
+
+def encode(element: Element) -> Version:
+    """``element`` as bytes. Raises ``Unencodable``."""
+    kind, config = element.kind, element.config
+    version = unencoded(element)
+    if kind == VIRTUAL_HOST:
+        plain = {name: value for name, value in config.items() if name not in _ASSEMBLED}
+        routes = (wire.field(_ROUTES_FIELD, _message(ROUTE, route)) for route in element.head)
+        return version._replace(resource=element.domain, body=_message(kind, plain), head=b"".join(routes))
+    message = _message(kind, config)
+    name = config.get(NAME_FIELD[kind])
+    if not isinstance(name, str) or not name:
+        raise Unencodable(f"{NAME_FIELD[kind]} is missing")
+    if kind == ROUTE:
+        clusters = element.clusters or tuple(sorted(set(referred_clusters(config))))
+        return version._replace(resource=name, body=wire.field(_ROUTES_FIELD, message), clusters=clusters)
+    return version._replace(
+        resource=name,
+        # What Envoy is sent is always an Any: wrapped once, here.
+        body=wire.any_message(TYPE_OF[kind], [message]),
+        clusters=tuple(sorted(set(referred_clusters(config)))) if kind == LISTENER else (),
+        endpoints=_endpoints_name(config, name) if kind == CLUSTER else "",
+        addresses=addresses_of(config) if kind == LISTENER else (),
+    )
+
+
+def unencoded(element: Element) -> Version:
+    """The version of an ``element`` that is no valid message: never to be in force."""
+    return Version(
+        element._replace(config={}, head=()), digest(element.config), msgspec.json.encode(element.config), "", b""
+    )
+
+
+def referred_clusters(config: Any) -> Iterator[str]:
+    """The names of clusters in a configuration, wherever extensions put them."""
+    if isinstance(config, dict):
+        for name, value in config.items():
+            if name in _CLUSTER_FIELDS and isinstance(value, str):
+                yield value
+            elif name == "weighted_clusters" and isinstance(value, dict):
+                yield from (str(one["name"]) for one in _entries(value.get("clusters")) if "name" in one)
+                yield from referred_clusters(value)
+            else:
+                yield from referred_clusters(value)
+    elif isinstance(config, list):
+        for value in config:
+            yield from referred_clusters(value)
+
+
+def _entries(value: Any) -> Iterable[dict[str, Any]]:
+    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+
+
+def _endpoints_name(config: dict[str, Any], name: str) -> str:
+    if config.get("type") != "EDS":
+        return ""
+    eds = config.get("eds_cluster_config")
+    return str(eds.get("service_name") or name) if isinstance(eds, dict) else name
+
+
+def _message(kind: str, config: dict[str, Any]) -> bytes:
+    load_extensions()
+    try:
+        encoded: bytes = parsed(config, _message_class(kind)()).SerializeToString(deterministic=True)
+    except (json_format.ParseError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        # Behind the first line protobuf lists every field that there is.
+        raise Unencodable((str(error) or type(error).__name__).partition("\n")[0]) from None
+    return encoded
+
+
+@functools.cache
+def _message_class(kind: str) -> Any:
+    module, name = _MESSAGES[kind]
+    return getattr(importlib.import_module(module), name)
+
+
+@functools.cache
+def load_extensions() -> None:
+    """Import every message of the public packages, so that each ``@type`` can be resolved; half a second, once."""
+    for name in _EXTENSIONS:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if module.name.endswith("_pb2"):
+                importlib.import_module(module.name)

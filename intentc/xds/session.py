@@ -1,0 +1,330 @@
+"""One Envoy's stream: what it subscribed to, what it was told and answered, and what comes next.
+
+Why it exists: the order in which changes are told is the whole point of aggregated discovery. Everything published is
+told in *rounds*: what changed since the last round, clusters before their endpoints, those before listeners, those
+before routes, and each type only when the one before it is answered. A round's content is fixed when it begins, so that
+a stream of changes can't keep routes waiting for ever. What an Envoy newly asks for of endpoints and secrets it gets at
+once: its clusters and listeners wait for it.
+
+Pure: bytes come and go through ``ads``, in one of two ``dialects``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from .encoding import Version
+from .judging import Judge
+from .kinds import WILDCARD, Type
+from .places import Places
+from .world import Resource, World
+
+_AT_ONCE = (Type.SECRETS, Type.ENDPOINTS)
+_PATIENCE = 1.0
+"""Seconds for which everything else waits until clusters are taken: an Envoy answers only when all of them are warm,
+and one whose name can't be resolved must not hold up the others for longer."""
+
+
+class Request(NamedTuple):
+    """What an Envoy said, in either dialect.
+
+    ``error``: why it refuses ``nonce``. State of the world: the last ``version`` it accepted, and all the ``names``
+    that it wants. Incremental: names of which it wants ``more`` or ``less`` than before, and what is ``known`` to it
+    from a former stream, name → version.
+    """
+
+    kind: Type
+    nonce: str = ""
+    version: str = ""
+    error: str | None = None
+    names: frozenset[str] | None = None
+    more: tuple[str, ...] = ()
+    less: tuple[str, ...] = ()
+    known: Mapping[str, str] = MappingProxyType({})
+
+
+class Response(NamedTuple):
+    """What to tell: ``resources`` in force, and names of those ``gone``."""
+
+    kind: Type
+    nonce: str
+    version: str
+    resources: Sequence[Resource]
+    gone: Sequence[str] = ()
+
+
+class _Sent(NamedTuple):
+    nonce: str
+    serial: int
+    names: set[str] | None
+    trial: list[Version]
+    until: float
+    """Until when others wait for the answer."""
+    addresses: dict[str, tuple[str, ...]]
+    """Of listeners that were told, none for those gone."""
+
+
+class _Subscription:
+    """To one type.
+
+    ``dirty``: names to be told in the next round; ``asked``: to be told at once; ``told``: name → version that the
+    Envoy has; ``sent``: responses without an answer, by nonce; ``unheard``: it waits for a first word, be there
+    anything to tell or not; ``blocked_until``: the serial before which telling again would only be refused again;
+    ``collected``: what changed up to this serial is in ``dirty``.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.dirty: set[str] = set()
+        self.asked: set[str] = set()
+        self.told: dict[str, str] = {}
+        self.sent: dict[str, _Sent] = {}
+        self.unheard = False
+        self.blocked_until = 0
+        self.collected = 0
+
+
+class _Step(NamedTuple):
+    kind: Type
+    names: set[str]
+    resources: list[Resource]
+    gone: list[str]
+    endpoints: set[str]
+    """Under which names the clusters told here want endpoints."""
+    trial: list[Version]
+    """Who is on trial in this."""
+    serial: int
+    """As of which it was fixed."""
+
+
+class Session:
+    """The protocol of one stream. ``whole``: of wildcard types everything is told, not only what changed (state of the
+    world). ``count`` is told ``push``, ``ack`` or ``nack`` with the type; ``clock`` gives seconds."""
+
+    def __init__(
+        self,
+        world: World,
+        judge: Judge,
+        *,
+        whole: bool,
+        count: Callable[[str, Type], None] = lambda what, kind: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.serial = 0
+        """Everything published up to this was told and answered."""
+        self._world = world
+        self._judge = judge
+        self._whole = whole
+        self._count = count
+        self._clock = clock
+        self._subscriptions: dict[Type, _Subscription] = {}
+        self._collected = 0
+        self._round: deque[_Step] | None = None
+        self._nonces = 0
+        self._places = Places()
+
+    def receive(self, request: Request) -> None:
+        """Take in what the Envoy says."""
+        subscription = self._subscriptions.get(request.kind)
+        if subscription is None:
+            subscription = self._subscriptions[request.kind] = self._first(request)
+        if request.nonce and subscription.sent:
+            sent = subscription.sent.pop(request.nonce, None)
+            if sent is not None:
+                if self._whole:
+                    # What was told before that stood in this response, too.
+                    later = {n: one for n, one in subscription.sent.items() if int(n) > int(request.nonce)}
+                    subscription.sent = later
+                self._answered(request, subscription, sent)
+            elif self._whole:
+                return  # to an older response: what is wanted now stands in the answer to the latest one
+        if request.kind not in WILDCARD:
+            self._subscribe(request, subscription)
+
+    def next(self) -> Response | None:
+        """What to say now; None if an answer, or a change, must come first, or ``patience`` must end."""
+        while True:
+            response = self._asked()
+            if response is not None:
+                return response
+            if self._unanswered():
+                return None
+            if self._round is None:
+                if not self._begin_round():
+                    return None
+            elif self._round:
+                response = self._say(self._round.popleft())
+                if response is not None:
+                    return response
+            else:
+                self._round = None
+                self.serial = self._collected
+
+    def patience(self) -> float | None:
+        """Seconds after which ``next`` may have something to say though no answer came; None if it won't."""
+        left = [
+            sent.until - self._clock()
+            for subscription in self._subscriptions.values()
+            for sent in subscription.sent.values()
+            if self._clock() < sent.until < math.inf
+        ]
+        return max(left, default=None)
+
+    def _first(self, request: Request) -> _Subscription:
+        """Who comes back says what it has accepted; that was right then, whatever is refused now."""
+        subscription = _Subscription()
+        world, kind = self._world, request.kind
+        subscription.collected = world.serial
+        if request.version:
+            world.recall(kind, None, request.version)
+        for name, version in request.known.items():
+            world.recall(kind, {name}, version)
+        subscription.told = dict(request.known)
+        if kind in WILDCARD:
+            subscription.unheard = True
+            subscription.dirty = {
+                *(n for n, one in world.resources(kind).items() if subscription.told.get(n) != one.version),
+                *(name for name in subscription.told if name not in world.resources(kind)),
+            }
+        return subscription
+
+    def _answered(self, request: Request, subscription: _Subscription, sent: _Sent) -> None:
+        if request.error is None:
+            self._count("ack", request.kind)
+            if request.kind is Type.LISTENERS:
+                self._places.accepted(sent.addresses, whole=self._whole)
+            self._world.acknowledged(request.kind, sent.trial)
+            return
+        self._count("nack", request.kind)
+        if not self._judge.refused(request.kind, sent.names, sent.trial, request.error):
+            return
+        subscription.blocked_until = sent.serial + 1
+        subscription.dirty |= sent.names if sent.names is not None else set(self._world.resources(request.kind))
+        for step in self._round or ():
+            self._subscriptions[step.kind].dirty |= step.names
+        self._round = None
+
+    def _subscribe(self, request: Request, subscription: _Subscription) -> None:
+        asked = set(request.more)
+        dropped = set(request.less)
+        if request.names is not None:
+            asked |= request.names - subscription.names
+            dropped |= subscription.names - request.names
+        subscription.names = (subscription.names - dropped) | asked
+        for name in dropped:
+            subscription.told.pop(name, None)
+        wanted = {name for name in asked if not self._has(subscription, request.kind, name)}
+        waiting = subscription.asked if request.kind in _AT_ONCE else subscription.dirty
+        waiting |= wanted
+        subscription.asked &= subscription.names
+        subscription.dirty &= subscription.names
+
+    def _has(self, subscription: _Subscription, kind: Type, name: str) -> bool:
+        """Whether it has from a former stream what it asks for."""
+        version = subscription.told.pop(name, None)
+        resource = self._world.resource(kind, name)
+        return resource is not None and resource.version == version
+
+    def _unanswered(self) -> bool:
+        now = self._clock()
+        return any(now < sent.until for one in self._subscriptions.values() for sent in one.sent.values())
+
+    def _asked(self) -> Response | None:
+        for kind in _AT_ONCE:
+            subscription = self._subscriptions.get(kind)
+            if subscription is None or self._world.serial < subscription.blocked_until:
+                continue
+            while subscription.asked and not subscription.sent:
+                names = self._together(kind, subscription.asked)
+                subscription.asked = subscription.asked - names
+                response = self._say(self._step(kind, names, subscription))
+                if response is not None:
+                    return response
+        return None
+
+    def _together(self, kind: Type, names: set[str]) -> set[str]:
+        """Which of these may stand in one response. Secrets on trial stand alone: an Envoy takes one that it refused
+        without a word when it is told the same again, so nothing could be learned from a second trial."""
+        trial = self._world.trial(kind, names) if kind is Type.SECRETS else []
+        return {trial[0].resource} if trial else set(names)
+
+    def _begin_round(self) -> bool:
+        """Fix what the next round tells; False if there is nothing to tell yet."""
+        world = self._world
+        if any(world.serial < subscription.blocked_until for subscription in self._subscriptions.values()):
+            return False
+        for kind, subscription in self._subscriptions.items():
+            changed = set(world.changed_since(kind, subscription.collected))
+            subscription.dirty |= changed if kind in WILDCARD else changed & subscription.names
+            subscription.collected = world.serial
+            if kind is Type.SECRETS:
+                subscription.asked |= subscription.dirty
+                subscription.dirty = set()
+        self._collected = world.serial
+        steps = []
+        for kind in Type:
+            told = self._subscriptions.get(kind)
+            if told is not None and (told.dirty or told.unheard):
+                if kind is Type.LISTENERS:
+                    steps += self._hand_over(told)
+                steps.append(self._step(kind, told.dirty, told))
+        for step in steps:
+            self._subscriptions[step.kind].dirty = set()
+        if not steps:
+            self.serial = self._collected
+            return False
+        self._round = deque(steps)
+        return True
+
+    def _hand_over(self, subscription: _Subscription) -> list[_Step]:
+        """The step before that of listeners in which those go that leave an address to another; none if there are no
+        such. Whoever waits for an address is not in it."""
+        world, kind = self._world, Type.LISTENERS
+        there = world.resources(kind)
+        wanted = {name: resource.addresses for name, resource in there.items()}
+        leaving, coming = self._places.hand_over(subscription.dirty, wanted)
+        if not leaving:
+            return []
+        others = [one for one in there.values() if one.name not in leaving | coming] if self._whole else []
+        trial = world.trial(kind, {one.name for one in others})
+        return [_Step(kind, leaving, others, sorted(leaving), set(), trial, world.serial)]
+
+    def _step(self, kind: Type, names: set[str], subscription: _Subscription) -> _Step:
+        world = self._world
+        found = {name: resource for name in sorted(names) if (resource := world.resource(kind, name)) is not None}
+        missing = [name for name in sorted(names) if name not in found and name in subscription.told]
+        gone = [name for name in missing if not world.leaves_alone(kind, name)]
+        told = list(world.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
+        endpoints = {world.endpoints_of[name] for name in found if name in world.endpoints_of}
+        trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
+        return _Step(kind, set(names), told, gone, endpoints if kind is Type.CLUSTERS else set(), trial, world.serial)
+
+    def _say(self, step: _Step) -> Response | None:
+        everything = self._whole and step.kind in WILDCARD
+        world, subscription = self._world, self._subscriptions[step.kind]
+        if not (step.resources or step.gone or everything or subscription.unheard):
+            return None
+        subscription.unheard = False
+        self._nonces += 1
+        names = None if everything else step.names
+        until = self._clock() + _PATIENCE if step.kind is Type.CLUSTERS else math.inf
+        addresses = dict.fromkeys(step.gone, ()) | {one.name: one.addresses for one in step.resources}
+        sent = _Sent(str(self._nonces), step.serial, names, step.trial, until, addresses)
+        subscription.sent[sent.nonce] = sent
+        for resource in step.resources if not self._whole else ():
+            subscription.told[resource.name] = resource.version
+        for name in step.gone:
+            subscription.told.pop(name, None)
+        waiting = self._subscriptions.get(Type.ENDPOINTS)
+        if waiting is not None:
+            # A cluster that changed waits for its endpoints, though these are as they were, and it is taken only then.
+            waiting.asked |= step.endpoints & waiting.names
+        if step.kind is Type.LISTENERS:
+            self._places.told(addresses)
+        self._count("push", step.kind)
+        return Response(step.kind, sent.nonce, world.version(step.kind), step.resources, step.gone)

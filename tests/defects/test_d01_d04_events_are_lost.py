@@ -1,0 +1,129 @@
+"""The Go ancestor loses events: D1 it watches from "now", D2 it looks at no end of a watch, D3 it handles the first
+event of a transaction only, D4 it notes an event as done before it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import anyio
+import pytest
+
+from intentc.model import Batch, Snapshot
+from intentc.watch.backoff import Backoff, BackoffSettings
+from intentc.watch.keys import Layout
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Compacted, Delete, Put, StoreError
+from intentc.watch.source import Source
+from intentc.writing import UnknownOutcome
+from tests.defects.tenancy import PROJECT, Tenancy
+from tests.unit.pipeline.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def watching(store: MemoryStore) -> AsyncIterator[AsyncIterator[Snapshot | Batch]]:
+    """What a compiler is told, from its start."""
+    source = Source(store, "/contrail/", backoff=Backoff(BackoffSettings(0.001, 0.01)))
+    async with aclosing(source.events()) as events:
+        with anyio.fail_after(5):
+            yield events
+
+
+async def put(store: MemoryStore, *names: str) -> None:
+    await store.transaction((), [Put(f"/contrail/box/{name}", b"{}") for name in names])
+
+
+def told(item: Snapshot | Batch) -> list[str]:
+    return sorted(change.uuid for change in item.changes)
+
+
+async def test_d1_what_was_there_before_the_start_is_seen() -> None:
+    store = MemoryStore()
+    await put(store, "before")
+    async with watching(store) as events:
+        assert told(await anext(events)) == ["before"]
+
+
+async def test_d1_what_happens_between_the_list_and_the_watch_is_seen() -> None:
+    store = MemoryStore()
+    async with watching(store) as events:
+        assert told(await anext(events)) == []
+        await put(store, "between")
+        assert told(await anext(events)) == ["between"]
+
+
+async def test_d1_what_happens_while_the_watch_is_cut_is_seen() -> None:
+    store = MemoryStore()
+    async with watching(store) as events:
+        await anext(events)
+        await put(store, "one")
+        await anext(events)
+        store.faults.cut_watches()
+        await put(store, "in the gap")
+        assert told(await anext(events)) == ["in the gap"]
+
+
+async def test_d2_after_a_compaction_the_world_is_listed_so_that_deletes_in_the_gap_show() -> None:
+    store = MemoryStore()
+    await put(store, "stays", "goes")
+    async with watching(store) as events:
+        assert told(await anext(events)) == ["goes", "stays"]
+        await put(store, "one")
+        await anext(events)
+        store.faults.cut_watches()
+        gone = await store.transaction((), [Delete("/contrail/box/goes")])
+        await put(store, "last")
+        await store.compact(gone.revision + 1)
+        again = await anext(events)
+        assert isinstance(again, Snapshot)
+        assert told(again) == ["last", "one", "stays"]
+
+
+@pytest.mark.parametrize("error", [StoreError("canceled: as etcd says it"), Compacted(3)])
+async def test_d2_a_watch_that_etcd_ends_is_opened_again_and_nothing_is_lost(error: StoreError) -> None:
+    store = MemoryStore()
+    async with watching(store) as events:
+        await anext(events)
+        await put(store, "one")
+        await anext(events)
+        store.faults.cut_watches(error)
+        await put(store, "later")
+        assert "later" in told(await anext(events))
+
+
+async def test_d3_every_event_of_a_transaction_is_handled(tenancy: Tenancy) -> None:
+    groups = [
+        ("CREATE", "security_group", {"fq_name": [*PROJECT, f"group-{n}"], "parent_type": "project"}) for n in range(30)
+    ]
+    await tenancy.sync(*groups)
+    lists = (await tenancy.world())["access_control_list"].values()
+    assert {found["fq_name"][-2] for found in lists} >= {f"group-{number}" for number in range(30)}
+    await tenancy.check()
+
+
+async def test_d3_the_events_of_a_transaction_come_as_one_batch() -> None:
+    store = MemoryStore()
+    async with watching(store) as events:
+        await anext(events)
+        await put(store, *(str(number) for number in range(50)))
+        assert len((await anext(events)).changes) == 50
+
+
+async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(tenancy: Tenancy) -> None:
+    """The process ends after the event was received, and before anything of it is written."""
+    await tenancy.create("security_group", "cut short", settle=False)
+    layout, logic = Layout.of("/contrail/"), tenancy.engine.parts.logic
+    for batch in tenancy.store.batches(layout.prefix, logic.revision):
+        tenancy.engine.intake.apply(Batch(batch.revision, layout.changes(batch.events, print)))
+    assert tenancy.engine.parts.jobs.pending() > 0
+    await tenancy.restart()
+    assert tenancy.write.written
+    await tenancy.check()
+
+
+async def test_d4_work_that_failed_is_not_taken_for_done(plant: Plant) -> None:
+    plant.write.failures["a"] = [UnknownOutcome("the process was cut off")]
+    await plant.boxes("a")
+    assert await plant.contents() == {"a": "hello"}

@@ -1,0 +1,153 @@
+"""The Go ancestor's work: D5 a goroutine for each job, without order or bound, D6 errors are logged and that is all,
+D7 the first dependant that fails stops all others, D8 its walk visits again and again, in another order each time."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intentc.dependencies import DependencyProcessor, load
+from intentc.model import Key
+from intentc.queue import KeyedQueue
+from intentc.watch.protocol import Put
+from intentc.writing import Conflict, Rejected, UnknownOutcome
+from tests.unit.pipeline.plant import BoxIntent, Plant
+
+pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+async def test_d5_a_thousand_events_of_one_key_are_one_job_and_the_last_value_wins(plant: Plant) -> None:
+    await plant.boxes("a")
+    runs = plant.engine.evaluating.runs
+    for number in range(1_000):
+        await plant.change("a", text=f"text {number}", settle=False)
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "text 999"}
+    assert plant.engine.evaluating.runs - runs <= 2
+
+
+async def test_d5_one_key_is_never_worked_on_twice_at_once() -> None:
+    queue: KeyedQueue[str] = KeyedQueue()
+    queue.add("a")
+    assert queue.take() == "a"
+    for _ in range(1_000):
+        queue.add("a")
+    assert queue.take() is None
+    assert queue.pending() == 1
+    queue.done("a")
+    assert queue.take() == "a"
+
+
+@pytest.mark.parametrize("failure", [Rejected(500, "a bad day"), Conflict(409, "stale"), UnknownOutcome("cut off")])
+async def test_d6_a_write_that_fails_is_made_later(plant: Plant, failure: Exception) -> None:
+    plant.write.failures["a"] = [failure] * 3
+    await plant.boxes("a")
+    assert await plant.contents() == {}
+    plant.write.failures.clear()
+    await plant.retry("a")
+    assert await plant.contents() == {"a": "hello"}
+
+
+async def test_d6_an_evaluation_that_fails_is_told_and_tried_again(plant: Plant) -> None:
+    await plant.boxes("a", text="fail")
+    (problem,) = plant.offline.problems()
+    assert "as the test asked for" in problem.message
+    assert await plant.key("box", "a") in plant.parts.jobs.delayed()
+    await plant.change("a", text="mended")
+    assert await plant.contents() == {"a": "mended"}
+    assert plant.offline.problems() == ()
+
+
+async def test_d6_a_value_that_cannot_be_read_is_held_and_heals_when_it_can(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    key = f"/contrail/box/{(await plant.key('box', 'a')).uuid}"
+    good = (await plant.offline.store.range(key)).items[0].value
+    await plant.offline.store.transaction((), [Put(key, b'{"fq_name": ')])
+    await plant.change("b", text="goes on")
+    assert len(plant.offline.problems()) == 1
+    assert await plant.contents() == {"a": "hello", "b": "goes on"}
+    await plant.offline.store.transaction((), [Put(key, good.replace(b"hello", b"healed"))])
+    await plant.offline.settle()
+    assert plant.offline.problems() == ()
+    assert await plant.contents() == {"a": "healed", "b": "goes on"}
+
+
+async def test_d7_a_dependant_that_fails_stops_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    await plant.boxes("hub", text="old")
+    dependants = [f"d{number}" for number in range(5)]
+    await plant.boxes(*dependants, text="see hub")
+    assert set((await plant.contents()).values()) == {"old"}
+    evaluate = BoxIntent.evaluate
+    failed: list[str] = []
+
+    def first_one_fails(self: Any, ctx: Any) -> Any:
+        if self.text == "see hub" and not failed:
+            failed.append(self.uuid)
+        if self.uuid in failed:
+            raise RuntimeError("the first dependant fails")
+        return evaluate(self, ctx)
+
+    monkeypatch.setattr(BoxIntent, "evaluate", first_one_fails)
+    await plant.change("hub", text="new")
+    contents = await plant.contents()
+    assert sorted(contents[name] for name in dependants) == ["new"] * 4 + ["old"]
+
+
+def test_d8_a_walk_over_a_dense_graph_ends_and_visits_each_once() -> None:
+    """30 kinds, each going on to each from each: the ancestor's walk would make 30! steps."""
+    kinds = [f"kind_{number}" for number in range(30)]
+    lines = ["intent-compiler:"]
+    for kind in kinds:
+        lines += [f"  {kind}:", f"    self: [{', '.join(kinds)}]"]
+        lines += [f"    {cause}: [{', '.join(kinds)}]" for cause in kinds]
+    graph = Complete([Key(kind, "one") for kind in kinds])
+    walk = DependencyProcessor(load("\n".join(lines)), graph).walk([Key(kinds[0], "one")])
+    assert len(walk) == 30
+    assert all(len(path) <= 2 for path in walk.values())
+    assert graph.asked <= 31 * 30 * 30
+
+
+class Complete:
+    """Everything is related to everything."""
+
+    def __init__(self, keys: list[Key]) -> None:
+        self._keys = keys
+        self.asked = 0
+
+    def related(self, key: Key, kind: str) -> list[Key]:
+        self.asked += 1
+        return [other for other in self._keys if other.kind == kind and other != key]
+
+    def all(self, kind: str) -> list[Key]:
+        return [key for key in self._keys if key.kind == kind]
+
+
+def test_d8_the_same_input_gives_the_same_bytes_whatever_the_order_of_sets() -> None:
+    outputs = {compiled(seed) for seed in ("1", "2", "3")}
+    (output,) = outputs
+    assert output.count(b'"access_control_list"') >= 2
+
+
+def compiled(hash_seed: str) -> bytes:
+    command = [sys.executable, "-m", "intentc.cli", "compile", "sample/tenant.yml", "-o", "json"]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60).stdout
+
+
+async def test_d8_evaluations_come_in_the_same_order_each_time() -> None:
+    orders = []
+    for _ in range(2):
+        plant = await Plant().begin()
+        names = ["hub", *(f"d{number}" for number in range(9))]
+        await plant.boxes(*names, text="see hub")
+        orders.append(plant.write.log)
+    assert orders[0] == orders[1]
+    assert len(list(itertools.chain(*orders))) == 20

@@ -1,0 +1,75 @@
+"""D14: the Go ancestor reads settings that nobody uses. D16: it logs whole resources. (D15, a sleep after each job, is
+shown by the benchmark.)"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from intentc.configuration import Configuration, load
+from intentc.configuration.sections import Compilation
+from intentc.plugins import installed
+from intentc.service import CompilerService, build_service
+from intentc.testing.recording import Acknowledging
+from intentc.watch.memory import MemoryStore
+from intentc.writing import ReadService
+from tests.defects.tenancy import Tenancy
+from tests.unit.pipeline.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+CANARY = "c4n4ry-of-a-body"
+
+USED = {
+    "enabled": "a compiler that is not enabled is not run",
+    "number_of_workers": "how many workers evaluate",
+    "master_election": "whether one of several processes leads",
+    "msg_queue_lock_time": "the seconds of the leader's lease",
+}
+PASSED_OVER = {"max_job_queue_len", "msg_index_string", "read_lock_string"}
+"""Read for the ancestor's file, and said in ``Compilation`` to have no effect."""
+
+
+def service(compilation: Compilation, read: ReadService) -> CompilerService:
+    configuration = Configuration(compilation=compilation)
+    return build_service(configuration, installed(configuration), MemoryStore(), Acknowledging(), read)
+
+
+def test_d14_every_setting_of_the_compiler_is_used_or_is_said_to_be_passed_over() -> None:
+    assert {field.name for field in msgspec.structs.fields(Compilation)} == USED.keys() | PASSED_OVER
+    for name in PASSED_OVER:
+        assert f"``{name}``" in (Compilation.__doc__ or "")
+
+
+@pytest.mark.parametrize("key", sorted({"plugin_directory", "plugin_names", "service_name"}))
+def test_d14_keys_of_the_ancestor_that_mean_nothing_here_are_named_when_read(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "contrail.yml"
+    file.write_text(f"compilation:\n  {key}: something\n")
+    notes = [str(note) for note in load(file, {}).notes]
+    assert any("passed over" in note and f"compilation.{key}" in note for note in notes)
+
+
+async def test_d14_master_election_decides_whether_a_leadership_is_asked_for(plant: Plant) -> None:
+    assert service(Compilation(master_election=True), plant.offline.local).takeover is not None
+    assert service(Compilation(master_election=False), plant.offline.local).takeover is None
+
+
+async def test_d14_the_number_of_workers_reaches_the_engine(plant: Plant) -> None:
+    assert service(Compilation(number_of_workers=7), plant.offline.local).engine._workers == 7
+
+
+async def test_d16_no_body_of_a_resource_is_logged(tenancy: Tenancy, caplog: pytest.LogCaptureFixture) -> None:
+    """At the level of debugging, with values that can't be read and writes that are refused."""
+    caplog.set_level(logging.DEBUG)
+    group = await tenancy.create("security_group", "group", display_name=CANARY)
+    annotations = {"key_value_pair": [{"key": "password", "value": CANARY}]}
+    await tenancy.update("security_group", group, annotations=annotations)
+    await tenancy.put_raw("security_group", group, fq_name=7, display_name=CANARY)
+    await tenancy.put_raw("virtual_network", "no-uuid", fq_name=["x"], display_name={"of": CANARY})
+    await tenancy.restart()
+    assert caplog.records
+    assert CANARY not in caplog.text
+    assert not [record for record in caplog.records if CANARY in str(record.__dict__)]

@@ -1,0 +1,131 @@
+"""The whole chain, as ``intentc dev`` starts it: etcd, API server over HTTP, compiler, xDS server, Envoy; each test its
+own. What people do is done by the functions behind the commands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+
+from intentc.cli.apply import apply_resources
+from intentc.cli.client import ApiClient, Change
+from intentc.cli.connecting import api_server
+from intentc.cli.dev_gateway import Gateway, running_gateway
+from intentc.cli.dev_servers import Running, running
+from intentc.cli.elements import elements_of
+from intentc.cli.transfer import Sent, present, read_input, send
+from intentc.configuration import Configuration
+from intentc.configuration.sections import Etcd, Intentc
+from intentc.embedded_process import free_ports
+from intentc.loading.resources import Loaded
+from intentc.pipeline.outputs import lower_level, shown
+from intentc.writing.connection import Connection
+from intentc.xds.requests import ports
+from tests.envoy.manifests import Manifest
+
+_SETTLES_WITHIN_SECONDS = 60.0
+_MUTE_SECONDS = 0.5
+"""How long a service behind a port for TCP may say nothing."""
+CONFIGURATION = Configuration(
+    etcd=Etcd(path="live"),
+    intentc=Intentc(
+        compilers=("ambassador",),
+        settings={"ambassador.allowed_targets": ["127.0.0.0/8"], "ambassador.bind_address": "127.0.0.1"},
+    ),
+)
+
+
+class Live:
+    """``port``: a free one for the test's Listener; ``client``: for requests through Envoy (certificates are the
+    test's to check)."""
+
+    def __init__(self, started: Running, gateway: Gateway, client: httpx2.AsyncClient, folder: Path) -> None:
+        self.started = started
+        self.gateway = gateway
+        self.client = client
+        self.port, self.secure_port, self.tcp_port = free_ports(3)
+        self._folder = folder
+
+    async def apply(self, *manifests: Manifest | list[Manifest]) -> None:
+        """As ``intentc apply``; returns when Envoy goes by it."""
+        resources, schema = self._read(manifests)
+        applied = await apply_resources(resources, schema, self.started.configuration)
+        await self.settled(applied.revision)
+
+    async def delete(self, *manifests: Manifest | list[Manifest]) -> None:
+        """As ``intentc delete``; returns when Envoy goes by it."""
+        resources, schema = self._read(manifests)
+        async with ApiClient(Connection(api_server(self.started.configuration))) as client:
+            uuids = await present(client, resources, schema)
+            changes = [
+                Sent(resource, Change("DELETE", resource.kind, {"uuid": uuid}))
+                for resource, uuid in zip(resources, uuids, strict=True)
+            ]
+            await send(client, changes)
+            await self.settled(client.revision)
+
+    async def settled(self, revision: int = 0) -> None:
+        """Return when everything up to ``revision`` is compiled, and Envoy has answered what followed."""
+        engine = self.started.service.engine
+        with anyio.fail_after(_SETTLES_WITHIN_SECONDS):
+            await engine.settled(revision)
+            await self.gateway.told(max(revision, engine.reconciling.sending.last_revision))
+            for place in ports(elements_of(shown(resource) for resource in lower_level(engine.parts))):
+                await _past_the_workers(place.port)
+
+    @property
+    def problems(self) -> list[tuple[str, str, str]]:
+        """(kind, name, reason) of what people must mend."""
+        parts = self.started.service.engine.parts
+        return [(p.kind, p.name, p.reason) for p in parts.standing.problems(parts.logic.held.values())]
+
+    async def get(self, path: str, host: str = "gateway.test", **headers: str) -> httpx2.Response:
+        """Ask Envoy in plain HTTP; in names of headers ``_`` stands for ``-``."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.client.get(f"http://127.0.0.1:{self.port}{path}", headers={"host": host, **named})
+
+    async def service(self, path: str, host: str = "gateway.test", **headers: str) -> str:
+        """Who answers; ``status 404`` if nobody does."""
+        answer = await self.get(path, host, **headers)
+        return str(answer.json()["service"]) if answer.status_code == 200 else f"status {answer.status_code}"
+
+    def _read(self, manifests: Iterable[Manifest | list[Manifest]]) -> tuple[list[Loaded], Any]:
+        flat: list[Manifest] = []
+        for one in manifests:
+            flat += one if isinstance(one, list) else [one]
+        path = self._folder / "applied.json"
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": flat}))
+        return read_input([str(path)], CONFIGURATION)
+
+
+async def _past_the_workers(port: int) -> None:
+    """Return when Envoy's one worker goes by what its main thread has answered: it does everything in order, so once it
+    has closed a new connection. Nothing is sent on that, so that nobody logs or counts it."""
+    while True:
+        try:
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                with anyio.move_on_after(_MUTE_SECONDS), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                    await stream.send_eof()
+                    await stream.receive()
+                return
+        except OSError:
+            # A new listener is answered for a moment before it takes connections.
+            await anyio.sleep(0.005)
+
+
+@asynccontextmanager
+async def living(folder: Path) -> AsyncIterator[Live]:
+    """Everything, ready; ended with the block. ``folder``: where the test may write."""
+    async with (
+        running(CONFIGURATION) as started,
+        running_gateway(started.etcd, CONFIGURATION.etcd.path) as gateway,
+        # A connection that stands goes by what was in force when it was made, until it is drained.
+        httpx2.AsyncClient(trust_env=False, timeout=20, limits=httpx2.Limits(max_keepalive_connections=0)) as client,
+    ):
+        yield Live(started, gateway, client, folder)

@@ -1,0 +1,83 @@
+"""Whoever is to be asked whether a request may pass is asked, and if he can't be asked nobody passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.envoy.backends import Answer, Seen, backend
+from tests.envoy.live import Live
+from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+
+pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
+
+
+def guard(seen: Seen) -> Answer:
+    """Lets those in who know the word, and says who they are."""
+    if seen.headers.get("authorization") == "sesame":
+        return Answer(200, headers=(("x-user", "ali"),))
+    return Answer(401, {"denied": seen.path})
+
+
+def auth_service(**spec: object) -> Manifest:
+    usual = {"auth_service": "guard", "allowed_authorization_headers": ["x-user"], "timeout_ms": 500}
+    return ambassador("AuthService", "auth", **{**usual, **spec})
+
+
+def gateway(live: Live, port: int) -> list[Manifest]:
+    return [
+        listener("web", live.port),
+        host("all"),
+        *service("one", port),
+        mapping("guarded", "/guarded/", "one"),
+        mapping("open", "/open/", "one", bypass_auth=True),
+    ]
+
+
+def endpoint_of(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+async def test_the_auth_service_decides_and_its_headers_reach_the_service(live: Live) -> None:
+    async with backend("one") as one, backend("guard", guard) as guarding:
+        await live.apply(gateway(live, one.port), auth_service(auth_service=endpoint_of(guarding.port)))
+        assert live.problems == []
+        denied = await live.get("/guarded/a")
+        assert (denied.status_code, denied.json()) == (401, {"denied": "/guarded/a"})
+        assert one.seen == []
+        passed = await live.get("/guarded/a", authorization="sesame")
+        assert passed.json()["headers"]["x-user"] == "ali"
+
+
+async def test_a_mapping_that_bypasses_it_is_not_asked_for(live: Live) -> None:
+    async with backend("one") as one, backend("guard", guard) as guarding:
+        await live.apply(gateway(live, one.port), auth_service(auth_service=endpoint_of(guarding.port)))
+        assert await live.service("/open/") == "one"
+        assert guarding.seen == []
+
+
+async def test_while_the_auth_service_is_away_nobody_passes(live: Live, dead_port: int) -> None:
+    async with backend("one") as one:
+        await live.apply(gateway(live, one.port), auth_service(auth_service=endpoint_of(dead_port)))
+        assert await live.service("/guarded/", authorization="sesame") == "status 403"
+        assert await live.service("/open/") == "one"
+        assert len(one.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"proto": "grpc", "protocol_version": "v2"}, {"tls": "no-such-context"}, {"auth_service": "a b"}], ids=str
+)
+async def test_while_the_auth_service_is_misconfigured_nobody_passes(live: Live, wrong: dict[str, str]) -> None:
+    async with backend("one") as one, backend("guard", guard) as guarding:
+        await live.apply(gateway(live, one.port), auth_service(**{"auth_service": endpoint_of(guarding.port), **wrong}))
+        assert ("auth_service", "live:auth") in {problem[:2] for problem in live.problems}
+        assert (await live.service("/guarded/", authorization="sesame")).startswith(("status 403", "status 5"))
+        assert one.seen == []
+
+
+async def test_mended_it_lets_those_in_who_may(live: Live) -> None:
+    async with backend("one") as one, backend("guard", guard) as guarding:
+        await live.apply(gateway(live, one.port), auth_service(proto="grpc", protocol_version="v2"))
+        assert await live.service("/guarded/", authorization="sesame") != "one"
+        await live.apply(auth_service(auth_service=endpoint_of(guarding.port)))
+        assert await live.service("/guarded/", authorization="sesame") == "one"
+        assert live.problems == []

@@ -1,0 +1,199 @@
+"""The newcomer's first minute: ``intentc dev`` with the sample of the Ambassador compiler, as a process of its own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+
+from intentc.embedded_process import free_ports
+from tests.envoy.backends import who_answers
+from tests.integration.cli.processes import PROGRAM, ROOT, Ended, environment_with
+
+pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
+
+SAMPLE = ROOT / "sample" / "ambassador"
+FILES = ("gateway.yaml", "routes.yaml", "services.yaml")
+WITHIN_SECONDS = 60.0
+READY = "Ctrl-C ends everything."
+REQUESTS = 2_000
+
+
+class Sample:
+    """A copy of the sample on free ports. ``port``: Envoy's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port, blue, green = free_ports(3)
+        ports = {"8080": self.port, "18081": blue, "18082": green}
+        for name in FILES:
+            text = (SAMPLE / name).read_text()
+            for told, free in ports.items():
+                text = re.sub(rf"\b{told}\b", str(free), text)
+            (folder / name).write_text(text)
+        self.files = [str(folder / name) for name in FILES]
+
+    @property
+    def dev(self) -> list[str]:
+        return [*PROGRAM, "dev", "--compiler", "ambassador", "--load", *self.files]
+
+
+class Dev:
+    """A running ``intentc dev``."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self._log = log
+
+    @property
+    def printed(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def exports(self) -> dict[str, str]:
+        return dict(re.findall(r"export (\w+)=(\S+)", self.printed))
+
+    async def ready(self) -> None:
+        with anyio.fail_after(WITHIN_SECONDS):
+            while READY not in self.printed:
+                assert self.process.poll() is None, self.printed
+                await anyio.sleep(0.02)
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Sample:
+    return Sample(tmp_path)
+
+
+@pytest.fixture
+async def dev(sample: Sample, tmp_path: Path) -> AsyncIterator[Dev]:
+    log = tmp_path / "dev.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(sample.dev, cwd=ROOT, env=environment_with({}), stdout=stream, stderr=stream)  # noqa: ASYNC220
+    running = Dev(process, log)
+    try:
+        await running.ready()
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def taken(sample: Sample) -> Iterator[None]:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", sample.port))
+        listening.listen()
+        yield
+
+
+async def ended(command: list[str], environment: dict[str, str] | None = None) -> Ended:
+    with anyio.fail_after(WITHIN_SECONDS):
+        done = await anyio.run_process(command, check=False, cwd=ROOT, env=environment_with(environment or {}))
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+async def test_it_shows_what_was_compiled_and_a_request_that_passed(sample: Sample) -> None:
+    done = await ended([*sample.dev, "--exit-when-converged"])
+    assert done.code == 0, done.err
+    assert "problem" not in done.err
+    assert re.search(r"envoy_route\s+greeting-\S+\s+.*from mapping sample:greeting", done.out)
+    assert re.search(
+        rf"\$ curl -s .*http://127\.0\.0\.1:{sample.port}/greeting/\n200 OK\n.*\"greeting-green\"", done.out
+    )
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="what it says to type is for curl")
+async def test_what_it_says_to_type_works(dev: Dev, sample: Sample) -> None:
+    commands = re.findall(r"^  (curl .*)$", dev.printed, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        done = await ended(["sh", "-c", command])
+        assert '"service":"greeting-' in done.out, (command, done)
+
+
+async def test_a_changed_weight_moves_the_traffic(dev: Dev, sample: Sample) -> None:
+    before = await who_answers(sample.port, "/greeting/", REQUESTS)
+    assert 50 < before["greeting-green"] < 400
+    routes = sample.folder / "routes.yaml"
+    routes.write_text(routes.read_text().replace("weight: 10", "weight: 100"))
+    applied = await ended([*PROGRAM, "apply", "--wait", *sample.files], dev.exports)
+    assert applied.code == 0, applied.err
+    assert re.search(r"mapping\s+sample:greeting-canary\s+updated", applied.out)
+    with anyio.fail_after(WITHIN_SECONDS):
+        # Envoy is told a moment after the compiler has written.
+        while (await who_answers(sample.port, "/greeting/", 160)).keys() != {"greeting-green"}:
+            pass
+    after = await who_answers(sample.port, "/greeting/", REQUESTS)
+    assert after == {"greeting-green": REQUESTS}
+
+
+async def test_the_gateway_is_for_this_machine_only(dev: Dev, sample: Sample) -> None:
+    admin = re.findall(r"http://(127\.0\.0\.1:\d+)/  \(its own pages\)", dev.printed)
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        listeners = (await client.get(f"http://{admin[0]}/listeners")).text
+    assert listeners.strip() == f"sample/web::127.0.0.1:{sample.port}"
+
+
+async def test_an_audit_beside_it_finds_nothing_to_change(dev: Dev) -> None:
+    done = await ended([*PROGRAM, "audit"], dev.exports)
+    assert done.code == 0, (done.out, done.err)
+
+
+async def test_one_export_leads_to_all_of_it_and_is_for_its_owner_only(dev: Dev) -> None:
+    assert list(dev.exports) == ["INTENTC_CONFIG_FILE"]
+    file = anyio.Path(dev.exports["INTENTC_CONFIG_FILE"])
+    modes = [(await path.stat()).st_mode & 0o777 for path in (file, file.parent)]
+    assert modes == [0o600, 0o700]
+    shown = await ended([*PROGRAM, "show", "routes"], dev.exports)
+    assert "greeting-green 10" in shown.out
+
+
+async def test_a_mapping_of_ones_own_needs_no_more_than_a_prefix_and_a_service(dev: Dev, sample: Sample) -> None:
+    own = sample.folder / "own.yaml"
+    own.write_text(
+        "{apiVersion: getambassador.io/v3alpha1, kind: Mapping, metadata: {name: own, namespace: sample}, "
+        'spec: {hostname: "*", prefix: /own/, service: greeting-blue}}\n'
+    )
+    assert (await ended([*PROGRAM, "apply", "--wait", str(own)], dev.exports)).code == 0
+    with anyio.fail_after(WITHIN_SECONDS):
+        while (await who_answers(sample.port, "/own/", 160)).keys() != {"greeting-blue"}:
+            pass
+    deleted = await ended([*PROGRAM, "delete", "--wait", "--kind", "mapping", "own"], dev.exports)
+    assert re.search(r"mapping\s+sample:own\s+deleted", deleted.out), deleted.err
+
+
+async def test_what_was_got_is_taken_back(dev: Dev, sample: Sample) -> None:
+    got = await ended([*PROGRAM, "get", "mapping", "green-only", "-o", "yaml"], dev.exports)
+    file = sample.folder / "got.yaml"
+    file.write_text(got.out.replace("timeout_ms: 2000", "timeout_ms: 2500"))
+    assert "updated" in (await ended([*PROGRAM, "apply", str(file)], dev.exports)).out
+    assert "unchanged" in (await ended([*PROGRAM, "apply", str(file)], dev.exports)).out
+    assert "deleted" in (await ended([*PROGRAM, "delete", str(file)], dev.exports)).out
+
+
+async def test_a_signal_ends_everything(dev: Dev, sample: Sample) -> None:
+    dev.process.send_signal(signal.SIGTERM)
+    with anyio.fail_after(WITHIN_SECONDS):
+        code = await anyio.to_thread.run_sync(dev.process.wait)
+    assert code == 0
+    assert not Path(dev.exports["INTENTC_CONFIG_FILE"]).parent.exists()
+    for port in re.findall(r"127\.0\.0\.1:(\d+)", dev.printed):
+        with pytest.raises(OSError, match=r"refused|All connection attempts failed"):
+            await anyio.connect_tcp("127.0.0.1", int(port))
+
+
+async def test_a_taken_port_is_told_with_what_to_do(sample: Sample, taken: None) -> None:
+    done = await ended([*sample.dev, "--exit-when-converged"])
+    assert done.code == 3
+    assert f"Envoy can't listen on port {sample.port}" in done.err
+    assert "the listener sample/web" in done.err
+    assert "give the listener another port" in done.err

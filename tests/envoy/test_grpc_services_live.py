@@ -1,0 +1,91 @@
+"""Services of the gateway that Envoy asks by gRPC: rate limits, authorization, the access log."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from tests.envoy.backends import backend
+from tests.envoy.grpc_services import grpc_services
+from tests.envoy.live import Live
+from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+
+pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
+
+TENANT = {"key": "tenant", "header_name": "x-tenant"}
+BY_TENANT = {"shop": [{"tenants": [{"request_headers": TENANT}]}]}
+
+
+def serving(live: Live, port: int, guard: int) -> list[Manifest]:
+    return [
+        listener("web", live.port),
+        host("all"),
+        *service("echo", port),
+        *service("guard", guard),
+        ambassador("Module", "ambassador", config={"resolver": "endpoint"}),
+    ]
+
+
+async def test_requests_are_counted_by_their_labels_and_limited(live: Live) -> None:
+    async with backend("echo") as echo, grpc_services() as asked:
+        await live.apply(
+            serving(live, echo.port, asked.port),
+            ambassador("RateLimitService", "limits", service="guard", protocol_version="v3", domain="shop"),
+            mapping("all", "/", "echo", labels=BY_TENANT),
+        )
+        assert live.problems == []
+        assert await live.service("/", x_tenant="modest") == "echo"
+        assert await live.service("/", x_tenant="greedy") == "status 429"
+        assert await live.service("/") == "echo"
+        assert asked.counted == [{"tenant": "modest"}, {"tenant": "greedy"}]
+
+
+async def test_a_rate_limit_service_that_does_not_answer_limits_nothing_unless_it_says_so(
+    live: Live, dead_port: int
+) -> None:
+    async with backend("echo") as echo:
+        await live.apply(
+            serving(live, echo.port, dead_port),
+            ambassador("RateLimitService", "limits", service="guard", protocol_version="v3", domain="shop"),
+            mapping("all", "/", "echo", labels=BY_TENANT),
+        )
+        assert await live.service("/", x_tenant="greedy") == "echo"
+        await live.apply(
+            ambassador(
+                "RateLimitService",
+                "limits",
+                service="guard",
+                protocol_version="v3",
+                domain="shop",
+                failure_mode_deny=True,
+            )
+        )
+        assert await live.service("/", x_tenant="modest") == "status 500"
+
+
+async def test_requests_are_checked_by_grpc(live: Live) -> None:
+    async with backend("echo") as echo, grpc_services() as asked:
+        await live.apply(
+            serving(live, echo.port, asked.port),
+            ambassador("AuthService", "auth", auth_service="guard", proto="grpc", protocol_version="v3"),
+            mapping("all", "/", "echo"),
+        )
+        assert await live.service("/", x_who="friend") == "echo"
+        assert await live.service("/") == "status 403"
+        assert len(asked.checked) == 2
+
+
+async def test_the_access_log_goes_to_every_log_service(live: Live) -> None:
+    async with backend("echo") as echo, grpc_services() as one, grpc_services() as two:
+        await live.apply(
+            serving(live, echo.port, one.port),
+            service("second", two.port),
+            ambassador("LogService", "one", service="guard", driver="http"),
+            ambassador("LogService", "two", service="second", driver="http"),
+            mapping("all", "/", "echo"),
+        )
+        assert await live.service("/logged") == "echo"
+        with anyio.fail_after(20):
+            await one.has_logged.wait()
+            await two.has_logged.wait()
+        assert (one.logged, two.logged) == (["/logged"], ["/logged"])

@@ -1,0 +1,38 @@
+"""Two Listeners of one port, through the whole chain: who waits for the port gets it when the other goes or moves."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from intentc.embedded_process import free_ports
+from tests.envoy.backends import backend
+from tests.envoy.live import Live
+from tests.envoy.manifests import Manifest, host, listener, mapping, service
+
+pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
+
+WITHIN_SECONDS = 20.0
+
+
+@pytest.mark.parametrize("moves", [False, True], ids=["the other goes", "the other moves"])
+async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(live: Live, moves: bool) -> None:
+    async with backend("blue") as blue:
+        everything: list[Manifest | list[Manifest]] = [
+            host("all"),
+            service("blue", blue.port),
+            mapping("one", "/one/", "blue"),
+        ]
+        await live.apply(*everything, listener("dup", live.port), listener("web", live.port))
+        assert {reason for *_, reason in live.problems} == {"PortShared", "PortTaken"}
+        assert await live.service("/one/") == "blue"
+        if moves:
+            await live.apply(listener("dup", *free_ports(1)))
+        else:
+            await live.delete(listener("dup", live.port))
+        with anyio.fail_after(WITHIN_SECONDS):
+            # A record of a refusal, if there was one, goes through etcd.
+            while live.problems:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+        assert await live.service("/one/") == "blue"
+        assert live.gateway.xds.status()["refused"] == []

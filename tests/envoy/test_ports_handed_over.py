@@ -1,0 +1,78 @@
+"""A port that one listener leaves and another takes, with a real Envoy: nobody stays refused without a cause."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tests.envoy.handmade import free_port, gone, listener, rejections, virtual_host
+from tests.envoy.site import Site, reaches, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
+
+OTHER = "ns/other|cleartext"
+
+
+async def answered(port: int, by: str) -> None:
+    await until(lambda: reaches(port, by))
+
+
+async def standing(site: Site) -> tuple[int, int]:
+    """Two listeners on two ports, ``ns/one`` answered by backend a, ``ns/two`` by nobody (404); gives the ports."""
+    first, second = free_port(), free_port()
+    await site.write(virtual_host("none.test", configuration=OTHER))
+    await site.write(listener("ns/one", first), listener("ns/two", second, configuration=OTHER))
+    await answered(first, "a")
+    await answered(second, "404")
+    return first, second
+
+
+async def test_two_listeners_swap_their_ports_in_one_step(either: Site) -> None:
+    first, second = await standing(either)
+    for one, two in ((second, first), (first, second)):
+        await either.write(listener("ns/one", one), listener("ns/two", two, configuration=OTHER))
+        await answered(one, "a")
+        await answered(two, "404")
+    assert await rejections(either.store) == {}
+
+
+async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site) -> None:
+    first, second = await standing(either)
+    third = free_port()
+    await either.write(listener("ns/two", third, configuration=OTHER), listener("ns/one", second))
+    await answered(second, "a")
+    await answered(third, "404")
+    await answered(first, "nobody")
+    assert await rejections(either.store) == {}
+
+
+async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Site) -> None:
+    _, second = await standing(either)
+    await either.write(gone("envoy_listener", "ns", "two"), listener("ns/three", second))
+    await answered(second, "a")
+    assert await rejections(either.store) == {}
+
+
+async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes(either: Site) -> None:
+    _, second = await standing(either)
+    await either.write(listener("ns/three", second))
+
+    async def refused() -> bool:
+        return bool(either.server.world.standings.refused())
+
+    await until(refused)
+    await either.write(gone("envoy_listener", "ns", "two"))
+    await answered(second, "a")
+    await either.refuses()
+
+
+async def test_a_port_of_another_program_is_told_and_taken_once_it_is_free(either: Site) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = int(taken.getsockname()[1])
+        await either.write(listener("ns/three", port))
+        await either.refuses("ns:three")
+    await answered(port, "a")
+    await either.refuses()

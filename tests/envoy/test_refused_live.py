@@ -1,0 +1,78 @@
+"""What Envoy itself refuses hurts nothing else, is told on the user's resource, and ends when that is mended."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+from intentc.cli.dev_gateway import running_gateway
+from tests.envoy.backends import backend
+from tests.envoy.live import CONFIGURATION, Live
+from tests.envoy.manifests import host, listener, mapping, service
+
+pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
+
+REFUSED = ("listener", "live:taken", "RefusedByEnvoy")
+WITHIN_SECONDS = 30.0
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port on which somebody else listens, so that Envoy can't."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield int(listening.getsockname()[1])
+
+
+async def until_refused(live: Live, refused: bool = True) -> None:
+    with anyio.fail_after(WITHIN_SECONDS):
+        while (REFUSED in live.problems) is not refused:  # noqa: ASYNC110 - it comes back through etcd
+            await anyio.sleep(0.01)
+
+
+async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Live, taken: int) -> None:
+    async with backend("blue") as blue, backend("green") as green:
+        await live.apply(
+            listener("taken", taken),
+            listener("web", live.port),
+            host("all"),
+            service("blue", blue.port),
+            service("green", green.port),
+            mapping("one", "/one/", "blue"),
+        )
+        await until_refused(live)
+        assert await live.service("/one/") == "blue"
+        (told,) = [p for p in live.started.service.engine.parts.standing.problems(()) if p.reason == "RefusedByEnvoy"
+                   and p.kind == "listener"]  # fmt: skip
+        assert "Address already in use" in told.message
+
+        await live.apply(mapping("one", "/one/", "green"))
+        assert await live.service("/one/") == "green"
+        assert REFUSED in live.problems
+
+
+async def test_mended_it_works_and_nothing_is_told_any_more(live: Live, taken: int) -> None:
+    async with backend("blue") as blue:
+        await live.apply(
+            listener("taken", taken), host("all"), service("blue", blue.port), mapping("one", "/one/", "blue")
+        )
+        await until_refused(live)
+        await live.apply(listener("taken", live.port))
+        assert await live.service("/one/") == "blue"
+        await until_refused(live, refused=False)
+        assert live.problems == []
+
+
+async def test_a_second_server_with_an_envoy_of_its_own_gives_it_the_same(live: Live) -> None:
+    """On one machine the two Envoys share the port."""
+    async with backend("blue") as blue:
+        await live.apply(
+            listener("web", live.port), host("all"), service("blue", blue.port), mapping("one", "/one/", "blue")
+        )
+        async with running_gateway(live.started.etcd, CONFIGURATION.etcd.path) as second:
+            assert f"127.0.0.1:{live.port}" in second.envoy.ask("/listeners")[1]
+            assert second.xds.status()["refused"] == []

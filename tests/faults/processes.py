@@ -1,0 +1,129 @@
+"""Processes of a fault test: the compiler and the API server, stopped, continued, killed, and looked at from outside.
+
+What they print goes to files; what they use is read from ``/proc``, so that a process is measured as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import httpx2
+import msgspec
+
+from tests.integration.cli.processes import PROGRAM, ROOT, Service, environment_with
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_URL = re.compile(r"^(http://\S+)$", re.MULTILINE)
+
+
+class Usage(NamedTuple):
+    """What a process holds now: resident ``memory`` in bytes, open ``files`` (sockets too), ``threads``, and the
+    ``cpu`` seconds that it has used."""
+
+    memory: int
+    files: int
+    threads: int
+    cpu: float
+
+
+class Process(Service):
+    """A process of ours. ``settled`` and ``status`` are for compilers."""
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    async def get(self, path: str) -> httpx2.Response:
+        # Asked fifty times a second: without certificates to load, a client costs next to nothing.
+        async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
+            return await client.get(await self.url() + path)
+
+    def suspend(self) -> None:
+        """SIGSTOP: its connections stand, its timers don't."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, also while suspended; safe to call twice."""
+        self.process.kill()
+        self.process.wait()
+
+    def usage(self) -> Usage:
+        """As it stands now. Raises ``FileNotFoundError`` if it has ended."""
+        folder = Path(f"/proc/{self.process.pid}")
+        stat = (folder / "stat").read_text().rpartition(")")[2].split()
+        return Usage(
+            memory=int((folder / "statm").read_text().split()[1]) * _PAGE,
+            files=len(list((folder / "fd").iterdir())),
+            threads=int(stat[17]),
+            cpu=(int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK"),
+        )
+
+    async def died(self, within: float) -> int:
+        """Wait for its end; the exit code, negative for a signal. Raises ``TimeoutError``."""
+        with anyio.fail_after(within):
+            while self.alive:  # noqa: ASYNC110 - a process has no event
+                await anyio.sleep(0.01)
+        return self.process.wait()
+
+    async def ready(self) -> tuple[bool, list[str]]:
+        """What ``/readyz`` says: whether, and the reasons if not."""
+        answer = await self.get("/readyz")
+        return answer.status_code == 200, list(answer.json()["reasons"])
+
+    async def until_ready(self, wanted: bool, within: float) -> None:
+        """Wait until ``/readyz`` says so. Raises ``TimeoutError``."""
+        with anyio.fail_after(within):
+            while (await self.ready())[0] is not wanted:  # noqa: ASYNC110 - another process has no event
+                await anyio.sleep(0.02)
+
+    async def quiet(self, revision: int, within: float, *, standby: bool = False) -> dict[str, Any]:
+        """Its status once it has applied ``revision``, may write, and has nothing left to do. ``standby``: whether it
+        may write or not. Raises ``TimeoutError``, with the last status and the end of the log."""
+        status: dict[str, Any] = {}
+        with anyio.move_on_after(within):
+            while True:
+                try:
+                    status = await self.status()
+                except httpx2.TransportError as error:
+                    status = {"error": str(error)}
+                    assert self.alive, self.log[-3000:]
+                told = status.get("converged") and (standby or status["writing"]["permitted"])
+                if told and status["applied_revision"] >= revision:
+                    return status
+                await anyio.sleep(0.02)
+        shown = msgspec.json.format(msgspec.json.encode(status)).decode()
+        raise TimeoutError(f"not quiet at {revision} within {within} s: {shown}\n{self.log[-3000:]}")
+
+    async def serving_at(self, within: float = 30.0) -> str:
+        """The URL that an API server prints on stdout."""
+        with anyio.fail_after(within):
+            while not (found := _URL.search(self.log)):
+                assert self.alive, self.log
+                await anyio.sleep(0.01)
+        return found[1]
+
+
+def start(arguments: list[str], log: Path, environment: Mapping[str, str]) -> Process:
+    """``intentc`` with ``arguments``; stdout and stderr go to ``log``. ``environment``: what is set beside the
+    surroundings."""
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [*PROGRAM, *arguments],
+            cwd=ROOT,
+            env=environment_with(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+        )
+    return Process(process, log)

@@ -1,0 +1,101 @@
+"""F05: events that were delivered come again. They change nothing: no evaluation, no write, no number."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import anyio
+import pytest
+
+from intentc.embedded import Etcd
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Delete, Put
+from intentc.watch.source import Source
+from tests.faults.replaying import ReplayingStore
+from tests.faults.scale_writing import SCALE
+from tests.faults.writing_world import FaultyWorld, many_groups, offer
+from tests.integration.compile.contents import tenant
+
+pytestmark = pytest.mark.anyio
+
+LAST = 1_000
+"""Batches that come again."""
+
+
+@pytest.fixture
+async def replaying(etcd: Etcd) -> AsyncIterator[ReplayingStore]:
+    """A store on the shared etcd that repeats itself when told to."""
+    store = ReplayingStore([etcd.endpoint], keep=LAST)
+    yield store
+    await store.close()
+
+
+@pytest.mark.etcd
+@pytest.mark.http
+async def test_the_last_thousand_batches_delivered_again_evaluate_and_write_nothing(
+    faulty: FaultyWorld, replaying: ReplayingStore
+) -> None:
+    world = faulty.world
+    async with world.compiling(store=replaying) as service:
+        await tenant(world)
+        await many_groups(world, SCALE.groups)
+        await offer(SCALE.rate, SCALE.seconds, lambda number: world.create("security_group", f"one-{number}"))
+        await world.settle(service)
+        before, numbers, runs = await world.values(), await world.numbers(), service.engine.evaluating.runs
+        world.calls.seen.clear()
+
+        again = replaying.replay()
+        assert again >= min(LAST, SCALE.rate * SCALE.seconds)
+        await world.create("domain", "comes after all of it", ())
+        await world.settle(service)
+        # Heartbeats are among the batches, and are no duplicates.
+        assert service.status()["watch"]["duplicates"] >= 0.9 * again
+
+        assert service.engine.evaluating.runs == runs
+        assert world.calls.mutations == {}
+        assert service.status()["watch"]["lists"] == {"first": 1}
+        assert await world.numbers() == numbers
+        assert before.items() <= (await world.values()).items()
+    await faulty.check()
+
+
+@pytest.mark.etcd
+@pytest.mark.http
+async def test_a_watch_that_repeats_itself_under_load_costs_no_write(faulty: FaultyWorld, etcd: Etcd) -> None:
+    """Every 20 batches the last ones come again, deletes and puts of one key among them."""
+    world = faulty.world
+    store = ReplayingStore([etcd.endpoint], keep=LAST, every=20)
+
+    async def change(number: int) -> None:
+        uuid = await world.create("security_group", f"one-{number}")
+        if number % 3 == 0:
+            await world.delete("security_group", uuid)
+
+    async with world.compiling(store=store) as service:
+        await tenant(world)
+        await offer(SCALE.rate, SCALE.seconds, change)
+        await world.settle(service)
+        assert store.replayed >= SCALE.rate * SCALE.seconds
+    await store.close()
+    await faulty.check()
+
+
+async def test_a_put_that_comes_again_does_not_bring_back_a_deleted_key() -> None:
+    """The twin over memory: the order of the repeated events is the worst one."""
+    store = MemoryStore()
+    source = Source(store, "/contrail/")
+    for number in range(50):
+        await store.transaction((), [Put(f"/contrail/box/{number}", b"{}")])
+    async with aclosing(source.events()) as events:
+        snapshot = await anext(events)
+        assert len(snapshot.changes) == 50
+        await store.transaction((), [Delete("/contrail/box/0")])
+        first = await anext(events)
+        store.faults.replay(LAST)
+        await store.transaction((), [Put("/contrail/box/last", b"{}")])
+        with anyio.fail_after(5):
+            last = await anext(events)
+    assert [change.uuid for change in first.changes] == ["0"]
+    assert [change.uuid for change in last.changes] == ["last"]
+    assert source.counters.duplicates == 51

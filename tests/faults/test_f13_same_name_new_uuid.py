@@ -1,0 +1,190 @@
+"""F13: under a name there comes another object: what belongs to it follows the uuid, and a late delete of what
+belonged to the former one does not hit the new one's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.service import CompilerService
+from tests.faults.server_faults import Fault, Late, Request, Slow, no_fault
+from tests.faults.writing_world import RULE, FaultyWorld, lists_of
+from tests.integration.compile.contents import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
+from tests.integration.compile.world import PROJECT, World, until
+from tests.oracle.contrail import mark
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+FQ_NAME = [*PROJECT, "group-0"]
+
+
+def anew(uuid: str) -> dict[str, Any]:
+    """A group of the same name, with another rule."""
+    return {
+        "uuid": uuid,
+        "fq_name": FQ_NAME,
+        "parent_type": "project",
+        **rules(rule(RULE, group("group-2"), LOCAL, protocol="tcp")),
+    }
+
+
+async def of_group(world: World, name: str) -> str:
+    groups = (await world.stored())["security_group"]
+    return next(uuid for uuid, found in groups.items() if found["fq_name"][-1] == name)
+
+
+async def origins(world: World, name: str) -> set[str]:
+    """Whose marks the lists of a group carry."""
+    lists = (await world.stored())["access_control_list"].values()
+    return {(mark(found) or ["", "", ""])[2] for found in lists if found["fq_name"][-2] == name}
+
+
+NEW = "6c1f0000-0000-4000-8000-000000000001"
+LATE = 0.5
+"""Seconds by which deletes come late to the server."""
+
+
+def late_deletes(request: Request) -> Fault | None:
+    return Slow(LATE) if request.mutates and request.deletes else None
+
+
+@pytest.mark.parametrize("transactions", [1, 2])
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(
+    faulty: FaultyWorld, transactions: int, late: bool
+) -> None:
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        former, old = await lists_of(world, "group-0"), await of_group(world, "group-0")
+        assert len(former) == 2
+        if late:
+            faulty.faults.rule = late_deletes
+        await replace_group(world, old, transactions)
+        await world.settle(service)
+        assert (await lists_of(world, "group-0")).isdisjoint(former)
+        assert await origins(world, "group-0") == {NEW}
+        await world.assert_compiled()
+    await faulty.check()
+
+
+@pytest.mark.parametrize("transactions", [1, 2])
+async def test_what_was_replaced_while_the_compiler_was_down_is_told_apart_by_its_uuid(
+    faulty: FaultyWorld, transactions: int
+) -> None:
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+    former, old = await lists_of(world, "group-0"), await of_group(world, "group-0")
+    await replace_group(world, old, transactions)
+    await world.compile_once()
+    assert (await lists_of(world, "group-0")).isdisjoint(former)
+    assert await origins(world, "group-0") == {NEW}
+    await faulty.check()
+
+
+async def replace_group(world: World, old: str, transactions: int) -> None:
+    delete, create = ("DELETE", "security_group", {"uuid": old}), ("CREATE", "security_group", anew(NEW))
+    if transactions == 1:
+        await world.sync(delete, create)
+    else:
+        await world.sync(delete)
+        await world.sync(create)
+
+
+async def test_a_network_that_is_made_again_gets_another_number(faulty: FaultyWorld) -> None:
+    """The owner is the uuid: nobody takes over the number of one of the same name."""
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        alone = await network(world, "alone", route_target_list=targets("target:9:9"))
+        await world.settle(service)
+        before = await world.numbers()
+        again = {"fq_name": [*PROJECT, "alone"], "parent_type": "project", "route_target_list": targets("target:9:9")}
+        await world.sync(("DELETE", "virtual_network", {"uuid": alone}), ("CREATE", "virtual_network", again))
+        await world.settle(service)
+        after = await world.numbers()
+        gone, come = before.keys() - after.keys(), after.keys() - before.keys()
+        assert (len(gone), len(come)) == (1, 1)
+        assert "target:9:9" in await instance_targets(world, "alone")
+        await world.assert_compiled()
+    await faulty.check()
+
+
+async def test_a_group_that_gets_another_name_keeps_its_uuid_and_its_lists_follow(faulty: FaultyWorld) -> None:
+    """No call of the API renames; a value that is put into etcd may."""
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        uuid = await of_group(world, "group-0")
+        value = (await world.stored())["security_group"][uuid]
+        renamed = {**value, "fq_name": [*PROJECT, "renamed"]}
+        await world.put_raw("security_group", uuid, msgspec.json.encode(renamed))
+        await world.settle(service)
+        assert await lists_of(world, "group-0") == set()
+        assert await origins(world, "renamed") == {uuid}
+        await world.assert_compiled()
+    await faulty.check()
+
+
+async def test_an_object_that_comes_again_while_its_absence_is_told_is_written_to(faulty: FaultyWorld) -> None:
+    """A write meets a deleted object, whose absence is read back; before that answer comes the object is there again,
+    and the compiler has seen it. What the answer tells is older than that."""
+    world, faults = faulty.world, faulty.faults
+    async with world.compiling() as service:
+        made = await tenant(world)
+        await world.settle(service)
+        found = (await world.stored())["routing_instance"].items()
+        uuid, instance = next((u, r) for u, r in found if r["fq_name"][-1] == "network-0")
+        faults.forget()
+        late_read = Late()
+        faults.rule = lambda request: Slow(LATE) if request.mutates and request.names(uuid) else None
+        some = targets("target:1:1", "target:13:13")
+        await world.update("virtual_network", made["virtual_network"][0], route_target_list=some)
+        await until(lambda: bool(faults.struck))
+        faults.rule = lambda request: late_read if (request.method, uuid in request.path) == ("GET", True) else None
+        await world.delete_raw("routing_instance", uuid)
+        await late_read.served.wait()
+        faults.rule = no_fault
+        await world.put_raw("routing_instance", uuid, msgspec.json.encode({**instance, "route_target_refs": []}))
+        await until(lambda: service.engine.parts.logic.revision >= world.revision)
+        late_read.released.set()
+        await world.settle(service)
+        await world.assert_compiled()
+    await faulty.check()
+
+
+async def test_lists_whose_group_went_first_are_cleared_away(faulty: FaultyWorld) -> None:
+    """Past the API server, which would refuse it: the parent goes, its children are still there."""
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        await gone_from_etcd(world, service, "group-0")
+    await faulty.check()
+
+
+async def test_lists_whose_group_went_while_the_compiler_was_down_are_cleared_away(faulty: FaultyWorld) -> None:
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+    await gone_from_etcd(world, None, "group-0")
+    async with world.compiling() as again:
+        await world.settle(again)
+        assert await lists_of(world, "group-0") == set()
+    await faulty.check()
+
+
+async def gone_from_etcd(world: World, service: CompilerService | None, name: str) -> None:
+    assert len(await lists_of(world, name)) == 2
+    await world.delete_raw("security_group", await of_group(world, name))
+    if service is not None:
+        await world.settle(service)
+        assert await lists_of(world, name) == set()
+        await world.assert_compiled()

@@ -1,0 +1,154 @@
+"""F15: a slow server, and one that asks for a pause: it gets its pause, what is live goes first, and one slow object
+delays no other."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.faults.scale_writing import SCALE
+from tests.faults.server_faults import Fault, Refuse, Request, Slow, no_fault
+from tests.faults.writing_world import FaultyWorld, lists_of, lists_of_many, many_groups, offer, until_true
+from tests.integration.compile.contents import tenant
+from tests.integration.compile.world import World, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+OTHERS = min(SCALE.groups, 300)
+"""Groups that are to be done while one object is slow."""
+TO_LOOK_OVER = min(15 * SCALE.groups, 3_000)
+"""Groups of which nothing is written yet when the compiler starts."""
+GRACE = 0.4
+"""Seconds in which requests may still arrive that were on their way when the pause was asked for."""
+
+
+class Throttling:
+    """A server that answers ``status`` to a write, ``times`` times; each time it wants to be left alone for ``pause``
+    seconds. ``disobedient``: what came in a pause all the same."""
+
+    def __init__(self, status: int, pause: float, times: int, *, told: bool = True) -> None:
+        self.disobedient: list[Request] = []
+        self._status = status
+        self._pause = pause
+        self._told = told
+        self._left = times
+        self._since = float("-inf")
+
+    @property
+    def over(self) -> bool:
+        return self._left == 0 and time.monotonic() >= self._since + self._pause
+
+    def __call__(self, request: Request) -> Fault | None:
+        paused = request.at < self._since + self._pause - 0.02
+        if paused and request.at > self._since + GRACE:
+            self.disobedient.append(request)
+        if not request.mutates or not (paused or self._left):
+            return None
+        if not paused:
+            self._left -= 1
+            self._since = request.at
+        headers = {"Retry-After": f"{self._pause:g}"} if self._told else {}
+        return Refuse(self._status, "too busy", headers)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_the_pause_that_the_server_asks_for_is_kept_by_all_writes(faulty: FaultyWorld, status: int) -> None:
+    world, faults = faulty.world, faulty.faults
+    throttling = Throttling(status, SCALE.pause, 3)
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        faults.rule = throttling
+        await offer(SCALE.rate, SCALE.seconds, lambda number: world.create("security_group", f"one-{number}"))
+        await until_true(lambda: is_over(throttling), within=60 + 5 * SCALE.pause)
+        await world.settle(service)
+        assert throttling.disobedient == []
+        assert service.status()["healthy"] is True
+    await faulty.check()
+
+
+async def is_over(throttling: Throttling) -> bool:
+    return throttling.over
+
+
+async def test_a_server_that_is_out_of_service_is_asked_once_a_pause(faulty: FaultyWorld) -> None:
+    """503 without a word about how long: a second each."""
+    world, faults = faulty.world, faulty.faults
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        faults.forget()
+        out_of_service = Throttling(503, 1.0, round(SCALE.outage), told=False)
+        faults.rule = out_of_service
+        await many_groups(world, SCALE.groups)
+        await until_true(lambda: is_over(out_of_service), within=60 + 5 * SCALE.outage)
+        await world.settle(service)
+        assert out_of_service.disobedient == []
+    await faulty.check()
+
+
+async def test_writes_to_a_slow_server_overlap(faulty: FaultyWorld) -> None:
+    world, faults = faulty.world, faulty.faults
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        faults.forget()
+        faults.rule = lambda request: Slow(SCALE.latency)
+        begun = time.monotonic()
+        await many_groups(world, SCALE.groups)
+        await world.settle(service)
+        took = time.monotonic() - begun
+        one_after_the_other = faults.writes * SCALE.latency
+        assert took < one_after_the_other / 8
+        faults.rule = no_fault
+    await faulty.check()
+
+
+async def test_one_slow_object_does_not_delay_the_others(faulty: FaultyWorld) -> None:
+    world, faults = faulty.world, faulty.faults
+    slow_for = 10 * SCALE.latency
+
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        faults.rule = lambda request: Slow(slow_for) if request.mutates and request.names("slow-one") else None
+        begun = time.monotonic()
+        await world.create("security_group", "slow-one")
+        await until(lambda: bool(faults.struck))
+        await many_groups(world, OTHERS)
+        await until_true(lambda: all_listed(world), within=slow_for)
+        assert time.monotonic() - begun < slow_for
+        assert await lists_of(world, "slow-one") == set()
+        await world.settle(service)
+        faults.rule = no_fault
+    await faulty.check()
+
+
+async def all_listed(world: World) -> bool:
+    return await lists_of_many(world) == 2 * OTHERS
+
+
+async def test_what_is_live_goes_before_what_a_restart_looks_over(faulty: FaultyWorld) -> None:
+    """A compiler comes into a world in which everything is still to be written, through a slow server; what a person
+    asks for meanwhile does not queue up behind all of that."""
+    world, faults = faulty.world, faulty.faults
+    await tenant(world)
+    await many_groups(world, TO_LOOK_OVER)
+    faults.rule = lambda request: Slow(SCALE.latency) if request.mutates else None
+    async with world.compiling() as service:
+        await until_true(lambda: some_listed(world))
+        await world.create("security_group", "live")
+        await until_true(lambda: is_listed(world, "live"))
+        assert await lists_of_many(world) < 0.75 * 2 * TO_LOOK_OVER
+        faults.rule = no_fault
+        await world.settle(service)
+    await faulty.check()
+
+
+async def some_listed(world: World) -> bool:
+    return bool((await world.stored()).get("access_control_list"))
+
+
+async def is_listed(world: World, name: str) -> bool:
+    return len(await lists_of(world, name)) == 2

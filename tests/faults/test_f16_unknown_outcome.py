@@ -1,0 +1,103 @@
+"""F16: the server carries a write out, then the connection is cut before its answer is read: what happened is read
+back, nothing is made twice, and nobody goes round in circles."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from intentc.plugins import Loaded
+from intentc.watch.etcd import EtcdStore
+from tests.faults.scale_writing import SCALE, seeded
+from tests.faults.server_faults import Cut, Fault, Request, Rule, no_fault
+from tests.faults.writing_world import RULE, FaultyWorld, faulty_world, offer
+from tests.integration.compile.contents import LOCAL, group, network, rule, rules, targets, tenant
+from tests.integration.compile.world import World
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+MOST_EXTRA = 1.1
+"""Single writes asked for, over those of a compiler whose server is well, at 5 % of calls cut."""
+
+
+def every(number: int) -> Rule:
+    """Each write of this number is carried out and cut off, numbers of the ledger included."""
+    count = itertools.count(1)
+
+    def rule_of(request: Request) -> Fault | None:
+        return Cut() if request.mutates and next(count) % number == 0 else None
+
+    return rule_of
+
+
+def at_random(randomness: random.Random, share: float, applied: float = 1.0) -> Rule:
+    """So many writes are cut off; of those, the share ``applied`` is carried out."""
+
+    def rule_of(request: Request) -> Fault | None:
+        if request.mutates and randomness.random() < share:
+            return Cut(applied=randomness.random() < applied)
+        return None
+
+    return rule_of
+
+
+async def changes(world: World) -> None:
+    """Everything that a compiler can be asked to write: objects and numbers come and go, references are added and
+    removed, rules change; at a pace at which most changes are a request or more of their own, so that many are cut."""
+    short_lived: list[str] = []
+
+    async def one(number: int) -> None:
+        ring = rules(rule(RULE, group(f"group-{number % 6}"), LOCAL))
+        match number % 4:
+            case 0:
+                await world.create("security_group", f"one-{number}", **ring)
+            case 1:
+                await network(world, f"net-{number}", route_target_list=targets(f"target:7:{number}"))
+            case 2:
+                short_lived.append(await world.create("security_group", f"one-{number}", **ring))
+            case _:
+                await world.create("logical_router", f"router-{number}")
+
+    await tenant(world)
+    await offer(SCALE.rate, SCALE.seconds, one)
+    for uuid in short_lived:
+        await world.delete("security_group", uuid)
+
+
+async def compile_changes(made: FaultyWorld, rule_of: Rule) -> None:
+    """A compiler follows the changes while the rule holds, and settles with nothing delayed or refused."""
+    made.faults.rule = rule_of
+    async with made.world.compiling() as service:
+        await made.world.settle(service)
+        made.faults.forget()
+        await changes(made.world)
+        await made.world.settle(service)
+        counts = service.status()["counts"]
+        assert (counts["delayed"], counts["refused"], counts["held"]) == (0, 0, 0)
+    made.faults.rule = no_fault
+
+
+async def test_one_cut_in_twenty_costs_no_more_than_a_tenth_of_the_writes(
+    faulty: FaultyWorld, etcd_store: EtcdStore, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measured against a compiler that follows the same changes, and whose server is well."""
+    await compile_changes(faulty, every(20))
+    faults = faulty.faults
+    assert len(faults.struck) >= 0.04 * sum(request.mutates for request in faults.seen) >= 3
+    assert {request.path for request, _ in faults.struck} & {"/int-pool", "/ref-update", "/sync"}
+    writes = faults.writes
+    await faulty.check()
+    async with faulty_world(etcd_store, loaded, monkeypatch) as well:
+        await compile_changes(well, no_fault)
+        ideal = well.faults.writes
+    assert writes <= MOST_EXTRA * ideal
+
+
+@pytest.mark.parametrize("applied", [1.0, 0.5])
+async def test_three_cuts_in_ten_end_in_what_the_oracle_expects(faulty: FaultyWorld, applied: float) -> None:
+    """Whether what was cut off had been carried out or not."""
+    await compile_changes(faulty, at_random(seeded(), 0.3, applied))
+    assert len(faulty.faults.struck) >= 10
+    await faulty.check()

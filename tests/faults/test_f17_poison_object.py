@@ -1,0 +1,171 @@
+"""F17: one object that the server refuses, always: it is listed with the server's words, all others converge, and it
+heals by itself when the server takes it, or when the resource behind it is mended."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import pytest
+
+from intentc.service import CompilerService
+from tests.faults.scale_writing import SCALE
+from tests.faults.server_faults import Fault, Refuse, Request, Rule, no_fault
+from tests.faults.writing_world import RULE, FaultyWorld, lists_of, many_groups, until_true
+from tests.integration.compile.contents import LOCAL, group, rule, rules, tenant
+from tests.integration.compile.world import World, until
+from tests.oracle import contrail as oracle
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+WORDS = "no such colour"
+POISONED = "many-7"
+OTHER_RULE = "bdf042c0-0000-4000-8000-00000000000f"
+
+
+def poison(name: str, *, named: bool = True) -> Rule:
+    """Whatever writes the ingress list of this group is refused; ``named``: a refused batch says which element it was,
+    as our server does, and others don't."""
+
+    def guilty(item: dict[str, Any]) -> bool:
+        body = item.get("data") or item.get("access-control-list") or {}
+        return list(body.get("fq_name", [])[-2:]) == [name, "ingress-access-control-list"]
+
+    def rule_of(request: Request) -> Fault | None:
+        if not request.mutates:
+            return None
+        found = [place for place, item in enumerate(request.items) if guilty(item)]
+        if not found:
+            return None
+        return Refuse(422, WORDS, item=found[0] if named and request.path == "/sync" else None)
+
+    return rule_of
+
+
+def problems(service: CompilerService) -> list[str]:
+    """What the server's words were told about."""
+    return [problem["name"] for problem in service.status()["problems"] if WORDS in problem["message"]]
+
+
+async def all_but(world: World, name: str, missing: int) -> bool:
+    """Whether the world is compiled save for ``missing`` objects, lists of this group."""
+    stored, numbers = await world.stored(), await world.numbers()
+    there, wanted = oracle.actual(stored), oracle.expected(stored, numbers)
+    lacking = {place for place in wanted if there.get(place) != wanted[place]}
+    return there.keys() <= wanted.keys() and len(lacking) == missing and all(name in place[1] for place in lacking)
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_one_refused_object_is_listed_and_all_others_converge(faulty: FaultyWorld, named: bool) -> None:
+    world, faults = faulty.world, faulty.faults
+    faults.rule = poison(POISONED, named=named)
+    async with world.compiling() as service:
+        await tenant(world)
+        await many_groups(world, SCALE.groups)
+        await world.settle(service)
+        assert faults.struck
+        assert await all_but(world, POISONED, 1)
+        assert problems(service) == [f"default-domain:default-project:{POISONED}:ingress-access-control-list"]
+        status = service.status()
+        assert status["healthy"] is False
+        assert status["counts"]["refused"] == 1
+
+        faults.rule = no_fault
+        await until_true(lambda: all_but(world, POISONED, 0))
+        await world.settle(service)
+        assert problems(service) == []
+        assert service.status()["healthy"] is True
+    await faulty.check()
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_refused_element_of_a_batch_costs_the_others_no_second_write(faulty: FaultyWorld, named: bool) -> None:
+    """All or nothing is a batch: it is sent again without the guilty one, or halved until that one is alone."""
+    world, faults = faulty.world, faulty.faults
+    await tenant(world)
+    await many_groups(world, SCALE.groups)
+    faults.rule = poison(POISONED, named=named)
+    async with world.compiling() as service:
+        await world.settle(service)
+        assert any(len(request.items) >= 20 for request, _ in faults.struck)
+        assert await all_but(world, POISONED, 1)
+        requests, bound = len(faults.seen), SCALE.groups // 2 + 60
+        assert requests <= bound
+        prefix = f"/{world.path}/access_control_list/"
+        listed = (await world.store.range(prefix, prefix[:-1] + "0")).items
+        assert len(listed) >= 2 * SCALE.groups
+        assert {item.version for item in listed} == {1}
+        faults.rule = no_fault
+        await until_true(lambda: all_but(world, POISONED, 0))
+        await world.settle(service)
+    await faulty.check()
+
+
+async def test_a_refused_object_is_tried_again_ever_more_rarely(faulty: FaultyWorld) -> None:
+    world, faults = faulty.world, faulty.faults
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        faults.rule = poison("poisoned")
+        await world.create("security_group", "poisoned")
+        begun = time.monotonic()
+        await until(lambda: len(faults.struck) >= 9)
+        times = [request.at - begun for request, _ in faults.struck[:9]]
+        gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+        # The delays double, each drawn from its upper half: three further on, it is at least twice as long.
+        assert all(later > 2 * earlier for earlier, later in zip(gaps[2:], gaps[5:], strict=False))
+        faults.rule = no_fault
+        await until_true(lambda: listed(world, "poisoned", 2))
+        await world.settle(service)
+    await faulty.check()
+
+
+async def listed(world: World, name: str, count: int) -> bool:
+    return len(await lists_of(world, name)) == count
+
+
+async def test_a_refused_object_heals_at_once_when_its_resource_is_mended(faulty: FaultyWorld) -> None:
+    world, faults = faulty.world, faulty.faults
+
+    def refuse_the_rule(request: Request) -> Fault | None:
+        return Refuse(422, WORDS) if request.mutates and request.names(OTHER_RULE) else None
+
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        faults.rule = refuse_the_rule
+        poisoned = rules(rule(OTHER_RULE, group("group-1"), LOCAL))
+        uuid = await world.create("security_group", "mended", **poisoned)
+        await until(lambda: len(faults.struck) >= 8)
+        await world.settle(service)
+        assert problems(service)
+
+        begun = time.monotonic()
+        await world.update("security_group", uuid, **rules(rule(RULE, group("group-1"), LOCAL)))
+        await world.settle(service)
+        assert time.monotonic() - begun < 1.0
+        assert problems(service) == []
+        await world.assert_compiled()
+    faults.rule = no_fault
+    await faulty.check()
+
+
+async def test_a_restart_with_a_refused_object_asks_for_nothing_but_that(faulty: FaultyWorld) -> None:
+    world, faults = faulty.world, faulty.faults
+    faults.rule = poison("poisoned")
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.create("security_group", "poisoned")
+        await world.settle(service)
+    before = await world.values()
+    faults.forget()
+    async with world.compiling() as again:
+        await world.settle(again)
+        assert problems(again)
+    asked = [request for request in faults.seen if request.mutates]
+    assert asked and all(request.names("poisoned") for request in asked)
+    assert await world.values() == before
+    faults.rule = no_fault
+    await world.compile_once()
+    await faulty.check()

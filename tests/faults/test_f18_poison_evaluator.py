@@ -1,0 +1,59 @@
+"""F18: evaluators that raise, loop, sleep, recurse, answer nonsense or a hundred thousand objects, all at once: each is
+cut off by its budget and held alone, everybody else converges, and the event loop goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.evaluation import Limits
+from tests.scenario.poisoned import held, poison_boxes, running, settled
+from tests.unit.evaluation.poisons import POISONS
+from tests.unit.pipeline.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+HEALTHY = 200
+LIMITS = Limits(thread_seconds=0.2, wall_seconds=0.5)
+_MACHINE = 4.5
+"""Seconds by which a busy machine may be late by itself."""
+NAMED = {
+    "raises": "EvaluationFailed",
+    "returns a wrong type": "InvalidOutput",
+    "sleeps for an hour": "BudgetExceeded",
+    "recurses": "EvaluationFailed",
+    "returns 100 000 objects": "LimitExceeded",
+    "loops": "BudgetExceeded",
+    "swallows everything": "BudgetExceeded",
+    "backtracks": "BudgetExceeded",
+    "yields for ever": "LimitExceeded",
+}
+
+
+@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param}
+
+
+async def test_poison_evaluators_are_held_alone_and_the_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert NAMED.keys() <= POISONS.keys()
+    poison_boxes(monkeypatch, LIMITS)
+    plant = Plant()
+    healthy = [f"healthy-{number}" for number in range(HEALTHY)]
+    async with running(plant) as heartbeat:
+        await plant.boxes(*healthy, *NAMED, settle=False)
+        await settled(plant)
+        for name in NAMED:
+            await plant.change(name, text=name, settle=False)
+        await held(plant, *NAMED)
+        for name in healthy:
+            await plant.change(name, text="changed", settle=False)
+        await settled(plant)
+        assert await plant.contents() == dict.fromkeys(healthy, "changed") | dict.fromkeys(NAMED, "hello")
+        assert {problem.name: problem.reason for problem in plant.offline.problems()} == NAMED
+        written = len(plant.write.log)
+        for key, _ in plant.parts.standing.held.items():
+            plant.parts.jobs.add(key)
+        await settled(plant)
+        assert len(plant.write.log) == written
+    assert heartbeat.cuts == 1, "the loop is held by one evaluation at a time"
+    assert heartbeat.late < LIMITS.wall_seconds + _MACHINE

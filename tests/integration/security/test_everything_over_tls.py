@@ -1,0 +1,109 @@
+"""The whole, as an operator secures it: etcd, API server, compiler and commands, each showing its certificate to each,
+configured by files alone; the clients' certificates are replaced while all of them run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from tests.faults.processes import Process, start
+from tests.integration.cli.processes import PROGRAM, ROOT, SAMPLE, environment_with
+from tests.integration.compile.world import WITHIN_SECONDS
+from tests.integration.security.authority import Authority, Issued
+from tests.integration.security.controlled_etcd import asking_for_certificates, etcd_with
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+_SERVING = re.compile(r"^(https://\S+)$", re.MULTILINE)
+
+
+@pytest.fixture
+def processes() -> Iterator[list[Process]]:
+    started: list[Process] = []
+    yield started
+    for process in started:
+        process.kill()
+
+
+def client_tls(authority: Authority, client: Issued) -> dict[str, Any]:
+    return {
+        "enabled": True,
+        "trusted_ca_path": str(authority.certificate),
+        "certificate_path": str(client.certificate),
+        "key_path": str(client.key),
+    }
+
+
+async def command(configuration: Path, *words: str) -> tuple[int, str]:
+    """Exit code, and all that it printed."""
+    with anyio.fail_after(WITHIN_SECONDS):
+        done = await anyio.run_process(
+            [*PROGRAM, "--config-file", str(configuration), *words], check=False, cwd=ROOT, env=environment_with({})
+        )
+    return done.returncode, (done.stdout + done.stderr).decode()
+
+
+async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_replaced(
+    tmp_path: Path, processes: list[Process]
+) -> None:
+    authority = Authority(tmp_path / "authority")
+    server, client = authority.issue("server"), authority.issue("client")
+    async with etcd_with(
+        *asking_for_certificates(authority.issue("etcd"), authority), "--max-txn-ops=1024", scheme="https"
+    ) as etcd:
+
+        def written(name: str, **sections: Any) -> Path:
+            path = tmp_path / f"{name}.yml"
+            own = {
+                "diagnostics": {"address": "127.0.0.1:0"},
+                "limits": {"max_txn_ops": 1024},
+                "watch": {"heartbeat": "300ms"},
+            }
+            secured = {"endpoints": [f"https://{etcd.endpoint}"], "tls": client_tls(authority, client)}
+            path.write_bytes(msgspec.json.encode({"etcd": secured, "intentc": own, **sections}))
+            return path
+
+        tls = {
+            "enabled": True,
+            "cert_file": str(server.certificate),
+            "key_file": str(server.key),
+            "client_ca_file": str(authority.certificate),
+        }
+        serving = written("server", server={"address": "127.0.0.1:0", "tls": tls}, no_auth=True)
+        api = start(["--config-file", str(serving), "apiserver"], tmp_path / "api.log", {})
+        processes.append(api)
+        with anyio.fail_after(WITHIN_SECONDS):
+            while not (url := _SERVING.search(api.log)):
+                assert api.alive, api.log
+                await anyio.sleep(0.02)
+
+        compiling = written("compiler", client={"endpoint": url[1], "tls": client_tls(authority, client)})
+        compiler = start(["--config-file", str(compiling), "run"], tmp_path / "compiler.log", {})
+        processes.append(compiler)
+        await compiler.until_ready(True, WITHIN_SECONDS)
+
+        unarmed = written("unarmed", client={"endpoint": url[1]})
+        code, told = await command(unarmed, "get", "project")
+        assert (code, "certificate verify failed" in told) == (4, True), told
+
+        code, told = await command(compiling, "apply", str(SAMPLE))
+        assert code == 0, told
+        status = await compiler.quiet(1, WITHIN_SECONDS)
+        assert status["counters"]["writes"] >= 20
+
+        client.replace_by(authority.issue("successor"))
+        code, told = await command(compiling, "get", "access_control_list")
+        assert code == 0 and "ingress-access-control-list" in told
+        code, told = await command(compiling, "delete", str(SAMPLE))
+        assert code == 0, told
+        await compiler.quiet(status["applied_revision"] + 1, WITHIN_SECONDS)
+        code, told = await command(compiling, "get", "access_control_list")
+        assert code == 0 and "sample" not in told
+        assert "NOT checked" not in compiler.log and '"error"' not in compiler.log
+        assert await compiler.terminate() == 0

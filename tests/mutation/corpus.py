@@ -1,0 +1,156 @@
+"""Histories made to need each reaction: in one rich world every resource comes late, changes, or goes.
+
+Late means that the watch tells of everything else first: whoever reads that the resource isn't there must look again
+when it comes. What a history must end in is what the oracle says of its last world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from intentc.model import Key
+from tests.mutation.stories import Corpus, MutantLaboratory, Story
+from tests.oracle.contrail import Json
+from tests.property.laboratory import LOADED
+from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
+
+_NETWORK, _OTHER, _LAST = NAMES[:3]
+_INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1], NAMES[3]
+_GROUP, _MENTIONING = NAMES[0], NAMES[1]
+_SYSTEM = ("default-global-system-config",)
+_TARGET = ("target:1:1",)
+_RULE: Json = {
+    "rule_uuid": "10000000-0000-4000-8000-000000000000",
+    "direction": ">",
+    "protocol": "tcp",
+    "ethertype": "IPv4",
+    "src_addresses": [{"security_group": ":".join(_GROUP)}],
+    "dst_addresses": [{"security_group": "local"}],
+    "src_ports": [],
+    "dst_ports": [],
+}
+
+
+def _lists(*targets: str) -> Json:
+    return {"route_target_list": {"route_target": list(targets)}}
+
+
+def _network_of(*names: FqName) -> Json:
+    return {"parent_type": "project", "virtual_network_refs": [{"to": list(name)} for name in names]}
+
+
+def _interfaces(*names: FqName) -> Json:
+    return {"virtual_machine_interface_refs": [{"to": list(name)} for name in names]}
+
+
+WORLD = (
+    Put("global_system_config", _SYSTEM, SYSTEMS[0]),
+    Put("project", PROJECTS[0], {}),
+    Put("project", PROJECTS[1], {"vxlan_routing": True}),
+    Put("route_target", _TARGET, {}),
+    Put("virtual_network", _NETWORK, _lists("target:1:2")),
+    Put("virtual_network", _OTHER, _lists()),
+    Put("virtual_network", _LAST, _lists()),
+    Put("virtual_machine_interface", _INTERFACE, _network_of(_NETWORK)),
+    Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
+    Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),
+    Put("logical_router", _BARE_ROUTER, _interfaces(NAMES[1])),
+    Put("logical_router", _VXLAN_ROUTER, _interfaces(_INTERFACE)),
+    Put("security_group", _GROUP, {"configured_security_group_id": 7}),
+    Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": [_RULE]}}),
+)
+
+_CHANGES = (
+    Put("global_system_config", _SYSTEM, SYSTEMS[1]),
+    Put("virtual_network", _NETWORK, _lists("target:1:3")),
+    Put("virtual_machine_interface", _INTERFACE, _network_of(_OTHER)),
+    Put("logical_router", _ROUTER, _interfaces()),
+    Put("logical_router", _ROUTER, {"route_target_refs": []}),
+    Put("logical_router", _BARE_ROUTER, {"configured_route_target_list": {"route_target": ["target:1:4"]}}),
+    Put("security_group", _GROUP, {"configured_security_group_id": 8}),
+    Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": []}}),
+)
+_BY_THE_SERVER = tuple(
+    Put("routing_instance", (*put.fq_name, put.fq_name[-1]), {}) for put in WORLD if put.kind == "virtual_network"
+)
+"""What comes with the networks."""
+
+
+class Late(NamedTuple):
+    """The watch tells of it after everything else."""
+
+    kind: str
+    fq_name: FqName
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await lab.put_all(WORLD)
+        uuid = await lab.uuid(self.kind, self.fq_name)
+        assert uuid is not None
+        lab.hidden.add(uuid)
+        await lab.settle()
+        lab.hidden.clear()
+        assert await lab.update(Key(self.kind, uuid), {"display_name": "it comes"})
+
+
+class Changed(NamedTuple):
+    """It was otherwise: ``put`` is what it changes to, or was; both ways."""
+
+    put: Put
+    back: bool
+
+    @property
+    def kind(self) -> str:
+        return self.put.kind
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        former = next(put for put in WORLD if put[:2] == self.put[:2])
+        fields = {field: former.fields.get(field, _EMPTY.get(field)) for field in self.put.fields}
+        await lab.put_all(WORLD)
+        if self.back:
+            assert await lab.put(*self.put)
+        await lab.settle()
+        assert await lab.put(*(former._replace(fields=fields) if self.back else self.put))
+
+
+class Gone(NamedTuple):
+    """It is deleted; first whatever keeps the server from deleting it."""
+
+    kind: str
+    fq_name: FqName
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await lab.put_all(WORLD)
+        await lab.settle()
+        for holder in reversed(WORLD):
+            if holder[:2] == self or await lab.delete(*self):
+                break
+            await lab.delete(*holder[:2])
+            await lab.settle()
+        await lab.delete(*self)
+
+
+_EMPTY: Json = {
+    "configured_route_target_list": {"route_target": []},
+    "route_target_refs": [],
+    "virtual_machine_interface_refs": [],
+}
+
+
+def _stories() -> Iterator[Story]:
+    """All of them, always in the same order."""
+    for put in (*WORLD, *_BY_THE_SERVER):
+        yield Late(put.kind, put.fq_name)
+    for put in _CHANGES:
+        yield Changed(put, False)
+        yield Changed(put, True)
+    for put in WORLD:
+        yield Gone(put.kind, put.fq_name)
+
+
+async def _right(lab: MutantLaboratory) -> bool:
+    found, wanted = await lab.outcome()
+    return found == wanted
+
+
+CORPUS = Corpus(LOADED, tuple(_stories()), _right)

@@ -1,0 +1,165 @@
+"""Histories made to need each reaction between Ambassador's kinds: every resource comes late, changes, or goes.
+
+Late means that the watch tells of everything else first. What a history must end in is what a compile of its last
+world from nothing gives, problems included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.mutation.stories import Corpus, MutantLaboratory, Story
+from tests.oracle.ambassador_manifests import Json
+from tests.property.gateway_demands import from_nothing, lived
+from tests.property.gateway_steps import LOADED
+from tests.property.gateway_world import world
+from tests.property.gateways import KINDS, apply_manifest
+
+_CHANGES: dict[tuple[str, str], Json] = {
+    ("Host", "shop"): {"mappingSelector": {"matchLabels": {"team": "blue"}}},
+    ("Host", "bank"): {"tlsContext": {"name": "nobody"}},
+    ("Listener", "front"): {"port": 8080},
+    ("Listener", "second"): {"port": 9090},
+    ("TLSContext", "secure"): {"min_tls_version": "v1.2"},
+    ("Service", "echo"): {"ports": [{"name": "web", "port": 8080}]},
+    ("Module", "ambassador"): {"config": {}},
+    ("AuthService", "auth"): {"path_prefix": "/verify"},
+    ("RateLimitService", "more-rates"): {"timeout_ms": 500},
+    ("TracingService", "more-traces"): {"sampling": {"overall": 10}},
+}
+"""(kind, name) → the fields that change."""
+
+
+async def _all(lab: MutantLaboratory) -> None:
+    for manifest in (*world(), OTHER_MODULE):
+        await apply_manifest(lab, manifest)
+
+
+class Late(NamedTuple):
+    """The watch tells of it after everything else."""
+
+    manifest: Json
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.manifest["kind"]]
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await _all(lab)
+        metadata = self.manifest["metadata"]
+        uuid = await lab.uuid(self.kind, (metadata["namespace"], metadata["name"]))
+        assert uuid is not None
+        lab.hidden.add(uuid)
+        await lab.settle()
+        lab.hidden.clear()
+        metadata = {**metadata, "annotations": {"it": "comes"}}
+        await apply_manifest(lab, {**self.manifest, "metadata": metadata})
+
+
+class Changed(NamedTuple):
+    """It was otherwise: ``fields`` are what it changes to, or was; both ways."""
+
+    manifest: Json
+    fields: Json
+    back: bool
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.manifest["kind"]]
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await _all(lab)
+        other = {**self.manifest, "spec": {**self.manifest["spec"], **self.fields}}
+        former, latter = (other, self.manifest) if self.back else (self.manifest, other)
+        await apply_manifest(lab, former)
+        await lab.settle()
+        await apply_manifest(lab, latter)
+
+
+class Gone(NamedTuple):
+    """It is deleted."""
+
+    manifest: Json
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.manifest["kind"]]
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await _all(lab)
+        await lab.settle()
+        metadata = self.manifest["metadata"]
+        assert await lab.delete(self.kind, (metadata["namespace"], metadata["name"]))
+
+
+class Asked(NamedTuple):
+    """The way to an AuthService that lets requests pass while nobody answers leads over it: it comes, or goes. Without
+    a way there is no such leave."""
+
+    manifest: Json
+    goes: bool
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.manifest["kind"]]
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await _all(lab)
+        name = self.manifest["metadata"]["name"]
+        tls = {"tls": name} if self.manifest["kind"] == "TLSContext" else {}
+        resolver = {} if tls else {"resolver": name}
+        for one in world():
+            if one["kind"] == "AuthService":
+                await apply_manifest(lab, {**one, "spec": {**one["spec"], **tls, "failure_mode_allow": True}})
+            elif one["kind"] == "Module":
+                await apply_manifest(lab, {**one, "spec": {"config": resolver}})
+        if self.goes:
+            await apply_manifest(lab, self.manifest)
+        await lab.settle()
+        if self.goes:
+            assert await lab.delete(self.kind, ("default", name))
+        else:
+            await apply_manifest(lab, self.manifest)
+
+
+_ASKED: tuple[Json, ...] = tuple(
+    {
+        "apiVersion": "getambassador.io/v3alpha1",
+        "kind": kind,
+        "metadata": {"namespace": "default", "name": "way"},
+        "spec": spec,
+    }
+    for kind, spec in (
+        ("TLSContext", {"sni": "auth.example"}),
+        ("KubernetesServiceResolver", {}),
+        ("KubernetesEndpointResolver", {}),
+        ("ConsulResolver", {"address": "consul:8500", "datacenter": "one"}),
+    )
+)
+_METADATA: Json = {"namespace": "shop", "name": "ambassador"}
+OTHER_MODULE: Json = {
+    "apiVersion": "getambassador.io/v3alpha1", "kind": "Module", "metadata": _METADATA, "spec": {"config": {}}
+}  # fmt: skip
+"""Of two Modules of one name the first counts."""
+
+
+def _stories() -> Iterator[Story]:
+    manifests = (*world(), OTHER_MODULE)
+    for manifest in manifests:
+        yield Late(manifest)
+        yield Gone(manifest)
+        fields = _CHANGES.get((manifest["kind"], manifest["metadata"]["name"]))
+        if fields is not None:
+            yield Changed(manifest, fields, False)
+            yield Changed(manifest, fields, True)
+    for manifest in _ASKED:
+        yield Asked(manifest, False)
+        yield Asked(manifest, True)
+
+
+async def _right(lab: MutantLaboratory) -> bool:
+    return await lived(lab) == await from_nothing(await lab.world())
+
+
+CORPUS = Corpus(LOADED, tuple(_stories()), _right)

@@ -1,0 +1,49 @@
+"""What a story is: a history told to a laboratory whose engine has another reaction map, and what makes its end right.
+
+The stories themselves are in ``corpus.py`` (Contrail) and ``gateway_corpus.py`` (Ambassador).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, Protocol
+
+from intentc.dependencies import ReactionMap
+from intentc.model import Batch, Change, Snapshot
+from intentc.plugins import Loaded
+from tests.property.laboratory import Laboratory
+
+
+class MutantLaboratory(Laboratory):
+    """Its engine has another reaction map. ``hidden`` are the uuids of which the watch tells nothing."""
+
+    def __init__(self, loaded: Loaded, reactions: ReactionMap, *, healing: bool) -> None:
+        self.hidden: set[str] = set()
+        super().__init__(loaded._replace(reactions=reactions), healing=healing)
+
+    async def _snapshot(self) -> Snapshot:
+        snapshot = await super()._snapshot()
+        return snapshot._replace(changes=self._shown(snapshot.changes))
+
+    def _batches(self) -> list[Batch]:
+        return [batch._replace(changes=self._shown(batch.changes)) for batch in super()._batches()]
+
+    def _shown(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        return tuple(change for change in changes if change.uuid not in self.hidden)
+
+
+class Story(Protocol):
+    """One history, told to a laboratory that has not seen anything yet. ``kind``: of whom it tells."""
+
+    @property
+    def kind(self) -> str: ...
+
+    async def tell(self, lab: MutantLaboratory) -> None: ...
+
+
+class Corpus(NamedTuple):
+    """The stories about one compiler, always in the same order. ``right``: whether what is there is what should be."""
+
+    loaded: Loaded
+    stories: tuple[Story, ...]
+    right: Callable[[MutantLaboratory], Coroutine[Any, Any, bool]]

@@ -1,0 +1,78 @@
+"""Each edge of the shipped map is needed, or known not to be: taken out, an outcome is wrong, or healing names it.
+
+``python -m tests.mutation`` tries every story with every map and prints the table; here an edge is tried with the
+stories about those who are read along it.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from tests.mutation import corpus, gateway_corpus
+from tests.mutation.edges import Edge, Pair, edges, only, served, told, without
+from tests.mutation.killing import Told, killer, tell
+from tests.mutation.listed import redundant
+from tests.mutation.stories import Corpus
+
+CORPORA = {"contrail": corpus.CORPUS, "ambassador": gateway_corpus.CORPUS}
+MAPS = {compiler: corpus.loaded.reactions for compiler, corpus in CORPORA.items()}
+LISTED = redundant()
+NEEDED = {compiler: [edge for edge in edges(found) if edge not in LISTED] for compiler, found in MAPS.items()}
+OF_NEEDED = [(compiler, edge) for compiler, found in NEEDED.items() for edge in found]
+OF_LISTED = [(compiler, edge) for compiler, found in MAPS.items() for edge in edges(found) if edge in LISTED]
+
+
+@functools.cache
+def whole(compiler: str) -> list[Told]:
+    """Every story under the whole map, with nothing to heal it."""
+    corpus = CORPORA[compiler]
+    return [tell(corpus, story, MAPS[compiler], healing=False) for story in corpus.stories]
+
+
+@functools.cache
+def reads_of(compiler: str) -> frozenset[Pair]:
+    """Who reads whom in any of the stories."""
+    return frozenset().union(*(found.reads for found in whole(compiler)))
+
+
+@pytest.mark.parametrize("compiler", CORPORA)
+def test_the_whole_map_needs_no_healing(compiler: str) -> None:
+    assert all(found.right for found in whole(compiler))
+
+
+@pytest.mark.parametrize(("compiler", "edge"), OF_NEEDED, ids=str)
+def test_without_the_edge_an_outcome_is_wrong_and_healing_names_the_reaction(compiler: str, edge: Edge) -> None:
+    mutant, along = without(MAPS[compiler], edge), served(MAPS[compiler], edge) & reads_of(compiler)
+    corpus: Corpus = CORPORA[compiler]
+    story = killer(corpus, mutant, {pair.read for pair in along})
+    assert story is not None, f"nothing needs {edge}: list it in redundant.yml, with the reason"
+    healed = tell(corpus, story, mutant, healing=True)
+    assert healed.right
+    untold = along - told(only(MAPS[compiler], set(NEEDED[compiler]) - {edge}))
+    to_name = {pair for pair in untold if pair.read == story.kind}
+    assert to_name and to_name <= healed.missing
+
+
+@pytest.mark.parametrize("compiler", sorted({compiler for compiler, _ in OF_LISTED}))
+def test_the_edges_that_are_needed_are_enough(compiler: str) -> None:
+    assert killer(CORPORA[compiler], only(MAPS[compiler], NEEDED[compiler])) is None
+
+
+def test_each_redundant_edge_is_one_of_a_map() -> None:
+    assert {edge for _, edge in OF_LISTED} == set(LISTED), "take out of redundant.yml what no map has"
+
+
+@pytest.mark.parametrize(("compiler", "edge"), OF_LISTED, ids=str)
+def test_the_reason_why_an_edge_is_redundant_is_true(compiler: str, edge: Edge) -> None:
+    along, reads = served(MAPS[compiler], edge), reads_of(compiler)
+    match LISTED[edge].proof:
+        case "unreached":
+            assert along == frozenset()
+        case "unread":
+            assert along and not along & reads
+        case "covered":
+            assert along & reads and along & reads <= told(only(MAPS[compiler], NEEDED[compiler]))
+        case _:
+            pytest.fail(f"no proof is called {LISTED[edge].proof}")

@@ -1,0 +1,53 @@
+"""A real Envoy at the end of a bench: how long it takes for what it is told, by itself.
+
+The world of the xDS server is filled by the bench; here are its streams and an Envoy, and nothing before them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+
+from intentc.embedded_envoy import running_envoy
+from intentc.xds.ads import Discovery, listening
+from intentc.xds.bootstrap import Address, bootstrap
+from intentc.xds.judging import Judge
+from intentc.xds.metrics import Figures
+from intentc.xds.world import World
+
+_WITHIN_SECONDS = 60.0
+
+Told = Callable[[], Awaitable[float]]
+
+
+@asynccontextmanager
+async def envoy_over(world: World) -> AsyncIterator[Told]:
+    """An Envoy that has taken all of ``world``. Gives what tells it of everything published since, and answers with the
+    seconds until it has taken that. Both raise ``TimeoutError`` if it does not within a minute, or refuses anything."""
+    answered = anyio.Event()
+
+    def changed() -> None:
+        nonlocal answered
+        answered.set()
+        answered = anyio.Event()
+
+    discovery = Discovery(world, Judge(world, lambda key, rejection: None), Figures(dict), changed)
+
+    async def told() -> float:
+        began = time.perf_counter()
+        discovery.published()
+        with anyio.fail_after(_WITHIN_SECONDS):
+            while not world.streams or any(stream.serial < world.serial for stream in world.streams):
+                await answered.wait()
+        assert not world.standings.refused(), world.standings.refused()
+        return time.perf_counter() - began
+
+    async with (
+        listening(discovery, "127.0.0.1", 0) as port,
+        running_envoy(bootstrap(Address("127.0.0.1", port))),
+    ):
+        await told()
+        yield told

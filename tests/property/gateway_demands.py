@@ -1,0 +1,155 @@
+"""What every outcome of a gateway must fulfil: elements that mean what the oracle says and are those of a compile from
+nothing, the same problems, and silence.
+
+Why meaning, and not elements, is compared with the oracle: how the compiler divides the work among virtual hosts,
+routes and clusters is its own business; where a request goes is not.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from intentc.model import Problem
+from intentc.offline import Offline
+from tests.oracle import ambassador_manifests as oracle
+from tests.oracle.ambassador import Ambiguous, Answer, Request, answer
+from tests.oracle.ambassador_manifests import Json
+from tests.oracle.contrail import World
+from tests.oracle.envoy_elements import Elements, answered
+from tests.property.demands import check_silence
+from tests.property.gateway_steps import ELEMENTS, FOREIGN, LOADED, WRITTEN
+from tests.property.gateways import BEYOND_THE_ORACLE, KINDS, REQUESTS
+from tests.property.laboratory import INSTALLATION, Laboratory
+
+ASKED = 120
+"""Requests that are asked for in each example, of all that there are."""
+_CLOSE = 0.001
+"""Envoy's fractions of requests are told in parts of 10,000."""
+
+
+def check_meaning(stored: World, requests: Sequence[Request]) -> set[str]:
+    """The elements answer each request as the oracle does; features of the answers."""
+    elements = elements_in(stored)
+    world, features = oracle.World(manifests(stored)), set()
+    for request in requests:
+        try:
+            wanted = answer(world, request)
+        except Ambiguous:
+            features.add("ambiguous")
+            continue
+        found = answered(elements, request)
+        assert _alike(found, wanted), f"{request}\nfound  {found}\nwanted {wanted}"
+        features |= {str(outcome[0]) for outcome in wanted} | ({"divided"} if len(wanted) > 1 else set())
+    return features | ({"forwarded"} if features & {"http", "tcp"} else set())
+
+
+def _alike(found: Answer, wanted: Answer) -> bool:
+    none = Fraction(0)
+    return all(abs(found.get(one, none) - wanted.get(one, none)) <= _CLOSE for one in found.keys() | wanted.keys())
+
+
+def manifests(stored: World) -> list[Json]:
+    """What users said, as manifests again."""
+    return [
+        {**data, "kind": told, "metadata": _metadata(data), "spec": data}
+        for told, kind in KINDS.items()
+        for data in stored.get(kind, {}).values()
+    ]
+
+
+def _metadata(data: Json) -> Json:
+    namespace, name = data["fq_name"]
+    return {"namespace": namespace, "name": name, "labels": data.get("labels") or {}}
+
+
+class Outcome(NamedTuple):
+    """``elements``: (kind, *fq_name) → what the compiler wrote; ``problems`` without the revisions in their sources,
+    which are not the same in two stores."""
+
+    elements: dict[tuple[str, ...], Json]
+    problems: set[tuple[str, ...]]
+
+
+async def check_all(lab: Laboratory) -> set[str]:
+    """The end of a history: faults end, and everything that is demanded must hold, over a restart, too. Features of
+    the outcome."""
+    await lab.calm()
+    await lab.settle()
+    stored = await lab.world()
+    fresh = await from_nothing(stored)
+    check_same(await lived(lab), fresh)
+    unknown = stored.keys() & BEYOND_THE_ORACLE.values()
+    features = {"beyond the oracle"} if unknown else check_meaning(stored, random.sample(REQUESTS, ASKED))
+    await check_silence(lab)
+    check_same(await lived(lab), fresh)
+    await check_repair(lab)
+    return features | ({"problems"} if fresh.problems else set()) | ({"elements"} if fresh.elements else set())
+
+
+async def check_scratch(lab: Laboratory) -> None:
+    """A compile of the same inputs from nothing gives the same elements, and the same problems."""
+    check_same(await lived(lab), await from_nothing(await lab.world()))
+
+
+async def check_repair(lab: Laboratory) -> None:
+    """The silence is not that of the dead: an element that is deleted is made again, and nothing else is asked for."""
+    before = await lived(lab)
+    elements = [key for key, _ in await lab.owned()]
+    if elements:
+        asked = lab.service.requests
+        assert await lab.delete_key(elements[0])
+        await lab.settle()
+        assert lab.service.requests == asked + 1
+        check_same(await lived(lab), before)
+
+
+def check_same(found: Outcome, wanted: Outcome) -> None:
+    names = found.elements.keys() | wanted.elements.keys()
+    differing = {name for name in names if found.elements.get(name) != wanted.elements.get(name)}
+    shown = {name: (found.elements.get(name), wanted.elements.get(name)) for name in sorted(differing)[:1]}
+    assert not differing, f"differing: {sorted(differing)[:5]}; (after the history, from nothing): {shown}"
+    lost, more = wanted.problems - found.problems, found.problems - wanted.problems
+    assert not lost | more, f"problems only after the history: {more}; only from nothing: {lost}"
+
+
+async def lived(lab: Laboratory) -> Outcome:
+    """What a history has led to."""
+    found, parts = elements_in(await lab.world()), lab.engine.parts
+    elements = {(kind, *one["fq_name"]): written(one) for kind, ones in found.items() for one in ones}
+    return Outcome(elements, told(parts.standing.problems(parts.logic.held.values())))
+
+
+async def from_nothing(stored: World) -> Outcome:
+    """What a compile of what users said leads to."""
+    offline = Offline(LOADED, installation=INSTALLATION)
+    await offline.seed()
+    given = [
+        {"kind": kind, "operation": "CREATE", "data": data}
+        for kind in sorted(KINDS.values())
+        for data in stored.get(kind, {}).values()
+    ]
+    await offline.apply(given)
+    await offline.settle()
+    elements = {(one["kind"], *one["fq_name"]): written(one) for one in offline.outputs()}
+    return Outcome(elements, told(offline.problems()))
+
+
+def elements_in(stored: World) -> Elements:
+    """Without what is nobody's: others made it where nothing is wanted, or it was wanted once and has been emptied."""
+    return {
+        kind: [one for one in stored.get(kind, {}).values() if written(one) and one.get("config") != FOREIGN]
+        for kind in ELEMENTS
+    }
+
+
+def told(problems: Iterable[Problem]) -> set[tuple[str, ...]]:
+    """Without the revision in ``source``, which is not the same in two stores."""
+    return {(problem.kind, problem.name, problem.reason, problem.message) for problem in problems}
+
+
+def written(element: Json) -> Json:
+    """Of an element what the compiler wrote, as far as it says anything."""
+    return {field: value for field, value in element.items() if field in WRITTEN and value}

@@ -1,0 +1,99 @@
+"""A plant some of whose boxes are poison: a box whose text is the name of a poison evaluates to that.
+
+The engine runs with its own tasks over the memory store, with the real timer and small budgets, on whatever event loop
+the test has. ``Heartbeat`` tells how long the loop was held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+
+from intentc.evaluation import BUDGET_EXCEEDED, PROCESS, Limits, Outcome, Runner
+from intentc.model import Key
+from intentc.watch.source import Source
+from tests.unit.evaluation.poisons import POISONS
+from tests.unit.pipeline.plant import POOL, BoxIntent, Plant, until
+
+_BEAT = 0.01
+
+
+class Heartbeat:
+    """``late``: the most seconds by which the loop came too late to this task. ``cuts``: the most evaluations that were
+    cut off between two beats, which tells the same of a machine whose own lateness nobody knows."""
+
+    def __init__(self) -> None:
+        self.late = 0.0
+        self.cuts = 0
+
+    async def run(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while True:
+            due, before = clock() + _BEAT, _Counting.cuts
+            await asyncio.sleep(_BEAT)
+            self.late = max(self.late, clock() - due)
+            self.cuts = max(self.cuts, _Counting.cuts - before)
+
+
+class _Counting(Runner):
+    cuts = 0
+
+    def run(self, key: Key) -> Outcome:
+        outcome = super().run(key)
+        _Counting.cuts += any(problem.reason == BUDGET_EXCEEDED for problem in outcome.problems)
+        return outcome
+
+
+def poison_boxes(monkeypatch: pytest.MonkeyPatch, limits: Limits) -> None:
+    """From now on boxes may be poison, and evaluations have these limits."""
+    healthy = BoxIntent.evaluate
+
+    def evaluate(self: BoxIntent, ctx: Any) -> Iterable[Any]:
+        poison = POISONS.get(self.text)
+        found: Iterable[Any] = poison.body(self, ctx) if poison else healthy(self, ctx)
+        return found
+
+    monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
+    monkeypatch.setattr("intentc.assembly.Runner", partial(_Counting, limits=limits))
+
+
+@asynccontextmanager
+async def running(plant: Plant) -> AsyncIterator[Heartbeat]:
+    """The engine at work, evaluations bounded, a heart beating beside it."""
+    heartbeat = Heartbeat()
+
+    async def run() -> None:
+        await plant.engine.numbers.load()
+        async with aclosing(Source(plant.offline.store, "/contrail/").events()) as events:
+            await plant.engine.run(events)
+
+    await plant.offline.server.ensure_pool(POOL, 1, 1000)
+    tasks = [asyncio.ensure_future(run()), asyncio.ensure_future(heartbeat.run())]
+    try:
+        with PROCESS.enforced(tick=0.02):
+            yield heartbeat
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        plant.parts.jobs.close()
+        plant.parts.objects.close()
+
+
+async def settled(plant: Plant) -> None:
+    """All that was written until now is applied, and whatever is not held has converged."""
+    unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
+    with anyio.fail_after(60):
+        await plant.engine.settled(max((batch.revision for batch in unseen), default=0))
+
+
+async def held(plant: Plant, *names: str) -> None:
+    """These boxes, and no others, are held."""
+    wanted = {await plant.key("box", name) for name in names}
+    await until(lambda: {key for key, _ in plant.parts.standing.held.items()} == wanted)

@@ -1,0 +1,72 @@
+"""One intent runs wild, in every way that we know of: it alone is held, its outputs stay, everybody else goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.evaluation import Limits
+from tests.scenario.poisoned import held, poison_boxes, running, settled
+from tests.unit.evaluation.poisons import POISONS
+from tests.unit.pipeline.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+LIMITS = Limits(thread_seconds=0.05, wall_seconds=0.15, reads=1_000)
+_MACHINE = 4.5
+"""Seconds by which a busy machine may be late by itself, and by which recursion at its very limit evades the timer."""
+
+
+@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param}
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> Plant:
+    poison_boxes(monkeypatch, LIMITS)
+    return Plant()
+
+
+@pytest.mark.parametrize("name", POISONS)
+async def test_a_poisoned_intent_is_held_alone_until_it_is_mended(plant: Plant, name: str) -> None:
+    async with running(plant) as heartbeat:
+        await plant.boxes("poisoned", "healthy", settle=False)
+        await settled(plant)
+        await plant.change("poisoned", text=name, settle=False)
+        await held(plant, "poisoned")
+        await plant.boxes("new", settle=False)
+        await plant.change("healthy", text="changed", settle=False)
+        await settled(plant)
+        assert await plant.contents() == {"poisoned": "hello", "healthy": "changed", "new": "hello"}
+        await held(plant, "poisoned")
+        problems = plant.offline.problems()
+        assert {(problem.name, problem.reason) for problem in problems} == {("poisoned", POISONS[name].reason)}
+        await plant.change("poisoned", text="mended", settle=False)
+        await settled(plant)
+        await held(plant)
+        assert (await plant.contents())["poisoned"] == "mended"
+    assert heartbeat.cuts <= 1
+    assert heartbeat.late < LIMITS.wall_seconds + _MACHINE
+
+
+async def test_a_poisoned_intent_that_never_compiled_holds_up_nobody(plant: Plant) -> None:
+    await plant.boxes("poisoned", text="swallows everything", settle=False)
+    await plant.boxes("healthy", settle=False)
+    async with running(plant):
+        await settled(plant)
+        await held(plant, "poisoned")
+        assert await plant.contents() == {"healthy": "hello"}
+
+
+async def test_what_a_cut_off_run_read_wakes_it(plant: Plant) -> None:
+    """It is evaluated again when that changes, and not only when its back-off is over."""
+    async with running(plant):
+        await plant.boxes("poisoned", text="reads the same for ever", settle=False)
+        await settled(plant)
+        await held(plant, "poisoned")
+        key = await plant.key("box", "poisoned")
+        plant.parts.jobs.forget(key)
+        runs = plant.engine.evaluating.runs
+        await plant.boxes("nobody", settle=False)
+        await settled(plant)
+        assert plant.engine.evaluating.runs >= runs + 2

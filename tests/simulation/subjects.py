@@ -1,0 +1,85 @@
+"""The compilers as something to try: what users begin with and do, what others do, and what must come of it.
+
+How histories are made of that, and lived through, is the same for all of them (``histories.py``, ``machines.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from intentc.plugins import Loaded
+from tests.property import demands, gateway_demands, gateway_steps, gateways, laboratory, resources, steps
+from tests.property.laboratory import Laboratory
+from tests.property.steps import Settle, Step
+
+Begin = Sequence[Any]
+"""What users begin with, in this order."""
+Work = Coroutine[Any, Any, Any]
+
+
+class Subject(NamedTuple):
+    """One compiler. ``populate`` puts in what users begin with; ``relations`` are the features of that, of which
+    together with those of outcomes ``demanded`` must be seen often. ``touch``: a user writes what changes nothing.
+    ``demands``: everything that the end of a history must fulfil; the features of its outcome."""
+
+    loaded: Loaded
+    begin: st.SearchStrategy[Any]
+    populate: Callable[[Laboratory, Begin], Work]
+    relations: Callable[[list[Any]], set[str]]
+    demanded: tuple[str, ...]
+    users: st.SearchStrategy[Step]
+    others: st.SearchStrategy[Step]
+    faults: st.SearchStrategy[Step]
+    touch: Callable[[Laboratory], Work]
+    demands: Callable[[Laboratory], Coroutine[Any, Any, set[str]]]
+
+    @property
+    def steps(self) -> st.SearchStrategy[Step]:
+        """Whatever can happen between the turns of an engine."""
+        return st.one_of(self.users, self.users, self.others, self.faults, st.builds(Settle))
+
+
+async def _apply_all(lab: Laboratory, manifests: Begin) -> None:
+    for manifest in manifests:
+        await gateways.apply_manifest(lab, manifest)
+
+
+async def _touch_project(lab: Laboratory) -> None:
+    await lab.put("project", resources.PROJECTS[0], {"display_name": "calm"})
+
+
+async def _touch_service(lab: Laboratory) -> None:
+    metadata = {"namespace": "calm", "name": "nobody-asks-for-it"}
+    await gateways.apply_manifest(lab, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}})
+
+
+SUBJECTS = {
+    "ambassador": Subject(
+        loaded=gateway_steps.LOADED,
+        begin=gateway_steps.begins(),
+        populate=_apply_all,
+        relations=gateway_steps.relations,
+        demanded=("group", "problems", "elements"),
+        users=gateway_steps.users_steps,
+        others=gateway_steps.drift_steps,
+        faults=gateway_steps.fault_steps,
+        touch=_touch_service,
+        demands=gateway_demands.check_all,
+    ),
+    "contrail": Subject(
+        loaded=laboratory.LOADED,
+        begin=resources.tenants(),
+        populate=Laboratory.put_all,
+        relations=resources.relations,
+        demanded=("cross reference", "forward reference", "merged object"),
+        users=steps.users_steps,
+        others=steps.drift_steps,
+        faults=steps.fault_steps,
+        touch=_touch_project,
+        demands=demands.check_all,
+    ),
+}
+CONTRAIL = SUBJECTS["contrail"]

@@ -1,0 +1,67 @@
+"""What the simulation found, minimised: each a history that once did not end as it must."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.property.resources import NAMES, PROJECTS, Put
+from tests.property.steps import Apply, Forecast, Mend, Restart, TearDown
+from tests.property.weather import Outcome
+from tests.simulation.clock import simulate
+from tests.simulation.faults import BackUp, Fault, Happening, KillNow, Restore, Silence, Slow
+from tests.simulation.histories import in_service
+
+PROJECT, OTHER_PROJECT = (Put("project", name, {}) for name in PROJECTS)
+
+
+def network(fq_name: tuple[str, ...], *targets: str) -> Put:
+    return Put("virtual_network", fq_name, {"route_target_list": {"route_target": list(targets)}})
+
+
+def test_a_router_refers_to_its_target_once_that_is_made_again_as_its_own() -> None:
+    """A list had named the target before the router got its number: the reference was given up as unrecognisable, and
+    nobody looked again when the target was made anew."""
+    begin = [
+        PROJECT,
+        OTHER_PROJECT,
+        network(NAMES[4], "target:64512:8000103"),
+        network(NAMES[0], "target:64512:8000103"),
+        Put("logical_router", NAMES[3], {"virtual_machine_interface_refs": []}),
+    ]
+    simulate(in_service, begin, [Happening(Restart(settle=False), 0.0)] * 2)
+
+
+@pytest.mark.parametrize("end", [[KillNow()], [BackUp(), Restore()]], ids=["killed", "restored"])
+def test_a_number_goes_back_though_its_owner_went_before_the_leader_read_of_it(end: list[Fault]) -> None:
+    """A standby reads the ledger when it takes over, and everyone does when the store was put back; both found numbers
+    of owners whose end they had seen before."""
+    history = [
+        Happening(Mend(), 0.1),
+        Happening(TearDown(NAMES[0]), 0.001),
+        *(Happening(fault, 0.005) for fault in end),
+    ]
+    simulate(in_service, [PROJECT, network(NAMES[0])], history)
+
+
+def test_a_target_that_went_with_a_restored_store_is_made_again_for_whoever_refers_to_it() -> None:
+    """Reading back ended what was assumed of the target, and only who referred to it was planned again."""
+    history = [
+        Happening(Slow((0.01, 3.0, 0.001, 0.0)), 0.0),
+        Happening(Restore(), 0.1),
+        Happening(BackUp(), 1.0),
+        Happening(Silence(), 0.1),
+        Happening(TearDown(NAMES[3]), 1.0),
+        Happening(Restore(), 0.1),
+    ]
+    simulate(in_service, [], history, seed=6087)
+
+
+def test_a_number_whose_grant_was_never_answered_goes_back_when_nobody_wishes_it_any_more() -> None:
+    """Who is neither known to hold a number nor wishes one was not looked after."""
+    history = [
+        Happening(Mend(), 5.0),
+        Happening(Forecast((Outcome.LOST_ANSWER,) * 4), 0.0),
+        Happening(Apply(network(NAMES[0])), 0.05),
+        Happening(TearDown(NAMES[0]), 1.0),
+    ]
+    simulate(in_service, [PROJECT], history)

@@ -1,0 +1,107 @@
+"""What a Listener may say, and what it then is (spec/ambassador.md §4.3)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from intentc.compilers.ambassador.hosts.listener_settings import InvalidListener, OpenListener, open_listener, socket
+
+
+def given(**fields: Any) -> Any:
+    binding = fields.pop("binding", {"from": "ALL"})
+    labels = fields.pop("labels", {})
+    return SimpleNamespace(
+        **{
+            "fq_name": ("gate", "one"),
+            "port": 8443,
+            "protocol": "HTTPS",
+            "protocolStack": (),
+            "securityModel": "XFP",
+            "statsPrefix": "",
+            "l7Depth": 0,
+            "http2MaxConcurrentStreams": 0,
+            "hostBinding": SimpleNamespace(
+                namespace=SimpleNamespace(**{"from": "", **binding}), selector=SimpleNamespace(matchLabels=labels)
+            ),
+            **fields,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "field", [{"l7Depth": 2**32}, {"l7Depth": -1}, {"http2MaxConcurrentStreams": 2**31}], ids=lambda field: str(field)
+)
+def test_a_number_that_envoy_has_no_room_for_is_refused(field: dict[str, int]) -> None:
+    """The API server has the same bounds; etcd has none."""
+    with pytest.raises(InvalidListener, match=next(iter(field))):
+        opened(**field)
+
+
+def opened(**fields: Any) -> OpenListener:
+    listener = given(**fields)
+    return open_listener(listener, socket(listener))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "http", "tls", "statistics"),
+    [
+        ("HTTP", True, False, "ingress_http"),
+        ("HTTPS", True, True, "ingress_https"),
+        ("HTTPPROXY", True, False, "ingress_http"),
+        ("HTTPSPROXY", True, True, "ingress_https"),
+        ("TCP", False, False, "ingress_tcp_8443"),
+        ("TLS", False, True, "ingress_tls_8443"),
+    ],
+)
+def test_a_protocol_stands_for_a_stack(protocol: str, http: bool, tls: bool, statistics: str) -> None:
+    listener = opened(protocol=protocol)
+    assert (listener.http, listener.tls) == (http, tls)
+    assert socket(given(protocol=protocol)).statistics == statistics
+
+
+def test_a_stack_may_be_written_out() -> None:
+    assert socket(given(protocol="", protocolStack=("TLS", "HTTP", "TCP"))) == socket(given())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"protocol": ""},
+        {"protocolStack": ("HTTP", "TCP")},
+        {"protocol": "SPDY"},
+        {"protocol": "", "protocolStack": ("HTTP",)},
+        {"protocol": "", "protocolStack": ("HTTP", "HTTP", "TCP")},
+        {"protocol": "", "protocolStack": ("ICMP", "TCP")},
+        {"port": 0},
+        {"port": 65536},
+        {"securityModel": "TRUST"},
+        {"binding": {}},
+    ],
+)
+def test_what_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidListener) as refused:
+        opened(**fields)
+    assert refused.value.reason == "InvalidListener"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"protocol": "", "protocolStack": ("TLS", "HTTP", "UDP")}, {"binding": {"from": "SELECTOR"}}]
+)
+def test_what_is_not_done_here_is_told_as_unsupported(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidListener) as refused:
+        opened(**fields)
+    assert refused.value.reason == "Unsupported"
+
+
+def test_where_all_requests_are_secure_and_tls_is_spoken_nothing_comes_in_clear_text() -> None:
+    """A departure from Ambassador, which takes clear text on such a Listener for secure."""
+    assert not opened(securityModel="SECURE").cleartext
+    assert opened(securityModel="XFP").cleartext
+    assert opened(securityModel="SECURE", protocol="HTTP").cleartext
+
+
+def test_statistics_take_no_name_that_would_break_them_up() -> None:
+    assert socket(given(statsPrefix="front door:1")).statistics == "front_door_1"

@@ -1,0 +1,84 @@
+"""What of a regular expression can be told before Envoy has to refuse it."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.compilers.ambassador.routing.regexes import BadRegex, check, check_substitution, shape
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "/orders/[0-9]+",
+        "(?i)/Orders",
+        "(?P<version>v[12])/(?:a|b)",
+        "a{2,5}?",
+        r"\p{Greek}+\pL",
+        r"\Q.*\E",
+        "[]a]",
+        "[[:alpha:]_-]",
+        r"[\x7f-\xff]",
+        r"\x{10FFFF}",
+        r"\012",
+        "x{,5}",
+        "a|",
+    ],
+)
+def test_what_re2_takes_passes(pattern: str) -> None:
+    check(pattern, 200)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("", "empty"),
+        ("(?=x)", "lookaround"),
+        ("(?!x)", "lookaround"),
+        ("(?<=a)b", "lookaround"),
+        ("(?<!a)b", "lookaround"),
+        (r"(a)\1", "backreference"),
+        (r"(?P<a>x)\k<a>", "backreference"),
+        ("(?>x)", "RE2 has nothing like"),
+        ("a++", "repeated"),
+        ("a**", "repeated"),
+        ("*a", "repeated"),
+        ("(|*)", "repeated"),
+        ("a{1001}", "1000 times"),
+        ("a{5,2}", "1000 times"),
+        ("(", "not closed"),
+        ("a)", "closing parenthesis"),
+        ("[a", "not closed"),
+        ("[]", "not closed"),
+        ("[z-a]", "runs backwards"),
+        ("a\\", "backslash"),
+        (r"\y", "does not know"),
+        ("(" * 300 + ")" * 300, "nested"),
+    ],
+)
+def test_what_re2_does_not_take_is_refused_in_words(pattern: str, words: str) -> None:
+    with pytest.raises(BadRegex, match=words):
+        check(pattern, 10_000)
+
+
+def test_a_repetition_counts_as_often_as_it_stands_in_the_program() -> None:
+    assert shape("(?:ab){50}").size == 100
+    with pytest.raises(BadRegex, match=r"size is 1,000 or more, and 200 is the limit"):
+        check("(?:ab){500}", 200)
+
+
+def test_only_capturing_groups_are_counted() -> None:
+    assert shape("(a)(?:b)(?P<c>d)(?i)").groups == 2
+
+
+@pytest.mark.parametrize("substitution", ["", "/new", r"\1/\0", r"a\\b"])
+def test_a_substitution_may_name_groups_that_there_are(substitution: str) -> None:
+    check_substitution(substitution, 1)
+
+
+@pytest.mark.parametrize(
+    ("substitution", "words"), [(r"\2", "there are 1"), (r"\n", "a digit"), ("a\\", "a digit"), ("a\n", "characters")]
+)
+def test_a_substitution_that_envoy_would_refuse_is_refused(substitution: str, words: str) -> None:
+    with pytest.raises(BadRegex, match=words):
+        check_substitution(substitution, 1)

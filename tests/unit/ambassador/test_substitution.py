@@ -1,0 +1,48 @@
+"""Which texts with commands Envoy takes. That it takes every command named there is tried out in tests/envoy."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.compilers.ambassador.envoy.access_log import JSON_FORMAT, TEXT_FORMAT
+from intentc.compilers.ambassador.gateway.substitution import mistake, mistake_in
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain",
+        "100%%",
+        "%PROTOCOL%",
+        "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH):10%",
+        "%START_TIME(%Y-%m-%dT%H:%M:%S%z)%",
+        "%COMMON_DURATION(DS_RX_BEG:DS_TX_END:ms)%",
+        TEXT_FORMAT,
+    ],
+)
+def test_a_text_that_envoy_takes_has_no_mistake(text: str) -> None:
+    assert mistake(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("100%", "begins no command"),
+        ("%protocol%", "begins no command"),
+        ("%PROTOCOL", "begins no command"),
+        ("%PROTOCOLL%", "did you mean %PROTOCOL%?"),
+        ("%REQ%", "needs an argument"),
+        ("%PROTOCOL(x)%", "takes no argument"),
+        ("%REQ(A?B?C)%", "has an argument that Envoy does not take"),
+        ("%COMMON_DURATION(x)%", "has an argument that Envoy does not take"),
+        ("%PROTOCOL% %XYZ%", "'%XYZ%' is no command"),
+    ],
+)
+def test_a_text_that_envoy_refuses_has_one(text: str, said: str) -> None:
+    assert said in mistake(text)
+
+
+def test_formats_in_json_are_looked_at_at_any_depth() -> None:
+    assert mistake_in(JSON_FORMAT) == ""
+    assert "'%XYZ%'" in mistake_in({"a": [{"b": "%XYZ%"}], "c": 1})

@@ -1,0 +1,209 @@
+"""Kubernetes-shaped kinds at the API server: taken as manifests or flat, stored flat, strict at every depth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.apiserver.service import ApiServer
+from intentc.loading import load_schema
+from intentc.model import Key
+from intentc.model.manifest import manifest_uuid
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put
+
+from .conftest import refused
+
+pytestmark = pytest.mark.anyio
+
+NAME = ("shop", "r")
+UUID = manifest_uuid("toy_route", NAME)
+
+
+@pytest.fixture
+def api(store: MemoryStore) -> ApiServer:
+    schema = load_schema("toy", "ambassador", directories=[Path("tests/toy/schemas")])
+    return ApiServer(store, schema, path="toy")
+
+
+def manifest(spec: Any = None, *, version: str = "v1", kind: str = "ToyRoute", **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": f"toy.intentc.io/{version}",
+        "kind": kind,
+        "metadata": {"name": "r", "namespace": "shop", **metadata},
+        "spec": {"hostname": "h"} if spec is None else spec,
+    }
+
+
+async def stored(store: MemoryStore, kind: str = "toy_route", uuid: str = UUID) -> dict[str, Any]:
+    (item,) = (await store.range(f"/toy/{kind}/{uuid}")).items
+    assert item.value == msgspec.json.encode(msgspec.json.decode(item.value), order="sorted")
+    found: dict[str, Any] = msgspec.json.decode(item.value)
+    return {k: v for k, v in found.items() if k not in ("id_perms", "perms2", "display_name", "configuration_version")}
+
+
+async def test_a_manifest_is_stored_flat(api: ApiServer, store: MemoryStore) -> None:
+    spec = {"hostname": "h", "path": "/a", "backend": "web", "timeout_ms": None}
+    await api.create("toy_route", manifest(spec, version="v1alpha1", labels={"app": "web"}, annotations={"a": "b"}))
+    assert await stored(store) == {
+        "uuid": UUID,
+        "fq_name": ["shop", "r"],
+        "name": "r",
+        "api_version": "toy.intentc.io/v1alpha1",
+        "labels": {"app": "web"},
+        "annotations": {"key_value_pair": [{"key": "a", "value": "b"}]},
+        "hostname": "h",
+        "match": {"prefix": "/a"},
+        "service": "web",
+    }
+
+
+async def test_the_flat_form_is_taken_too_and_gets_the_same_uuid(api: ApiServer, store: MemoryStore) -> None:
+    await api.create("toy-route", {"fq_name": ["shop", "r"], "hostname": "h", "labels": {"a": "b"}})
+    assert await stored(store) == {
+        "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "hostname": "h", "labels": {"a": "b"}
+    }  # fmt: skip
+
+
+async def test_a_name_leads_to_its_resource(api: ApiServer) -> None:
+    await api.create("toy_route", manifest())
+    assert await api.identify("toy-route", NAME) == UUID
+    assert (await api.get(Key("toy_route", UUID))).document["hostname"] == "h"
+
+
+async def test_a_uid_is_kept(api: ApiServer) -> None:
+    uid = "0f000000-0000-4000-8000-000000000001"
+    assert (await api.create("toy_route", manifest(uid=uid))).document["uuid"] == uid
+
+
+async def test_a_manifest_replaces_all_fields_of_the_user(api: ApiServer, store: MemoryStore) -> None:
+    await api.create(
+        "toy_route", manifest({"hostname": "h", "service": "web"}, labels={"a": "b"}, annotations={"c": "d"})
+    )
+    await api.update(Key("toy_route", UUID), manifest({"hostname": "i"}))
+    assert await stored(store) == {
+        "uuid": UUID, "fq_name": ["shop", "r"], "name": "r", "api_version": "toy.intentc.io/v1", "hostname": "i"
+    }  # fmt: skip
+
+
+async def test_a_flat_update_leaves_other_fields_as_they_are(api: ApiServer, store: MemoryStore) -> None:
+    await api.create("toy_route", manifest({"hostname": "h", "service": "web"}))
+    await api.update(Key("toy_route", UUID), {"hostname": "i"})
+    assert (await stored(store))["service"] == "web"
+
+
+async def test_what_an_opaque_manifest_no_longer_has_goes_whatever_it_was(api: ApiServer, store: MemoryStore) -> None:
+    body: dict[str, Any] = {"apiVersion": "v1", "metadata": {"name": "s"}, "spec": {"sessionAffinity": "None"}}
+    await api.create("service", body)
+    uuid = manifest_uuid("service", ("default", "s"))
+    assert (await stored(store, "service", uuid))["sessionAffinity"] == "None"
+    await api.update(Key("service", uuid), {**body, "spec": {"type": "ClusterIP"}})
+    assert "sessionAffinity" not in await stored(store, "service", uuid)
+
+
+async def test_sync_takes_manifests_by_name_alone(api: ApiServer, store: MemoryStore) -> None:
+    await api.sync([{"kind": "toy_route", "operation": "CREATE", "data": manifest()}])
+    await api.sync([{"kind": "toy_route", "operation": "UPDATE", "data": manifest({"hostname": "i"})}])
+    assert (await stored(store))["hostname"] == "i"
+    await api.sync([{"kind": "toy_route", "operation": "DELETE", "data": manifest()}])
+    with refused(404):
+        await api.get(Key("toy_route", UUID))
+
+
+async def test_a_port_may_be_a_number_or_a_name(api: ApiServer, store: MemoryStore) -> None:
+    ports = [{"port": 80, "targetPort": 8080, "nodePort": 3}, {"port": 81, "targetPort": "web"}]
+    await api.create("service", {"apiVersion": "v1", "metadata": {"name": "s"}, "spec": {"ports": ports}})
+    (item,) = (await store.range("/toy/service/", "/toy/service0")).items
+    values = api.schema.kind("service").decode_values(item.value)
+    assert [port.targetPort for port in values.ports] == [8080, "web"]
+    with refused(400, "ports[0].targetPort: must be an integer or a string"):
+        await api.create("service", {"fq_name": ["a", "b"], "ports": [{"targetPort": True}]})
+
+
+async def test_a_manifest_that_somebody_put_into_etcd_is_served_flat(api: ApiServer, store: MemoryStore) -> None:
+    await store.transaction((), [Put(f"/toy/toy_route/{UUID}", msgspec.json.encode(manifest()))])
+    shown = (await api.get(Key("toy_route", UUID))).document
+    assert (shown["uuid"], shown["fq_name"], shown["hostname"]) == (UUID, ["shop", "r"], "h")
+    await api.update(Key("toy_route", UUID), {"hostname": "i"})
+    assert (await stored(store))["hostname"] == "i"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (manifest({"hostnam": "h"}), "toy-route has no field 'hostnam'; did you mean hostname?"),
+        (manifest({"hostname": "h", "match": {"prefx": "/"}}), "no field 'match.prefx'; did you mean prefix?"),
+        ({"fq_name": ["a", "b"], "hostname": "h", "match": {"x": 1}}, "no field 'match.x'; known are exact, prefix"),
+        (manifest(lables={"a": "b"}), "no field 'metadata.lables'; did you mean labels?"),
+        (manifest() | {"hostnam": "h"}, "no field 'hostnam'"),
+        (manifest() | {"hostname": "h"}, "hostname stands at the top and in spec"),
+        (manifest({"hostname": "h", "labels": {}}), "labels stands in metadata"),
+        (manifest({"hostname": "h", "display_name": "x"}), "no field 'display_name'"),
+        (manifest({"hostname": "h", "id_perms": {}}), "no field 'id_perms'"),
+        (manifest({"hostname": 7}), "hostname: must be a string, is an integer"),
+        (manifest({"hostname": "h", "match": []}), "match: must be an object, is a list"),
+        (manifest([1]), "spec: Expected `object`"),
+        (manifest({}), "hostname must be given"),
+        (manifest({"hostname": None}), "hostname must be given"),
+        (manifest(version="v2"), "apiVersion 'toy.intentc.io/v2' is not known"),
+        (manifest(kind="ToyPod"), "the manifest's kind is 'ToyPod'"),
+        (manifest(labels=[1]), "labels: must be an object"),
+        (manifest(labels={"a": 1}), "labels[...]: must be a string"),
+        (manifest(annotations=[1]), "annotations: Expected `object`"),
+        (manifest(annotations={"a": 1}), "annotations.key_value_pair[0].value: must be a string"),
+        (manifest(name=""), "metadata.name is missing"),
+        (manifest(name="A_b"), "'A_b' is no name"),
+        (manifest(name="a:b"), "'a:b' is no name"),
+        (manifest(namespace="a/b"), "'a/b' is no name"),
+        (manifest(name="a" * 254), "is no name"),
+        (manifest(uid="abc"), "'abc' is no uuid"),
+        ({"apiVersion": "toy.intentc.io/v1"}, "metadata.name is missing"),
+        ({"metadata": "r", "apiVersion": "toy.intentc.io/v1"}, "metadata: Expected `object`"),
+        (manifest() | {"fq_name": ["shop", "r"]}, "this is half a manifest"),
+        ({"spec": {"hostname": "h"}}, "this is half a manifest"),
+        ({"fq_name": ["r"], "hostname": "h"}, "fq_name must be [namespace, name]"),
+        ({"fq_name": ["a", "b"], "hostname": "h", "parent_type": "x"}, "no field 'parent_type'"),
+        ([], "must be a JSON object"),
+        ("text", "must be a JSON object"),
+    ],
+)
+async def test_a_bad_manifest_is_refused_with_its_place(api: ApiServer, body: Any, words: str) -> None:
+    with refused(400, words):
+        await api.create("toy_route", body)
+    with refused(400, words if isinstance(body, dict) else ""):
+        await api.sync([{"kind": "toy_route", "data": body}])
+
+
+async def test_a_required_field_can_not_be_cleared(api: ApiServer) -> None:
+    await api.create("toy_route", manifest())
+    for body in (manifest({}), {"hostname": None}):
+        with refused(400, "hostname must be given"):
+            await api.update(Key("toy_route", UUID), body)
+
+
+async def test_a_manifest_of_another_name_does_not_update_a_resource(api: ApiServer) -> None:
+    await api.create("toy_route", manifest())
+    with refused(400, "fq_name can't be changed"):
+        await api.update(Key("toy_route", UUID), manifest(name="other"))
+
+
+async def test_a_name_is_given_once(api: ApiServer) -> None:
+    await api.create("toy_route", manifest())
+    with refused(409, "exists already"):
+        await api.create("toy_route", manifest(uid="0f000000-0000-4000-8000-000000000001"))
+
+
+async def test_what_a_structured_type_requires_must_be_given(store: MemoryStore, tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    (folder / "types.yml").write_text("types: {Cookie: {name: {type: string, required: true}, path: string}}")
+    (folder / "thing.yml").write_text(
+        "kind: thing\ngroup: toy\nshape: kubernetes\nproperties: {cookies: {list: Cookie}}"
+    )
+    api = ApiServer(store, load_schema("made", directories=[tmp_path]), path="toy")
+    with refused(400, "cookies[0]: `name` is missing"):
+        await api.create("thing", {"fq_name": ["a", "b"], "cookies": [{"path": "/"}]})
+    await api.create("thing", {"fq_name": ["a", "b"], "cookies": [{"name": "x"}]})

@@ -1,0 +1,106 @@
+"""What a configuration lays open is said once, loudly; what nobody can mean is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from intentc.configuration import Loaded, load
+from intentc.model import InvalidInput
+
+REMOTE = "https://api.example.org:9091"
+
+
+def read(folder: Path, **sections: object) -> Loaded:
+    path = folder / "contrail.yml"
+    path.write_bytes(msgspec.json.encode(sections))
+    return load(path, {})
+
+
+def warnings(loaded: Loaded) -> list[str]:
+    return [note.text for note in loaded.notes if note.warning]
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"insecure": True, "client": {"endpoint": REMOTE}},
+        {"insecure": True, "keystone": {"authurl": f"{REMOTE}/keystone/v3"}},
+        {"keystone": {"insecure": True}, "client": {"endpoint": REMOTE}},
+        {"insecure": True, "client": {"endpoint": "https://192.0.2.1:9091"}},
+    ],
+)
+def test_unchecked_certificates_are_refused_for_a_server_elsewhere(tmp_path: Path, sections: dict[str, object]) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"take it out, and name the authority in client\.tls\.trusted_ca_path"
+    ) as error:
+        read(tmp_path, **sections)
+    assert "contrail.yml:1: " in str(error.value) and "insecure" in str(error.value)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_unchecked_certificates_on_this_machine_are_allowed_and_said_loudly(tmp_path: Path, host: str) -> None:
+    """As Contrail's own file has it."""
+    loaded = read(tmp_path, insecure=True, client={"endpoint": f"https://{host}:9091"})
+    assert warnings(loaded) == ["insecure: the certificates of API server and Keystone are NOT checked"]
+
+
+def test_passwords_over_plain_http_are_said(tmp_path: Path) -> None:
+    loaded = read(
+        tmp_path, keystone={"authurl": "http://api.example.org/v3"}, client={"endpoint": "http://localhost:1"}
+    )
+    (warning,) = warnings(loaded)
+    assert warning.startswith("keystone.authurl http://api.example.org/v3 is plain http")
+
+
+@pytest.mark.parametrize(("endpoint", "said"), [("etcd:2379", 1), ("https://etcd:2379", 0), ("127.0.0.1:2379", 0)])
+def test_etcds_password_over_plain_text_is_said(tmp_path: Path, endpoint: str, said: int) -> None:
+    assert len(warnings(read(tmp_path, etcd={"username": "u", "endpoints": [endpoint]}))) == said
+
+
+@pytest.mark.parametrize(
+    ("address", "said"), [(":8877", 1), ("0.0.0.0:8877", 1), ("[::1]:8877", 0), ("localhost:1", 0)]
+)
+def test_diagnostics_that_others_can_reach_are_said(tmp_path: Path, address: str, said: int) -> None:
+    found = warnings(read(tmp_path, intentc={"diagnostics": {"address": address}}))
+    assert len(found) == said
+    assert all("show without login" in warning for warning in found)
+
+
+@pytest.mark.parametrize(("mode", "said"), [(0o600, 0), (0o400, 0), (0o640, 1), (0o604, 1)])
+def test_a_secrets_file_that_others_can_read_is_said(tmp_path: Path, mode: int, said: int) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hidden")
+    secret.chmod(mode)
+    found = warnings(read(tmp_path, etcd={"password_file": str(secret)}))
+    assert len(found) == said
+    assert all(f"etcd.password_file: {secret} can be read by others" in warning for warning in found)
+
+
+@pytest.mark.parametrize("section", ["etcd", "client", "server"])
+def test_a_private_key_that_others_can_read_is_said(tmp_path: Path, section: str) -> None:
+    key = tmp_path / "key.pem"
+    key.write_text("key")
+    key.chmod(0o644)
+    name = "key_file" if section == "server" else "key_path"
+    (warning,) = warnings(read(tmp_path, **{section: {"tls": {"enabled": True, name: str(key)}}}))
+    assert warning.startswith(f"{section}.tls.{name}: ")
+    assert warning.endswith("(mode 644); chmod 600 it")
+
+
+def test_files_of_tls_that_is_off_are_left_alone(tmp_path: Path) -> None:
+    assert warnings(read(tmp_path, etcd={"tls": {"key_path": "/nowhere/key.pem"}})) == []
+
+
+def test_a_configuration_of_megabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "contrail.yml"
+    path.write_bytes(b"#" * (4 * 1024 * 1024 + 1))
+    with pytest.raises(InvalidInput, match="larger than 4194304 bytes"):
+        load(path, {})
+
+
+def test_an_installation_may_not_bear_the_name_under_which_the_api_server_keeps_its_index(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"intentc\.installation"):
+        read(tmp_path, intentc={"installation": "apiserver"})

@@ -1,0 +1,88 @@
+"""Processes that stand for one installation's leadership, as many as a test needs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+
+from intentc.leading import Election, Leadership
+from intentc.watch.backoff import Backoff
+from intentc.watch.keys import leader_key
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import KeyValue
+from tests.unit.leading.line import Line
+from tests.unit.leading.virtual_time import now
+
+INSTALLATION = "test"
+KEY = leader_key(INSTALLATION)
+TTL = 10
+
+
+class Candidate:
+    """One process, with what it was told."""
+
+    def __init__(self, store: MemoryStore, name: str, version: str = "1") -> None:
+        self.name = name
+        self.line = Line(store)
+        self.won: list[Leadership] = []
+        self.lost: list[str] = []
+        self.lost_at: list[float] = []
+        self.alive = anyio.CancelScope()
+        self.election = Election(
+            self.line,
+            INSTALLATION,
+            name,
+            ttl=TTL,
+            versions={"contrail": version},
+            on_won=self.won.append,
+            on_lost=self._on_lost,
+            clock=now,
+            new_backoff=lambda: Backoff(clock=now, chance=lambda: 0.5),
+        )
+
+    @property
+    def leads(self) -> bool:
+        return self.election.fence() is not None
+
+    async def live(self) -> None:
+        """Run until killed."""
+        with self.alive:
+            await self.election.run()
+
+    def kill(self) -> None:
+        """As SIGKILL: nothing is given back."""
+        self.alive.cancel()
+
+    def _on_lost(self, reason: str) -> None:
+        self.lost.append(reason)
+        self.lost_at.append(now())
+
+
+@asynccontextmanager
+async def standing(store: MemoryStore, *names: str) -> AsyncIterator[list[Candidate]]:
+    """Candidates at work; the first one leads when the block is entered, the others stand by."""
+    candidates = [Candidate(store, name) for name in names]
+    async with anyio.create_task_group() as group:
+        for candidate in candidates:
+            group.start_soon(candidate.live)
+            await until(lambda: candidates[0].leads)
+        await until(lambda: all(candidate.election.leader() == names[0] for candidate in candidates))
+        yield candidates
+        group.cancel_scope.cancel()
+
+
+async def until(condition: Callable[[], bool], within: float = 100.0) -> float:
+    """Wait until it holds; how many (virtual) seconds that took. Raises ``TimeoutError``."""
+    begun = now()
+    with anyio.fail_after(within):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event, and the time is virtual
+            await anyio.sleep(0.01)
+    return now() - begun
+
+
+async def leader_item(store: MemoryStore) -> KeyValue | None:
+    """The leader's key as it stands."""
+    items = (await store.range(KEY)).items
+    return items[0] if items else None

@@ -1,0 +1,253 @@
+"""Elections through cuts, lost answers, stopped processes and restored stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from intentc.leading import StoreKeeper
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Compare, Delete, LeaseGone, Operation, Put, StoreError, TransactionResult
+from tests.unit.leading.candidates import KEY, TTL, Candidate, leader_item, standing, until
+from tests.unit.leading.line import SLOW_SECONDS, Line
+from tests.unit.leading.virtual_time import jump, now
+
+pytestmark = pytest.mark.anyio
+
+MARGIN = 2.0
+"""A fifth of the ttl."""
+
+
+async def test_a_process_that_was_stopped_has_no_fence_before_anything_of_it_has_run(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        assert first.election.fence()
+        jump(3 * TTL)
+        assert first.election.fence() is None
+        assert first.election.expires_in() == 0
+        assert first.lost == []  # nothing has run yet
+        await until(lambda: bool(first.lost))
+
+
+async def test_a_process_that_was_stopped_finds_the_one_that_took_over(store: MemoryStore) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        first.line.renewals_cut = True
+        await until(lambda: second.leads)
+        first.line.renewals_cut = False
+        await anyio.sleep(TTL)
+        assert (first.leads, second.leads, first.election.leader()) == (False, True, "b")
+        assert len(first.lost) == 1
+
+
+async def test_without_renewals_the_leader_steps_down_before_its_lease_ends(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        await anyio.sleep(TTL)
+        left = first.election.expires_in()
+        begun = now()
+        first.line.cut = True
+        await until(lambda: not first.leads)
+        assert first.lost == ["the lease could not be renewed in time"]
+        assert now() - begun == pytest.approx(left, abs=0.02)
+        assert await leader_item(store) is not None
+        await anyio.sleep(MARGIN + 0.1)
+        assert await leader_item(store) is None
+
+
+async def test_a_leader_told_that_its_lease_is_gone_has_lost_at_once(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        item = await leader_item(store)
+        assert item is not None
+        store.faults.silence_watches()
+        await store.revoke_lease(item.lease)
+        assert await until(lambda: bool(first.lost)) < TTL / 2
+        assert first.lost == ["the lease is gone"]
+
+
+async def test_a_short_cut_costs_no_leadership(store: MemoryStore) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        for _ in range(20):
+            first.line.cut = True
+            store.faults.cut_watches()
+            await anyio.sleep(TTL / 3)
+            first.line.cut = False
+            await anyio.sleep(TTL)
+        assert first.leads
+        assert (first.lost, second.won) == ([], [])
+
+
+async def test_a_standby_whose_watch_is_cut_takes_over_all_the_same(store: MemoryStore) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        second.line.cut = True
+        store.faults.cut_watches()
+        await anyio.sleep(1)
+        await first.election.resign()
+        await anyio.sleep(1)
+        second.line.cut = False
+        assert await until(lambda: second.leads) < 5
+
+
+async def test_a_standby_misses_nothing_when_the_end_of_the_key_is_compacted_away(store: MemoryStore) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        second.line.cut = True
+        store.faults.cut_watches()
+        await first.election.resign()
+        revision = 0
+        for _ in range(10):
+            revision = (await store.transaction([], [Put("/other", b"")])).revision
+        await store.compact(revision)
+        second.line.cut = False
+        assert await until(lambda: second.leads) < 5
+
+
+async def test_a_watch_that_hangs_costs_a_standby_no_more_than_its_patience(store: MemoryStore) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        store.faults.silence_watches()
+        await first.election.resign()
+        assert await until(lambda: second.leads) <= TTL + 0.1
+
+
+async def test_a_watch_that_loses_the_event_costs_no_more_either(store: MemoryStore) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        store.faults.lose_next()
+        await first.election.resign()
+        assert await until(lambda: second.leads) <= TTL + 0.1
+
+
+async def test_another_key_in_its_place_tells_as_well_as_the_end_that_was_missed(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        store.faults.lose_next()
+        await store.transaction([], [Delete(KEY)])
+        await store.transaction([], [Put(KEY, b"by hand")])
+        assert await until(lambda: bool(first.lost)) < 0.1
+
+
+async def test_the_time_that_an_answer_took_is_not_counted_as_held(store: MemoryStore) -> None:
+    line = Line(store)
+    line.slow = True
+    sent = now()
+    keeper = StoreKeeper(line, now, await store.grant_lease(TTL), TTL, sent)
+    async with anyio.create_task_group() as group:
+        group.start_soon(keeper.run)
+        await until(lambda: keeper.held_until() > sent)
+        assert now() == pytest.approx(sent + SLOW_SECONDS, abs=0.1)
+        assert keeper.held_until() == pytest.approx(sent + TTL, abs=0.1)
+        group.cancel_scope.cancel()
+
+
+async def test_a_leader_that_another_replaced_while_its_watch_was_cut_has_lost(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        first.line.cut = True
+        store.faults.cut_watches()
+        await store.transaction([], [Delete(KEY)])
+        await store.transaction([], [Put(KEY, b'{"process": "stranger"}')])
+        first.line.cut = False
+        await until(lambda: first.election.leader() == "stranger")
+        assert len(first.lost) == 1
+
+
+async def test_a_store_put_back_to_before_the_leadership_ends_it(store: MemoryStore) -> None:
+    restore = store.faults.backup()
+    for _ in range(20):
+        await store.transaction([], [Put("/other", b"")])
+    async with standing(store, "a") as (first,):
+        restore()
+        assert await until(lambda: bool(first.lost)) < 1
+        await until(lambda: first.leads)
+        assert len(first.won) == 2
+
+
+@pytest.mark.parametrize("call", [2, 3], ids=["grant", "transaction"])
+async def test_a_campaign_whose_answer_was_lost_is_won_all_the_same(store: MemoryStore, call: int) -> None:
+    candidate = Candidate(store, "a")
+
+    def lose_the_answer() -> None:
+        candidate.line.lose_answers = candidate.line.calls == call
+
+    candidate.line.before_call = lose_the_answer
+    async with anyio.create_task_group() as group:
+        group.start_soon(candidate.live)
+        assert await until(lambda: candidate.leads) < 1
+        item = await leader_item(store)
+        assert item is not None
+        assert candidate.won[0].revision == item.create_revision
+        await anyio.sleep(3 * TTL)
+        assert candidate.lost == []
+        group.cancel_scope.cancel()
+
+
+async def test_an_unknown_campaign_is_read_back_until_the_store_answers(store: MemoryStore) -> None:
+    candidate = Candidate(store, "a")
+    line = candidate.line
+
+    def cut_after_the_transaction() -> None:
+        line.lose_answers = line.calls == 3
+        line.cut = line.calls > 3 and now() < TTL / 2
+
+    line.before_call = cut_after_the_transaction
+    async with anyio.create_task_group() as group:
+        group.start_soon(candidate.live)
+        await until(lambda: candidate.leads)
+        assert len(candidate.won) == 1
+        assert TTL / 2 < now() < TTL - MARGIN
+        group.cancel_scope.cancel()
+
+
+async def test_a_campaign_that_arrives_late_finds_its_lease_revoked(store: MemoryStore) -> None:
+    candidate = Candidate(store, "a")
+    candidate.line.hold_back = 1
+    async with anyio.create_task_group() as group:
+        group.start_soon(candidate.live)
+        await until(lambda: candidate.leads)
+        await candidate.election.resign()
+        with pytest.raises(LeaseGone):
+            await candidate.line.deliver()
+        assert await leader_item(store) is None
+        group.cancel_scope.cancel()
+
+
+async def test_a_store_that_refuses_to_write_is_not_filled_with_leases(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    candidate = Candidate(store, "a")
+    transaction, refused = candidate.line.transaction, 0
+
+    async def refusing(compares: Sequence[Compare], *branches: Sequence[Operation]) -> TransactionResult:
+        nonlocal refused
+        if not compares:
+            return await transaction(compares, *branches)
+        refused += 1
+        raise StoreError("database space exceeded")
+
+    monkeypatch.setattr(candidate.line, "transaction", refusing)
+    async with anyio.create_task_group() as group:
+        group.start_soon(candidate.live)
+        await until(lambda: refused == 10)
+        await anyio.lowlevel.checkpoint()
+        assert len(store._leases) <= 1
+        group.cancel_scope.cancel()
+
+
+async def test_an_outage_is_told_once_and_its_end_too(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "intentc.leading")
+    store.faults.unreachable = True
+    candidate = Candidate(store, "a")
+    async with anyio.create_task_group() as group:
+        group.start_soon(candidate.live)
+        await anyio.sleep(300)
+        assert 80 < candidate.line.calls < 300  # at most each 3 s, cut by chance to three quarters
+        store.faults.unreachable = False
+        await until(lambda: candidate.leads)
+        group.cancel_scope.cancel()
+    told = [record.levelname for record in caplog.records if "etcd" in record.message]
+    assert told == ["WARNING", "INFO"]
+
+
+async def test_a_key_that_somebody_keeps_deleting_does_not_keep_a_core_busy(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        for _ in range(1_000):
+            await store.transaction([], [Delete(KEY)])
+            await anyio.sleep(0.1)
+        assert len(first.won) < 100
+        assert first.lost == [f"{KEY} is not ours any more"] * len(first.lost)

@@ -1,0 +1,98 @@
+"""What follows when the API server refuses a fence, and what a leader leaves for the next."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from intentc.leading import caught_up
+from intentc.watch.keys import versions_key
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Delete, Put
+from tests.unit.leading.candidates import KEY, TTL, Candidate, standing, until
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_refused_fence_is_given_up_at_once_and_the_cause_is_named(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        fence = first.election.fence()
+        assert fence is not None
+        first.election.distrust(fence)
+        assert first.election.fence() is None
+        assert first.lost == ["the API server refused the fence"]
+        assert await until(lambda: second.leads) < 0.1
+        assert f"refuses fence {fence}" in caplog.text
+        assert "etcd.endpoints" in caplog.text
+
+
+async def test_after_a_refusal_nobody_stands_here_for_a_ttl(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        first.election.distrust(first.election.fence() or "")
+        assert TTL <= await until(lambda: first.leads) < TTL + 1
+
+
+async def test_a_fence_that_is_no_longer_current_is_passed_over(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        old = first.election.fence()
+        assert old is not None
+        await store.transaction([], [Delete(KEY)])
+        await until(lambda: len(first.won) == 2)
+        first.election.distrust(old)
+        await anyio.sleep(1)
+        assert first.leads
+
+
+async def test_a_fence_that_was_refused_rightly_is_stood_for_again_soon(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with standing(store, "a") as (first,):
+        store.faults.silence_watches()  # so that the refusal is the first that is heard of it
+        await store.transaction([], [Delete(KEY)])
+        first.election.distrust(first.election.fence() or "")
+        assert await until(lambda: first.leads) < 1
+        assert "etcd.endpoints" not in caplog.text
+
+
+async def test_a_leader_is_told_the_versions_that_the_last_one_recorded(store: MemoryStore) -> None:
+    first, second = Candidate(store, "a", version="1"), Candidate(store, "b", version="2")
+    async with anyio.create_task_group() as group:
+        group.start_soon(first.live)
+        await until(lambda: first.leads)
+        assert first.won[0].previous_versions is None
+        assert await first.election.record_versions(first.won[0])
+        group.start_soon(second.live)
+        await first.election.resign()
+        await until(lambda: second.leads)
+        assert second.won[0].previous_versions == {"contrail": "1"}
+        group.cancel_scope.cancel()
+
+
+async def test_a_former_leader_records_no_versions(store: MemoryStore) -> None:
+    async with standing(store, "a", "b") as (first, second):
+        await first.election.resign()
+        await until(lambda: second.leads)
+        assert not await first.election.record_versions(first.won[0])
+        assert not (await store.range(versions_key("test"))).items
+
+
+@pytest.mark.parametrize("value", [b"no json", b"[]"])
+async def test_versions_that_nobody_can_read_count_as_never_recorded(store: MemoryStore, value: bytes) -> None:
+    await store.transaction([], [Put(versions_key("test"), value)])
+    async with standing(store, "a") as (first,):
+        assert first.won[0].previous_versions is None
+
+
+async def test_caught_up_is_who_has_applied_the_last_write_under_the_prefix(store: MemoryStore) -> None:
+    written = (await store.transaction([], [Put("/contrail/a", b"")])).revision
+    last = (await store.transaction([], [Put("/contrail/b", b"")])).revision
+    assert await caught_up(store, "/contrail/", written) == last
+    assert await caught_up(store, "/contrail/", last) == 0
+
+
+async def test_writes_elsewhere_leave_nobody_behind(store: MemoryStore) -> None:
+    last = (await store.transaction([], [Put("/contrail/a", b"")])).revision
+    await store.transaction([], [Put("/intentc/test/heartbeat/a", b"")])
+    assert await caught_up(store, "/contrail/", last) == 0

@@ -1,0 +1,27 @@
+"""Simulated time that a test can let go on while nothing runs: what a stopped process finds when it is continued."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.simulation.clock import SimulatedLoop
+
+
+class VirtualLoop(SimulatedLoop):
+    """A simulated loop with a hand on its clock."""
+
+    def jump(self, seconds: float) -> None:
+        """Let so much time pass at once."""
+        self._jump.now += seconds
+
+
+def now() -> float:
+    """The running loop's time, in seconds."""
+    return asyncio.get_running_loop().time()
+
+
+def jump(seconds: float) -> None:
+    """Let so much time of the running loop pass at once."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    loop.jump(seconds)

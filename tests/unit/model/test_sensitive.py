@@ -1,0 +1,72 @@
+"""Fields that a schema declares sensitive: found wherever they stand, concealed, and left alone elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from intentc.model import Change, Resource
+from intentc.model.schema import KindSpec, build_kind
+from intentc.model.sensitive import CONCEALED, concealed, sensitive_texts, without
+from intentc.model.types import TypeTable
+
+TYPES = TypeTable(
+    {
+        "Login": {"user": "string", "password": {"type": "string", "sensitive": True}},
+        "Device": {"logins": {"list": "Login"}, "name": "string"},
+    }
+)
+DECLARED: dict[str, Any] = {
+    "kind": "host",
+    "group": "toy",
+    "properties": {"device": "Device", "blob": {"type": "opaque", "sensitive": True}, "plain": "string"},
+    "references": {"host": {"attribute": "Login"}},
+}
+KIND = build_kind(msgspec.convert(DECLARED, KindSpec), TYPES, "toy")
+DOCUMENT: dict[str, Any] = {
+    "fq_name": ["h"],
+    "device": {"name": "d", "logins": [{"user": "u", "password": "canary-1"}, {"user": "v"}]},
+    "blob": {"deep": [{"key": "canary-2"}, 1234567, True]},
+    "plain": "shown",
+    "host_refs": [{"uuid": "x", "attr": {"user": "w", "password": "canary-3"}}],
+}
+
+
+def resource() -> Resource:
+    return KIND.decode(Change("host", "h", msgspec.json.encode(DOCUMENT), 1, 1))
+
+
+def test_sensitive_fields_are_found_in_types_lists_and_attributes() -> None:
+    assert set(KIND.sensitive) == {
+        ("device", "logins", "[]", "password"),
+        ("blob",),
+        ("host_refs", "[]", "attr", "password"),
+    }
+
+
+def test_their_texts_are_told_at_any_depth() -> None:
+    assert sensitive_texts(resource()) == {"canary-1", "canary-2", "canary-3", "1234567"}
+
+
+def test_a_document_is_concealed_in_place_and_nothing_else_is_touched() -> None:
+    document = msgspec.json.decode(msgspec.json.encode(DOCUMENT))
+    assert concealed(KIND, document) is document
+    assert document["device"] == {"name": "d", "logins": [{"user": "u", "password": CONCEALED}, {"user": "v"}]}
+    assert document["blob"] == CONCEALED
+    assert document["plain"] == "shown"
+    assert document["host_refs"][0]["attr"] == {"user": "w", "password": CONCEALED}
+
+
+def test_a_document_of_another_form_is_no_fault() -> None:
+    assert concealed(KIND, {"device": [1], "host_refs": {"a": 1}}) == {"device": [1], "host_refs": {"a": 1}}
+
+
+def test_a_kind_without_sensitive_fields_has_none() -> None:
+    kind = build_kind(KindSpec(kind="plain", group="toy", properties={"text": "string"}), TYPES, "toy")
+    found = kind.decode(Change("plain", "p", b'{"fq_name": ["p"], "text": "something"}', 1, 1))
+    assert (kind.sensitive, sensitive_texts(found)) == ((), set())
+
+
+def test_of_two_secrets_the_longer_one_goes_first() -> None:
+    assert without(["abcd", "abcdef"], "abcdef abcd") == f"{CONCEALED} {CONCEALED}"

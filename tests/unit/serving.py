@@ -1,0 +1,69 @@
+"""A whole ``CompilerService`` over a plant: orders, election and audits as a test asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from intentc.auditing import Auditing
+from intentc.orders import Orders
+from intentc.service import CompilerService
+from intentc.takeover import TakeOver
+from intentc.watch.heartbeat import Heartbeat
+from intentc.watch.source import Source
+from tests.unit.pipeline.plant import Plant
+
+INSTALLATION = "default"
+PREFIX = "/contrail/"
+
+
+def service_of(
+    plant: Plant, process: str = "one", *, elected: bool = False, auditing: Auditing | None = None, most: int = 1000,
+    version: str = "1",
+) -> CompilerService:  # fmt: skip
+    """``elected``: it stands for election. ``most``: ``max_writes_on_upgrade``. ``version``: of its compiler."""
+    store, engine = plant.offline.store, plant.engine
+    heartbeat = Heartbeat(INSTALLATION, process)
+    source = Source(store, PREFIX, heartbeat=heartbeat)
+    engine.parts.permission.see_by(lambda: source.state.ready)
+    orders = Orders(
+        store,
+        INSTALLATION,
+        engine.levers,
+        leading=lambda: engine.parts.permission.granted,
+        settled=lambda: engine.collecting.complete,
+        heartbeat=heartbeat,
+    )
+    takeover = TakeOver(
+        engine, store, PREFIX, installation=INSTALLATION, process=process, ttl=2, versions={"plant": version},
+        max_writes_on_upgrade=most, applied=lambda: source.applied_revision, obeyed=lambda: orders.applied_revision,
+    ) if elected else None  # fmt: skip
+
+    async def nobody() -> None:
+        """No process has died."""
+
+    return CompilerService(
+        engine,
+        source,
+        orders=orders,
+        takeover=takeover,
+        auditing=auditing,
+        hold_suspects=nobody,
+        relist_slice=1.0,
+        server=None,
+    )
+
+
+@asynccontextmanager
+async def serving(service: CompilerService) -> AsyncIterator[CompilerService]:
+    """At work until the block ends; then it drains."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(service.run)
+        try:
+            yield service
+        finally:
+            group.cancel_scope.cancel()
+    service.engine.parts.jobs.close()
+    service.engine.parts.objects.close()

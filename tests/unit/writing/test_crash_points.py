@@ -1,0 +1,86 @@
+"""Crash points of the writing side: a request has left, and nothing of its answer is read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from intentc import crashpoints
+from intentc.writing.connection import Connection
+from intentc.writing.endpoint import Endpoint
+from intentc.writing.service import Unreachable
+
+pytestmark = pytest.mark.anyio
+
+BODY = b'{"many": "bytes"}'
+
+
+@pytest.fixture
+def reached() -> Iterator[list[str]]:
+    """The points that were reached, in order."""
+    found: list[str] = []
+    crashpoints.install(found.append)
+    yield found
+    crashpoints.install(None)
+
+
+class Server:
+    """Takes one request whole, and answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.got = asyncio.Event()
+        self.may_answer = asyncio.Event()
+        self.url = ""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(len(BODY))
+        self.got.set()
+        await self.may_answer.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+        await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[tuple[Server, Connection]]:
+    server = Server()
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    async with listening:
+        port = listening.sockets[0].getsockname()[1]
+        connection = Connection(Endpoint(f"http://127.0.0.1:{port}"))
+        try:
+            yield server, connection
+        finally:
+            server.may_answer.set()
+            await connection.aclose()
+
+
+async def test_a_sent_point_is_reached_when_the_server_has_the_request_and_has_not_answered(reached: list[str]) -> None:
+    async with served() as (server, connection):
+        points = ["create.sent", "update.sent"]
+        sending = asyncio.create_task(connection.send("POST", "/sync", BODY, points=points))
+        await asyncio.wait_for(server.got.wait(), 5)
+        assert reached == points
+        assert not sending.done()
+        server.may_answer.set()
+        assert (await sending).ok
+        assert reached == points
+
+
+async def test_no_point_is_reached_without_a_connection(reached: list[str]) -> None:
+    connection = Connection(Endpoint("http://127.0.0.1:1"))
+    with pytest.raises(Unreachable):
+        await connection.send("POST", "/sync", BODY, points=["create.sent"])
+    await connection.aclose()
+    assert reached == []
+
+
+async def test_a_request_is_the_same_where_nobody_looks_at_points() -> None:
+    assert not crashpoints.armed()
+    async with served() as (server, connection):
+        server.may_answer.set()
+        assert (await connection.send("POST", "/sync", BODY, points=["create.sent"])).ok

@@ -1,0 +1,229 @@
+"""The server as a whole, over the memory store and real gRPC on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import anyio
+import msgspec
+import pytest
+from prometheus_client import generate_latest
+
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Compacted, Put
+from intentc.xds.ads import AddressTaken
+from intentc.xds.kinds import Type
+from intentc.xds.serving import Server, running_xds
+from tests.envoy.handmade import (
+    CONFIGURATION,
+    LAYOUT,
+    cluster,
+    element,
+    element_key,
+    gone,
+    rejections,
+    route,
+    virtual_host,
+    write,
+)
+from tests.unit.xds.client import connected, names
+
+pytestmark = pytest.mark.anyio
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    with anyio.fail_after(10):
+        while not condition():  # noqa: ASYNC110  # nothing tells a test of it
+            await anyio.sleep(0.002)
+
+
+async def recorded(store: MemoryStore, *expected: str) -> None:
+    with anyio.fail_after(10):
+        while set(await rejections(store)) != set(expected):  # noqa: ASYNC110  # nothing tells a test of it
+            await anyio.sleep(0.002)
+
+
+def refused(server: Server) -> set[str]:
+    return {name for _, name in server.world.standings.refused()}
+
+
+@pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
+async def test_an_envoy_is_told_what_stands_in_the_store_and_what_changes(incremental: bool) -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=incremental) as envoy:
+        await envoy.ask(Type.CLUSTERS)
+        first = await envoy.told()
+        assert names(first) == {"a"}
+        await envoy.answer(first)
+        await write(store, cluster("b", 1))
+        second = await envoy.told()
+        assert names(second) == ({"b"} if incremental else {"a", "b"})
+        assert second.nonce != first.nonce
+
+
+@pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
+async def test_a_route_is_told_when_its_cluster_was_acknowledged(incremental: bool) -> None:
+    store = MemoryStore()
+    await write(store, virtual_host("*"))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=incremental) as envoy:
+        await envoy.ask(Type.CLUSTERS)
+        await envoy.answer(await envoy.told())
+        await envoy.ask(Type.ROUTES, CONFIGURATION)
+        await envoy.answer(await envoy.told(), CONFIGURATION)
+        await write(store, route("r", "/", "c"))
+        await until(lambda: bool(server.world.held))
+        await write(store, cluster("c", 1))
+        clusters = await envoy.told()
+        assert clusters.type_url == Type.CLUSTERS
+        await envoy.answer(clusters)
+        assert (await envoy.told()).type_url == Type.ROUTES
+
+
+async def test_two_envoys_each_have_their_own_course() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running_xds(store, "gateway"))
+        slow = await stack.enter_async_context(connected(server.port, incremental=True))
+        quick = await stack.enter_async_context(connected(server.port, incremental=False))
+        for envoy in (slow, quick):
+            await envoy.ask(Type.CLUSTERS)
+            assert names(await envoy.told()) == {"a"}
+        await write(store, cluster("b", 1))
+        await quick.ask(Type.ENDPOINTS, "b")
+        assert server.status()["streams"] == 2
+
+
+async def test_a_refusal_is_recorded_with_digest_origins_and_what_is_in_force_instead() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+        await envoy.ask(Type.CLUSTERS)
+        await envoy.answer(await envoy.told())
+        await write(store, cluster("a", 2))
+        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: not like this")
+        await recorded(store, "a")
+        record = (await rejections(store))["a"]
+        assert record["fq_name"] == ["envoy_cluster", "a"]
+        assert record["message"] == "not like this"
+        assert record["origins"] == [{"kind": "mapping", "name": "ns:a"}]
+        assert record["last_good"] == msgspec.json.decode(cluster("a", 1).value)["config"]
+        assert names(await envoy.told()) == {"a"}
+
+
+async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_state_in_force() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+        await envoy.ask(Type.CLUSTERS)
+        await envoy.answer(await envoy.told())
+        await write(store, cluster("a", 2))
+        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: no")
+        await recorded(store, "a")
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+        assert refused(server) == {"a"}
+        await envoy.ask(Type.CLUSTERS)
+        response = await envoy.told()
+        [resource] = response.resources
+        assert resource.resource.value.endswith(b"\x18\x01")  # port_value: 1, not 2
+        await envoy.answer(response)
+        await write(store, cluster("a", 3))
+        await envoy.answer(await envoy.told())
+        await recorded(store)
+        assert refused(server) == set()
+
+
+async def test_an_element_that_was_written_after_its_record_is_tried_again() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+        await envoy.ask(Type.CLUSTERS)
+        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: no")
+        await recorded(store, "a")
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server:
+        assert refused(server) == set()
+
+
+async def test_taking_a_record_away_asks_for_another_trial() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+        await envoy.ask(Type.CLUSTERS)
+        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: the port is taken")
+        await recorded(store, "a")
+        await until(lambda: bool(server.intake.records))
+        uuid = (await rejections(store))["a"]["uuid"]
+        await envoy.answer(await envoy.told())
+        await write(store, gone("envoy_rejection", "x")._replace(key=LAYOUT.key("envoy_rejection", uuid)))
+        assert names(await envoy.told()) == {"a"}
+
+
+async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() -> None:
+    store = MemoryStore()
+    await write(store, cluster("good", 1), cluster("bad", 1, lb_policy="BEST"))
+    async with running_xds(store, "gateway") as server:
+        await recorded(store, "bad")
+        assert "BEST" in (await rejections(store))["bad"]["message"]
+        assert set(server.world.resources(Type.CLUSTERS)) == {"good"}
+        await write(store, cluster("bad", 1))
+        await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"good", "bad"})
+
+
+async def test_of_a_refused_secret_nothing_is_written_down_but_that_it_was_refused() -> None:
+    store = MemoryStore()
+    key = {"inline_string": "-----BEGIN PRIVATE KEY-----"}
+    await write(store, element("envoy_secret", "s", config={"name": "s", "tls_certificate": {"private_key": key}}))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+        await envoy.ask(Type.SECRETS, "s")
+        await envoy.answer(await envoy.told())
+        await until(lambda: not server.world.trial(Type.SECRETS, None))
+        broken = {"name": "s", "tls_certificate": {"private_key": key, "certificate_chain": {"inline_string": "x"}}}
+        await write(store, element("envoy_secret", "s", config=broken))
+        await envoy.answer(await envoy.told(), error="cannot load")
+        await recorded(store, "s")
+        [record] = (await rejections(store)).values()
+        assert "last_good" not in record
+        assert "PRIVATE KEY" not in str(record)
+
+
+async def test_a_value_that_cannot_be_read_leaves_what_was_there() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server:
+        await write(store, Put(element_key("envoy_cluster", "a"), b"{"), cluster("b", 1))
+        await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"a", "b"})
+
+
+async def test_what_went_while_the_watch_was_cut_is_gone_after_it() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1), cluster("b", 1))
+    async with running_xds(store, "gateway") as server:
+        store.faults.lose_next()
+        await write(store, gone("envoy_cluster", "a"))
+        store.faults.cut_watches(Compacted(1))
+        await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"b"})
+
+
+async def test_an_address_that_is_taken_is_told() -> None:
+    store = MemoryStore()
+    async with running_xds(store, "gateway") as server:
+        with pytest.raises(AddressTaken, match=f"can't listen on 127.0.0.1:{server.port}"):
+            async with running_xds(store, "gateway", port=server.port):
+                pass
+
+
+async def test_the_figures_tell_what_was_sent_and_answered() -> None:
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+        await envoy.ask(Type.CLUSTERS)
+        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: no")
+        await recorded(store, "a")
+        figures = generate_latest(server.figures.registry).decode()
+        assert 'intentc_xds_pushes_total{type="clusters"} 1.0' in figures
+        assert 'intentc_xds_refusals_total{type="clusters"} 1.0' in figures
+        assert 'intentc_xds_elements{state="refused"} 1.0' in figures
+        assert "intentc_xds_streams 1.0" in figures

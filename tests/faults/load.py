@@ -57,8 +57,8 @@ class Tenants:
             await self.world.sync(*left[first : first + _AT_ONCE])
 
     def changes(self, count: int) -> list[Change]:
-        """The next so many changes at random, none of them of an object that another of them concerns. They may delete
-        what is there by now, so they go in a request after the one that made it: ``/sync`` deletes before it creates."""
+        """The next so many changes at random, none of them of an object that another of them concerns. Some delete
+        what is there by now: they can't go in the request that makes it, since ``/sync`` deletes before it creates."""
         found: list[Change] = []
         touched: set[str] = set()
         while len(found) < count:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from intentc.evaluation import Compiled, Compiler, Context, Intent, Overview, Row, View, Waiting, refer, shared
-    from intentc.model import Claim, Fact, ReferenceClaim, ResourceClaim
+    from intentc.model import Claim, Fact, ReferenceClaim, ResourceClaim, Source
 
 _HOMES = {
     "Claim": "intentc.model",
@@ -28,6 +28,7 @@ _HOMES = {
     "ReferenceClaim": "intentc.model",
     "ResourceClaim": "intentc.model",
     "Row": "intentc.evaluation",
+    "Source": "intentc.model",
     "View": "intentc.evaluation",
     "Waiting": "intentc.evaluation",
     "refer": "intentc.evaluation",
@@ -45,6 +46,7 @@ __all__ = [
     "ReferenceClaim",
     "ResourceClaim",
     "Row",
+    "Source",
     "View",
     "Waiting",
     "refer",

@@ -12,7 +12,7 @@ from .compiler import Compiler
 from .context import Context, Waiting
 from .intent import Intent, View
 from .limits import LimitExceeded, Limits
-from .outcome import Outcome, Status, Wish
+from .outcome import Explained, Outcome, Status, Wish
 from .overview import Compiled, Overview, Row
 from .runner import BUDGET_EXCEEDED, Runner
 from .slot import Slot, state_directory
@@ -26,6 +26,7 @@ __all__ = [
     "Compiled",
     "Compiler",
     "Context",
+    "Explained",
     "Intent",
     "LimitExceeded",
     "Limits",

@@ -9,7 +9,23 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from intentc.model import HeldInput, Key, Name, Problem, Read, Resource, World, Writer, object_uuid
+from intentc.model import (
+    Claim,
+    HeldInput,
+    Key,
+    Name,
+    Problem,
+    Read,
+    Reason,
+    ReferenceClaim,
+    Resource,
+    Source,
+    World,
+    Writer,
+    claimed,
+    object_uuid,
+    reference_part,
+)
 from intentc.model.reads import (
     PARENT,
     allocation_read,
@@ -45,7 +61,16 @@ class Waiting(Exception):
 class Context:
     """The world as one evaluation sees it."""
 
-    def __init__(self, world: World, visibility: Visibility, installation: str, key: Key, limits: Limits) -> None:
+    def __init__(
+        self,
+        world: World,
+        visibility: Visibility,
+        installation: str,
+        key: Key,
+        limits: Limits,
+        *,
+        explaining: bool = False,
+    ) -> None:
         self._world = world
         self._visibility = visibility
         self._installation = installation
@@ -53,6 +78,10 @@ class Context:
         self._max_reads = limits.reads
         self.key = key
         """The intent that is evaluated."""
+        self.explaining = explaining
+        """Whether somebody asks why: only then ``because`` notes anything, so what costs time to tell is told only
+        then."""
+        self.reasons: list[tuple[Name, Reason]] = []
         self._resources: dict[Key, Resource] = {}
         self.reads: set[Read] = set()
         self.wishes: list[Wish] = []
@@ -135,6 +164,17 @@ class Context:
         """A value of the compilers' configuration. Raises ``KeyError`` if there is none of this name."""
         self._record(setting_read(name))
         return self._world.setting(name)
+
+    def because(self, claim: Claim, *sources: Source, part: str = "") -> None:
+        """Say why a part of the object of ``claim`` is there, if somebody asks: a reason that suffices, of whose
+        ``sources`` each is needed. Several calls are several reasons. Without ``part`` the whole object is meant, and
+        of a reference that reference. It reads and changes nothing; what nobody tells follows from the intent's own
+        resource, or from those who contribute to the fact."""
+        if not self.explaining:
+            return
+        if isinstance(claim, ReferenceClaim) and not part:
+            part = reference_part(claim)
+        self.reasons.append((claimed(claim), Reason(part, sources)))
 
     def problem(self, reason: str, message: str) -> None:
         """Say what is wrong with this intent's resource; the evaluation goes on. ``reason``: a CamelCase word that

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from intentc.model import Claim, Fact, Key, Problem, Read
+from intentc.model import Claim, Fact, Key, Name, Problem, Read, Reason
 
 
 class Status(enum.Enum):
@@ -45,3 +46,12 @@ class Outcome(NamedTuple):
     problems: tuple[Problem, ...] = ()
     wishes: tuple[Wish, ...] = ()
     waiting_for: Read | None = None
+
+
+class Explained(NamedTuple):
+    """A run that was made to be told why. ``reasons``: object → what the author told of it, in that order. ``begun``:
+    what it had yielded when it ended, be it done or not."""
+
+    outcome: Outcome
+    reasons: Mapping[Name, tuple[Reason, ...]]
+    begun: tuple[Claim, ...]

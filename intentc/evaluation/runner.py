@@ -12,7 +12,19 @@ import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TypeVar, TypeVarTuple
 
-from intentc.model import Claim, Fact, HeldInput, InvalidInput, Key, Name, ReferenceClaim, ResourceClaim, Schema, World
+from intentc.model import (
+    Claim,
+    Fact,
+    HeldInput,
+    InvalidInput,
+    Key,
+    Name,
+    Reason,
+    ReferenceClaim,
+    ResourceClaim,
+    Schema,
+    World,
+)
 from intentc.model.reads import object_read
 
 from .budget import PROCESS, Budget, BudgetExceeded, guarded
@@ -20,7 +32,7 @@ from .context import Context, Waiting
 from .conversion import Converter, InvalidOutput
 from .intent import Intent, with_fields
 from .limits import LimitExceeded, Limits
-from .outcome import Outcome, Status
+from .outcome import Explained, Outcome, Status
 from .places import author_line, came_from_keyboard
 from .slot import Slot
 from .visibility import Visibility
@@ -67,9 +79,22 @@ class Runner:
     def run(self, key: Key) -> Outcome:
         """Evaluate one intent. Raises nothing on account of the author's code, but ``KeyboardInterrupt`` if somebody
         pressed Ctrl-C; ``KeyError`` if no intent is known for the key's kind."""
-        intent_type = self._intents[key.kind]
         context = Context(self._world, self._visibility, self._installation, key, self._limits)
+        return self._run(context, _Output(self._converter, self._limits))
+
+    def explain(self, key: Key) -> Explained:
+        """Evaluate one intent to be told why it wants what it wants; nothing is remembered of it. Raises as ``run``."""
+        context = Context(self._world, self._visibility, self._installation, key, self._limits, explaining=True)
         output = _Output(self._converter, self._limits)
+        outcome = self._run(context, output)
+        reasons: dict[Name, tuple[Reason, ...]] = {}
+        for name, reason in dict.fromkeys(context.reasons):
+            reasons[name] = (*reasons.get(name, ()), reason)
+        return Explained(outcome, reasons, tuple(output.claims))
+
+    def _run(self, context: Context, output: _Output) -> Outcome:
+        key = context.key
+        intent_type = self._intents[key.kind]
         if self._slot is not None:
             self._slot.begin(key)
         self._budget.begin(context)

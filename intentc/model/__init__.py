@@ -18,6 +18,7 @@ from .operations import (
 )
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem
+from .provenance import Reason, Source, reference_part
 from .reads import Read
 from .resource import Link, Reference, Resource
 from .schema import Schema
@@ -45,6 +46,7 @@ __all__ = [
     "Parent",
     "Problem",
     "Read",
+    "Reason",
     "Reference",
     "ReferenceClaim",
     "ReferenceValue",
@@ -53,6 +55,7 @@ __all__ = [
     "ResourceClaim",
     "Schema",
     "Snapshot",
+    "Source",
     "Target",
     "Update",
     "World",
@@ -60,5 +63,6 @@ __all__ = [
     "claimed",
     "kebab",
     "object_uuid",
+    "reference_part",
     "snake",
 ]

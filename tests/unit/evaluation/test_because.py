@@ -1,0 +1,95 @@
+"""Why a part of an object is there is told when somebody asks, and only then (docs/adr/0015)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intentc import Source
+from intentc.evaluation import Status, refer
+from intentc.model import Name, Reason, claimed
+from tests.unit.evaluation.toy import evaluate, runner, toy_world
+
+PART = Name("part", ("a", "p"))
+
+
+def telling(box: Any, ctx: Any) -> Any:
+    part = box.child("part", "p", weights=[{"grams": 1}])
+    yield part
+    ctx.because(part, Source.of(box, "weight"), part="weights[0]")
+    ctx.because(part, Source.of(box, "label"), Source("box", "b"), part="weights[0]")
+
+
+def test_who_asks_is_told_each_reason_in_the_order_of_telling() -> None:
+    world = toy_world()
+    explained = runner(world, "box", telling).explain(world.put("box", "a"))
+    assert explained.reasons == {
+        PART: (
+            Reason("weights[0]", (Source("box", "a", "weight"),)),
+            Reason("weights[0]", (Source("box", "a", "label"), Source("box", "b"))),
+        )
+    }
+
+
+def test_an_ordinary_run_notes_nothing_and_yields_the_same() -> None:
+    world = toy_world()
+    key = world.put("box", "a")
+    told: list[bool] = []
+
+    def body(box: Any, ctx: Any) -> Any:
+        yield from telling(box, ctx)
+        told.append(ctx.explaining)
+
+    run = runner(world, "box", body)
+    assert run.explain(key).outcome.claims == run.run(key).claims
+    assert told == [True, False]
+
+
+def test_a_reason_told_twice_is_told_once() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        yield from telling(box, ctx)
+        yield from telling(box, ctx)
+
+    assert len(runner(world, "box", body).explain(world.put("box", "a")).reasons[PART]) == 2
+
+
+def test_a_reference_is_a_part_of_its_holder() -> None:
+    world = toy_world()
+    world.put("sticker", "b")
+
+    def body(box: Any, ctx: Any) -> Any:
+        part = box.child("part", "p")
+        reference = refer(part, ctx.find("sticker", ("b",)))
+        yield part
+        yield reference
+        ctx.because(reference, Source.of(box, "size"))
+
+    explained = runner(world, "box", body).explain(world.put("box", "a"))
+    assert explained.reasons == {PART: (Reason("sticker_refs[b]", (Source("box", "a", "size"),)),)}
+
+
+def test_a_run_that_waits_tells_what_it_had_begun() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        yield from telling(box, ctx)
+        yield box.child("part", str(ctx.allocate("numbers", "size")))
+
+    explained = runner(world, "box", body).explain(world.put("box", "a"))
+    assert explained.outcome.status is Status.WAITING
+    assert explained.outcome.claims == ()
+    assert [claimed(claim) for claim in explained.begun] == [PART]
+    assert PART in explained.reasons
+
+
+def test_a_run_that_fails_while_it_is_asked_is_an_outcome() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        yield box.child("part", "p")
+        raise ValueError("no")
+
+    key = world.put("box", "a")
+    assert runner(world, "box", body).explain(key).outcome.status is Status.FAILED
+    assert evaluate(world, key, body).status is Status.FAILED

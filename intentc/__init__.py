@@ -14,7 +14,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from intentc.evaluation import Compiled, Compiler, Context, Intent, Overview, Row, View, Waiting, refer, shared
+    from intentc.evaluation import (
+        Compiled,
+        Compiler,
+        Context,
+        Intent,
+        Naming,
+        Overview,
+        Row,
+        View,
+        Waiting,
+        refer,
+        shared,
+    )
     from intentc.model import Claim, Fact, ReferenceClaim, ResourceClaim, Source
 
 _HOMES = {
@@ -24,6 +36,7 @@ _HOMES = {
     "Context": "intentc.evaluation",
     "Fact": "intentc.model",
     "Intent": "intentc.evaluation",
+    "Naming": "intentc.evaluation",
     "Overview": "intentc.evaluation",
     "ReferenceClaim": "intentc.model",
     "ResourceClaim": "intentc.model",
@@ -42,6 +55,7 @@ __all__ = [
     "Context",
     "Fact",
     "Intent",
+    "Naming",
     "Overview",
     "ReferenceClaim",
     "ResourceClaim",

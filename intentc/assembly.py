@@ -40,11 +40,14 @@ def assemble(
     writes_per_second: float = 0.0,
     slot: Slot | None = None,
     journal_size: int = 10_000,
+    journal_bytes: int = 32_000_000,
+    process: str = "",
     workers: int = 4,
     guard: DeleteGuard | None = None,
 ) -> Engine:
     """An engine over these parts, not yet running. ``clock``: seconds, never back. ``writes_per_second``: 0 for no
-    limit. ``slot``: where the key under evaluation is noted."""
+    limit. ``slot``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: lines, and about
+    how much memory, that the journal keeps. ``process``: what tells this one from others of the installation."""
     schema, intents = loaded.schema, loaded.intents
     logic = Service(
         schema,
@@ -75,10 +78,11 @@ def assemble(
         read=read,
         jobs=jobs,
         objects=objects,
-        journal=Journal(journal_size),
+        journal=Journal(journal_size, journal_bytes, writer=f"{installation}/{process}"),
         standing=standing,
         permission=Permission(observe=observe),
         gate=Gate(writes_per_second),
         drift=Drift(clock),
+        names=loaded.names,
     )
     return Engine(parts, workers=workers)

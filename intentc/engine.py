@@ -116,6 +116,15 @@ class Engine:
                 self.parts.jobs.add(key)
         self._applied()
 
+    def look_over(self, key: Key) -> None:
+        """Evaluate this intent once more, whatever its memo says, behind all that is live. To be followed by
+        ``reevaluate``."""
+        job = self.intake.causes.get(key)
+        if job is not None:
+            self.intake.causes[key] = job._replace(by_readers=True)
+        if self.parts.logic.exists(key):
+            self.parts.jobs.add(key, resync=True)
+
     def correct(self, missed: Correction) -> None:
         """Apply what only the background relist found."""
         self.intake.apply(missed)

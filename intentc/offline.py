@@ -13,17 +13,19 @@ from typing import Any
 from .apiserver.local import LocalWriteService
 from .apiserver.seeds import write_seeds
 from .apiserver.service import ApiServer
-from .apiserver.sources import DerivedSource
+from .apiserver.sources import DerivedSource, Source
 from .assembly import assemble
 from .model import Batch, Key, Problem
 from .pipeline.outputs import in_order, lower_level, shown
+from .planning import DeleteGuard
 from .plugins import Loaded
 from .watch.keys import Layout
 from .watch.listing import list_all
 from .watch.memory import MemoryStore
 from .writing import ReadService, WriteService
 
-_PATH = "contrail"
+PATH = "contrail"
+"""Where resources lie in the store."""
 _UNLIMITED = 10_000_000
 
 GivenNumbers = Mapping[str, Mapping[str, int]]
@@ -33,7 +35,7 @@ GivenNumbers = Mapping[str, Mapping[str, int]]
 class Offline:
     """One engine, one API server, one store. ``write``/``read``: services in place of the server's own (mocks);
     ``given``: numbers that owners have already; ``store``: what an earlier one left behind, as after a restart;
-    ``observe``: plan, and write nothing."""
+    ``observe``: plan, and write nothing; ``guard``: of many deletes at once; ``source``: what the server makes up."""
 
     def __init__(
         self,
@@ -47,9 +49,12 @@ class Offline:
         store: MemoryStore | None = None,
         observe: bool = False,
         healing: bool = True,
+        guard: DeleteGuard | None = None,
+        source: Source | None = None,
     ) -> None:
         self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
-        self.server = ApiServer(self.store, loaded.schema, path=_PATH, max_txn_ops=_UNLIMITED, source=DerivedSource())
+        source = source or DerivedSource()
+        self.server = ApiServer(self.store, loaded.schema, path=PATH, max_txn_ops=_UNLIMITED, source=source)
         self.local = _NumberingWriteService(self, loaded.pools, given or {})
         """Writes to, and reads from, this server."""
         self.engine = assemble(
@@ -60,8 +65,9 @@ class Offline:
             settings=settings,
             healing=healing,
             observe=observe,
+            guard=guard,
         )
-        self._layout = Layout.of(f"/{_PATH}/")
+        self._layout = Layout.of(f"/{PATH}/")
         self._before: dict[Key, bytes] = {}
 
     async def seed(self) -> None:

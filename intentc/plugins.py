@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 from intentc.configuration import Configuration
 from intentc.dependencies import ReactionMap
 from intentc.dependencies.reactions import load
-from intentc.evaluation import Compiler, Intent, Overview
+from intentc.evaluation import Compiler, Intent, Naming, Overview
 from intentc.loading.convert import did_you_mean
 from intentc.loading.paths import reactions_file
 from intentc.loading.schemas import load_schema
@@ -51,21 +51,30 @@ class Loaded(NamedTuple):
         """What these compilers let people look at, by name."""
         return {name: view for compiler in self.compilers for name, view in compiler.views.items()}
 
+    @property
+    def names(self) -> Mapping[str, Naming]:
+        """What else people call what these compilers made, by the word that they give in place of a kind."""
+        return {word: naming for compiler in self.compilers for word, naming in compiler.names.items()}
+
 
 def installed(configuration: Configuration) -> Loaded:
     """What ``intentc.compilers``, ``intentc.schemas`` and ``intentc.reactions`` of a configuration name. Raises
     ``InvalidInput`` with the key, or file and line."""
     settings = configuration.intentc
-    for name in settings.reactions:
-        if name not in settings.compilers:
-            hint = did_you_mean(name, settings.compilers)
-            raise InvalidInput(f"a map for {name!r}, which is not in use{hint}", source="intentc.reactions")
     compilers = find_compilers(settings.compilers)
-    maps = [
-        Path(settings.reactions[compiler.name]) if compiler.name in settings.reactions else _own_map(compiler)
-        for compiler in compilers
-    ]
-    return load_all(compilers, maps, map(Path, settings.schemas))
+    return load_all(compilers, reaction_maps(configuration, compilers), map(Path, settings.schemas))
+
+
+def reaction_maps(configuration: Configuration, compilers: Iterable[Compiler]) -> list[Path]:
+    """The files with the reaction maps of these compilers, as a configuration names them. Raises ``InvalidInput`` for a
+    map of a compiler that is none of them."""
+    compilers, named = tuple(compilers), configuration.intentc.reactions
+    names = [compiler.name for compiler in compilers]
+    for name in named:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise InvalidInput(f"a map for {name!r}, which is not in use{hint}", source="intentc.reactions")
+    return [Path(named[compiler.name]) if compiler.name in named else _own_map(compiler) for compiler in compilers]
 
 
 def find_compilers(names: Iterable[str]) -> tuple[Compiler, ...]:
@@ -87,6 +96,9 @@ def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), dire
     for name, count in Counter(name for compiler in compilers for name in compiler.views).items():
         if count > 1:
             raise InvalidInput(f"{count} compilers have a view {name!r}; rename one")
+    for word, count in Counter(word for compiler in compilers for word in compiler.names).items():
+        if count > 1 or word in schema:
+            raise InvalidInput(f"{word!r} stands for the names of a compiler, and of something else; rename one")
     compiler_of_kind = {
         kind.name: compiler.name for compiler in compilers for kind in load_schema(compiler.name, directories=folders)
     }

@@ -11,9 +11,11 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -22,13 +24,17 @@ from .assembly import assemble
 from .auditing import AuditFailed, Auditing, Spawn
 from .cache import Cache
 from .configuration import Configuration
+from .configuration.sections import Intentc
 from .engine import Engine
 from .evaluation import Overview
 from .evaluation.slot import Slot
+from .explaining import Answers
+from .journal.keeping import Keeping
 from .leading import KeeperFactory
 from .leading.election import SHORTEST_TTL_SECONDS
 from .model import Key
 from .orders import Orders, hold_suspects
+from .outlook import Leadership, Outlook
 from .pipeline.permission import RESTORED, UPGRADE
 from .pipeline.report import pending
 from .pipeline.results import Results
@@ -71,7 +77,7 @@ def build_service(
 ) -> CompilerService:
     """A service as ``configuration`` says, not yet running. ``keepers``: what keeps the leader's lease, None for the
     store itself. ``spawn``: has audits made, None for none. ``slot``: where the key under evaluation is noted, and what
-    dead processes were evaluating stands."""
+    dead processes were evaluating stands. Raises ``UnusableDirectory`` if the journal can't be kept where it should."""
     settings, compilation = configuration.intentc, configuration.compilation
     process = process_name()
     engine = assemble(
@@ -82,6 +88,8 @@ def build_service(
         settings=settings.settings,
         observe=observe,
         journal_size=settings.journal.entries,
+        journal_bytes=settings.journal.bytes,
+        process=process,
         workers=compilation.number_of_workers,
         guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
         writes_per_second=settings.limits.writes_per_second,
@@ -138,7 +146,27 @@ def build_service(
         relist_slice=settings.watch.relist_slice,
         server=write.capabilities if isinstance(write, HttpWriteService) else None,
         views=compilers.views,
+        keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
     )
+
+
+def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
+    """What keeps the journal in files."""
+    from .journal.files import JournalFiles, this_process  # few need it
+
+    journal, wanted = engine.parts.journal, settings.journal
+    files = JournalFiles(
+        Path(wanted.directory),
+        files=wanted.files,
+        file_bytes=wanted.file_bytes,
+        process=this_process(settings.installation, process, time.time()),
+    )
+    journal.directory = files.directory
+
+    def name_of(key: Key) -> str:
+        return journal.names.get(key) or engine.parts.logic.name_of(key)
+
+    return Keeping(journal, files, name_of, engine.intake.at_start)
 
 
 class _CacheView:
@@ -173,14 +201,19 @@ class CompilerService:
         relist_slice: float,
         server: Capabilities | None,
         views: Mapping[str, Overview] | None = None,
+        keeping: Keeping | None = None,
     ) -> None:
         self.engine = engine
         self.results = Results(engine.parts, views or {})
         """What came of the inputs, for ``diagnostics.Browsed``."""
+        self.answers = Answers(engine)
+        """Why things are as they are, for ``diagnostics.Asked``."""
         self.orders = orders
         self.takeover = takeover
         self.auditing = auditing
+        self._keeping = keeping
         self._source = source
+        self._outlook = Outlook(engine, source)
         self._hold_suspects = hold_suspects
         self._relist_slice = relist_slice
         self._server = server
@@ -204,6 +237,9 @@ class CompilerService:
                 group.start_soon(self.orders.run, self.engine.progress)
                 group.start_soon(self._relist)
                 group.start_soon(self._measure_lag)
+                group.start_soon(self._outlook.run)
+                if self._keeping is not None:
+                    group.start_soon(self._keeping.run)
                 if self.auditing is not None:
                     group.start_soon(self.auditing.run)
                     group.start_soon(self._audit_restored, self.auditing)
@@ -217,6 +253,8 @@ class CompilerService:
                 group.cancel_scope.cancel()
         finally:
             self._running = False
+            if self._keeping is not None:
+                self._keeping.end()
             _LOG.info("drained: %d writes in all", self.engine.reconciling.sending.written)
 
     async def _audit_restored(self, auditing: Auditing) -> None:
@@ -248,10 +286,12 @@ class CompilerService:
                 if not told:
                     _LOG.warning("%s yet: %s; trying again until it works", lack, error)
                 told = True
+                self._outlook.lacking = f"{lack} yet: {error}"
                 await asyncio.sleep(_RETRY)
             else:
                 if told:
                     _LOG.info("it works now: no more %r", lack)
+                self._outlook.lacking = ""
                 return
 
     async def _measure_lag(self) -> None:
@@ -296,12 +336,14 @@ class CompilerService:
         state, counters = self._source.state, self._source.counters
         return {
             **self.engine.status(),
+            **self._outlook.status(self._leadership()),
             "loop_lag_seconds": round(self._lag, 4),
             "watch": {
                 "phase": state.phase.value,
                 "since": state.since,
                 "last_error": state.last_error,
                 "lists": dict(counters.lists),
+                "disconnects": dict(counters.disconnects),
                 "missed_events": counters.missed_events,
                 "duplicates": counters.duplicates,
                 "restored": self.engine.restoring.times,
@@ -309,8 +351,28 @@ class CompilerService:
             "orders": self.orders.report(),
             "leading": self.takeover.report() if self.takeover is not None else None,
             "audit": self.auditing.figures() if self.auditing is not None else None,
-            "api_server": {"fences": self._server.fences if self._server is not None else None},
+            "journal": self._journal(),
+            "reload": self.engine.evaluating.edges.reloading(),
+            "api_server": {
+                "fences": self._server.fences if self._server is not None else None,
+                "reachable": self.engine.reconciling.reachable,
+            },
         }
+
+    def _journal(self) -> dict[str, Any]:
+        journal = self.engine.parts.journal
+        kept = {"first": journal.first, "last": journal.last, "bytes": journal.size_bytes}
+        return {**kept, "files": self._keeping.figures() if self._keeping is not None else None}
+
+    def progress(self) -> dict[str, Any] | None:
+        """How far the first load is: ``phase``, ``done``, ``total``; None after it."""
+        return self._outlook.progress()
+
+    def _leadership(self) -> Leadership | None:
+        if self.takeover is None:
+            return None
+        election = self.takeover.election
+        return Leadership(election.fence() is not None, election.leader(), self.takeover.hindered)
 
     def pending(self) -> list[dict[str, str]]:
         return pending(self.engine.parts)

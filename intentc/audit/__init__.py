@@ -5,7 +5,7 @@ allocates nothing. What a difference means for a running compiler is ``auditing`
 """
 
 from .report import Change, Difference, Report
-from .scratch import audit
+from .scratch import audit, obey
 from .upstream import upstream
 
-__all__ = ["Change", "Difference", "Report", "audit", "upstream"]
+__all__ = ["Change", "Difference", "Report", "audit", "obey", "upstream"]

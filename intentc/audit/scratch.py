@@ -68,7 +68,7 @@ async def audit(
     try:
         await engine.numbers.load()
         engine.intake.apply(listing.snapshot)
-        _obey(engine, await Book(store, installation).list())
+        obey(engine, await Book(store, installation).list())
         while await engine.step([]):
             pass
         return _report(engine.parts, listing.snapshot, seconds=time.perf_counter() - began)
@@ -77,7 +77,7 @@ async def audit(
         engine.parts.objects.close()
 
 
-def _obey(engine: Engine, orders: Iterable[Kept]) -> None:
+def obey(engine: Engine, orders: Iterable[Kept]) -> None:
     """Hold and give up what operators said, before anything is evaluated. What is done once is for the service alone:
     deletes without leave stay withheld here."""
     for order, _ in orders:

@@ -21,6 +21,7 @@ from intentc import crashpoints
 from intentc.audit import Difference, Report
 from intentc.engine import Engine
 from intentc.model import Key, Name
+from intentc.pipeline.telling import about
 from intentc.writing import WriteError
 
 from .causes import Before, Pair
@@ -179,7 +180,7 @@ class Auditing:
                 sort.value,
                 name,
                 ", ".join(change.operation for change in difference.operations),
-                extra={"origins": list(difference.origins)},
+                extra={"origins": list(difference.origins), **about(engine.parts, name)},
             )
             if sort is Sort.STALE:
                 before[difference] = Before(engine, intents[difference], difference.revision)
@@ -204,7 +205,11 @@ class Auditing:
     def _mismatch(self, difference: Difference, sort: Sort, intents: Iterable[Key], pairs: Iterable[Pair]) -> Mismatch:
         mended = repaired(self._engine, difference.place, difference.revision)
         if not mended:
-            _LOG.error("%s still differs from a compile from scratch: restart this compiler", difference.place)
+            _LOG.error(
+                "%s still differs from a compile from scratch: restart this compiler",
+                difference.place,
+                extra=about(self._engine.parts, difference.place),
+            )
         return Mismatch(
             kind=difference.kind,
             name=difference.name,
@@ -225,4 +230,4 @@ class Auditing:
         try:
             parts.assumed.read_back(key, await parts.read.read(key), seen_at)
         except WriteError as error:
-            _LOG.info("reading back %s: %s", name, error)
+            _LOG.info("reading back %s: %s", name, error, extra=about(parts, name))

@@ -59,6 +59,10 @@ class Cache:
         """The objects of ``kind``, in no order; also those that can't be read, unless their name is another's."""
         return tuple(state.key for state in self._states.get(kind, {}).values() if counts(state))
 
+    def states(self, kind: str) -> list[State]:
+        """How all present keys of ``kind`` stand, in no order: one copy, whatever becomes of them meanwhile."""
+        return list(self._states.get(kind, {}).values())
+
     def find(self, kind: str, index: str, value: str) -> Collection[Key]:
         """The objects of ``kind`` with a readable state that offer ``value`` in ``index``: a declared one, ``uuid`` or
         ``fq_name``; those of ``all`` as ``all`` has them. In no order."""

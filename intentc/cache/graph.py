@@ -132,16 +132,26 @@ class Graph:
                 found.update(self._by(way, key, state))
         return found
 
+    def referring(self, key: Key) -> Iterator[Key]:
+        """All objects that are tied to ``key`` because they refer to it; one that does so twice may come twice."""
+        state = self._states.get(key.kind, {}).get(key.uuid)
+        if state is not None:
+            for way in self.incoming.get(key.kind, ()):
+                yield from self._by(way, key, state)
+
     def pending(self) -> Iterator[Pending]:
         """The references by uuid or name whose target is absent, found by looking at each resource in turn."""
         for states in list(self._states.values()):
             for state in list(states.values()):
-                resource = shown(state)
-                if resource is None:
-                    continue
-                for link in resource.links:
-                    if link.by in (UUID, FQ_NAME) and not self.resolve(resource.kind, link):
-                        yield Pending(resource.key, link)
+                yield from self.pending_of(state.key)
+
+    def pending_of(self, key: Key) -> Iterator[Pending]:
+        """The references of one resource by uuid or name whose target is absent."""
+        resource = shown(self._states.get(key.kind, {}).get(key.uuid))
+        if resource is not None:
+            for link in resource.links:
+                if link.by in (UUID, FQ_NAME) and not self.resolve(resource.kind, link):
+                    yield Pending(key, link)
 
     def _by(self, way: Incoming, key: Key, state: State) -> Iterator[Key]:
         if way.by == UUID:

@@ -32,13 +32,15 @@ def command(kind: str, reason: str, wait: bool, timeout: float, loaded: Loaded) 
 async def _allow(kind_name: str, reason: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.orders import AllowDeletes
 
+    from .waiting import url_of
+
     async with orders_desk(loaded.configuration) as desk:
         kind = desk.kind(kind_name).name
         status = await desk.status()
         if status is not None and not may_withhold(status, kind):
             raise CommandError(
                 f"no deletes of {kind} are withheld",
-                where=f"http://{desk.address}/status",
+                where=url_of(desk.diagnostics, "/status"),
                 next_step="withheld_deletes there names what is",
             )
         revision = await desk.book.put(AllowDeletes(kind=kind, **signature(reason)))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from intentc.model import Kind, kebab
+from intentc.model import Key, Kind, kebab
 from intentc.writing.answers import Answer
 from intentc.writing.connection import Connection
 from intentc.writing.service import UnknownOutcome, Unreachable
@@ -58,17 +58,20 @@ class Refused(CommandError):
 
 class Change(NamedTuple):
     """One entry of a ``/sync``: ``operation`` is ``CREATE``, ``UPDATE`` or ``DELETE``. ``if_match``: the revision at
-    which the resource must still be, None: at any."""
+    which the resource must still be, None: at any; ``must_be_new``: it must not be there yet."""
 
     operation: str
     kind: str
     data: Mapping[str, Any]
     if_match: int | None = None
+    must_be_new: bool = False
 
     @property
     def item(self) -> dict[str, Any]:
         """The element of ``resources``."""
-        condition = {} if self.if_match is None else {"if_match": self.if_match}
+        condition: dict[str, Any] = {} if self.if_match is None else {"if_match": self.if_match}
+        if self.must_be_new:
+            condition["if_none_match"] = True
         return {"kind": self.kind, "operation": self.operation, "data": self.data, **condition}
 
 
@@ -117,10 +120,10 @@ class ApiClient:
         resources = [entry.get(kebab(kind.name), entry) for entry in found]
         return sorted(resources, key=lambda data: data.get("fq_name", []))
 
-    async def sync(self, changes: list[Change]) -> None:
+    async def sync(self, changes: list[Change]) -> Answer:
         """Carry out all of them in one transaction."""
         body = {"resources": [change.item for change in changes]}
-        await self._call("POST", "/sync", body)
+        return await self._call("POST", "/sync", body)
 
     async def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, absent: bool = False
@@ -140,6 +143,19 @@ class ApiClient:
         if answer.ok or (absent and answer.status == HTTPStatus.NOT_FOUND and not answer.no_route):
             return answer
         raise Refused(answer, where)
+
+
+class Touching(ApiClient):
+    """A client of the reference API server that remembers which resources its changes were about."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.touched: set[Key] = set()
+
+    async def sync(self, changes: list[Change]) -> Answer:
+        answer = await super().sync(changes)
+        self.touched |= {Key(done["kind"], done["data"]["uuid"]) for done in _json(answer)}
+        return answer
 
 
 def _phrase(status: int) -> str:

@@ -82,7 +82,7 @@ async def _compile(
         given=_given(allocations),
     )
     await offline.seed()
-    await _apply(offline, inputs)
+    await apply_inputs(offline, inputs)
     problems = [located(problem, inputs) for problem in offline.problems()]
     if view:
         from intentc.pipeline.results import Results
@@ -101,7 +101,8 @@ async def _compile(
     return Exit.HELD if offline.engine.parts.standing.held else Exit.DONE
 
 
-async def _apply(offline: Any, inputs: Sequence[Input]) -> None:
+async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
+    """Apply resources of files to an ``Offline`` in one go. Raises ``InvalidInput`` naming the one that is refused."""
     from intentc.apiserver.errors import ApiError
     from intentc.model import InvalidInput
 

@@ -13,6 +13,7 @@ from intentc.configuration import Configuration
 from intentc.model import InvalidInput
 
 if TYPE_CHECKING:
+    from intentc.diagnostics.access import Access
     from intentc.leading import KeeperFactory
     from intentc.watch.addresses import Tls
     from intentc.watch.etcd import EtcdStore
@@ -70,6 +71,15 @@ def lease_keepers(configuration: Configuration) -> KeeperFactory:
     return EtcdLeaseKeepers(
         etcd.endpoints, username=etcd.username, password=etcd.password.reveal, tls=_etcd_tls(configuration)
     )
+
+
+def diagnostics_access(configuration: Configuration) -> Access:
+    """Who may ask the diagnostics of a service that runs with ``configuration``."""
+    from intentc.diagnostics.access import Access, Tls
+
+    own = configuration.intentc.diagnostics
+    tls = Tls(own.tls.cert, own.tls.key, own.tls.client_ca) if own.tls.cert else None
+    return Access(own.token.reveal if own.token else None, tls)
 
 
 def _etcd_tls(configuration: Configuration) -> Tls | None:

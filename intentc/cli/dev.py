@@ -8,9 +8,9 @@ its own whose data is thrown away. Ctrl-C ends everything that it started.
 from __future__ import annotations
 
 import shlex
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
@@ -24,6 +24,7 @@ from .process import run_service
 if TYPE_CHECKING:
     from intentc.configuration import Configuration, Loaded
     from intentc.loading.resources import Loaded as Input
+    from intentc.reloading import Reloading
 
     from .dev_servers import Running
 
@@ -51,25 +52,52 @@ def command(
 
     Files that are loaded are applied in one go, and what follows from them is shown. Ctrl-C ends everything.
     """
-    configuration = _on_this_machine(with_compilers(loaded.configuration, compilers))
-    return run_service(_dev, (*files, *more), exit_when_converged, configuration)
+
+    def adapted(configuration: Configuration) -> Configuration:
+        return _on_this_machine(with_compilers(configuration, compilers))
+
+    adapted_now = loaded._replace(configuration=adapted(loaded.configuration))
+    return run_service(_dev, (*files, *more), exit_when_converged, adapted_now, adapted)
 
 
-async def _dev(files: tuple[str, ...], exit_when_converged: bool, configuration: Configuration) -> int:
+async def _dev(
+    files: tuple[str, ...],
+    exit_when_converged: bool,
+    loaded: Loaded,
+    adapted: Callable[[Configuration], Configuration],
+) -> int:
+    from intentc.plugins import find_compilers
+
     from .dev_echo import running_echoes, wanted
     from .dev_servers import running
+    from .reloaded import reloading_of
     from .signals import ended_by_signals
     from .transfer import read_input
 
+    configuration = loaded.configuration
     # Before anything is started: what can't be read should say so at once.
     resources = read_input(files, configuration)[0] if files else []
     echoes = wanted(resource.data for resource in resources)
     code: int = Exit.DONE
-    async with ended_by_signals() as scope, running_echoes(echoes), running(configuration) as started:
+    reloading: Reloading | None = None
+
+    def reload() -> None:
+        if reloading is not None:
+            reloading.request()
+
+    async with (
+        ended_by_signals(reload) as scope,
+        running_echoes(echoes),
+        running(configuration) as started,
+        anyio.create_task_group() as group,
+    ):
+        engine = started.service.engine
+        reloading = reloading_of(engine, find_compilers(configuration.intentc.compilers), loaded, adapted=adapted)
+        group.start_soon(reloading.run)
         _introduce(started)
         if resources:
             code = await _load(resources, started)
-        await started.service.engine.settled()
+        await engine.settled()
         async with _gateway_of(started, files, exit_when_converged):
             if exit_when_converged:
                 scope.cancel()
@@ -116,7 +144,7 @@ def _on_this_machine(configuration: Configuration) -> Configuration:
 def _introduce(started: Running) -> None:
     click.echo(f"etcd         {started.etcd}  (its data is thrown away at the end)", err=True)
     click.echo(f"API server   {started.api_server}", err=True)
-    click.echo(f"diagnostics  {started.diagnostics}/status?pretty", err=True)
+    click.echo(f"diagnostics  {started.diagnostics}/", err=True)
     click.echo("\nFrom another terminal:", err=True)
     click.echo(f"  export {CONFIG_FILE_VARIABLE}={shlex.quote(str(started.file))}", err=True)
     click.echo("  intentc get KIND [NAME]; intentc show [VIEW]; intentc apply --wait FILE; intentc audit\n", err=True)
@@ -130,13 +158,24 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     from .compile import summary
     from .output import table
     from .places import line_of, located
+    from .progress import show_progress
 
     engine = started.service.engine
     await engine.settled()
     before = {resource.key: resource.raw for resource in lower_level(engine.parts)}
     written = engine.reconciling.sending.written
     applied = await apply_resources(resources, engine.parts.schema, started.configuration)
-    await engine.settled(applied.revision)
+
+    def left() -> dict[str, Any] | None:
+        if engine.converged and engine.parts.logic.revision >= applied.revision:
+            return None
+        done = engine.reconciling.sending.written - written
+        waiting = engine.parts.jobs.pending() + engine.parts.objects.pending() + engine.reconciling.in_flight
+        return {"phase": "compiling", "done": done, "total": done + waiting}
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(show_progress, left)
+        await engine.settled(applied.revision)
     click.echo(f"applied {len(resources)} resources at revision {applied.revision}; "
                f"{engine.reconciling.sending.written - written} writes followed:\n", err=True)  # fmt: skip
     found = [shown(r) for r in in_order(lower_level(engine.parts)) if before.get(r.key) != r.raw]

@@ -34,6 +34,8 @@ def written(configuration: Configuration) -> Iterator[Path]:
 
 def _said(configuration: Configuration) -> dict[str, Any]:
     own: dict[str, Any] = msgspec.to_builtins(configuration.intentc, enc_hook=str)
+    # Served on loopback, in clear text and to everybody who is there, whatever a service would do.
+    own["diagnostics"] = {"address": str(configuration.intentc.diagnostics.address)}
     # Another terminal may stand in another folder.
     own["schemas"] = [str(Path(folder).resolve()) for folder in own["schemas"]]
     own["reactions"] = {name: str(Path(file).resolve()) for name, file in own["reactions"].items()}

@@ -61,7 +61,9 @@ async def running(configuration: Configuration) -> AsyncIterator[Running]:
             ):
                 service = build_service(configuration, compilers, stores[1], write, read)
                 async with (
-                    running_diagnostics(service, "127.0.0.1", 0, browsed=service.results) as diagnostics,
+                    running_diagnostics(
+                        service, "127.0.0.1", 0, browsed=service.results, asked=service.answers
+                    ) as diagnostics,
                     anyio.create_task_group() as group,
                 ):
                     group.start_soon(service.run)

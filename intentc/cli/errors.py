@@ -28,7 +28,7 @@ class Exit(enum.IntEnum):
 EXIT_HELP = """\b
 Exit codes:
   0    done, no difference
-  1    something differs from what it should be (audit)
+  1    something differs (audit, plan --exit-code), or a saved plan is stale (apply)
   2    usage: unknown command, option or argument
   3    configuration, reaction map or input invalid, or refused by the server
   4    etcd or API server not reachable

@@ -56,6 +56,7 @@ class Desk:
         self._store = store
         self._layout = Layout.of(f"/{configuration.etcd.path}/")
         self._schema = installed(configuration).schema
+        self.diagnostics = configuration.intentc.diagnostics
         self.address = configuration.intentc.diagnostics.address
         self.book: Book = Book(store, configuration.intentc.installation)
 
@@ -98,7 +99,7 @@ class Desk:
         from .waiting import current_status
 
         try:
-            return await current_status(self.address)
+            return await current_status(self.diagnostics)
         except CommandError as error:
             if error.code is not Exit.UNREACHABLE:
                 raise
@@ -107,12 +108,12 @@ class Desk:
     async def obeyed(self, revision: int, timeout: float | None) -> dict[str, Any] | None:
         """Wait until the compiler has obeyed the orders up to ``revision``; its status then. None, after a word on
         stderr, if no compiler answers or nobody wants to wait (``timeout`` None)."""
-        from .waiting import wait_for
+        from .waiting import url_of, wait_for
 
         if timeout is None:
             return None
         try:
-            status, obeyed = await wait_for(self.address, lambda status: _obeyed(status, revision), timeout)
+            status, obeyed = await wait_for(self.diagnostics, lambda status: _obeyed(status, revision), timeout)
         except CommandError as error:
             if error.code is not Exit.UNREACHABLE:
                 raise
@@ -123,7 +124,7 @@ class Desk:
         if not obeyed:
             raise CommandError(
                 f"the order is put, but the compiler has not obeyed it after {timeout:g} s",
-                where=f"http://{self.address}/status",
+                where=url_of(self.diagnostics, "/status"),
                 next_step="see there whether it is of the same installation, and how its watch is",
                 code=Exit.UNREACHABLE,
             )

@@ -13,7 +13,7 @@ import msgspec
 from .errors import Exit
 from .options import configured, output_option
 from .orders import orders_desk, shown, signature, waiting_options
-from .quarantined import Entry, all_held, entries_of, quarantined
+from .quarantined import Entry, all_held, entries_of, quarantined, whole
 
 if TYPE_CHECKING:
     from intentc.configuration import Loaded
@@ -82,8 +82,8 @@ async def _list(output: str, loaded: Loaded) -> int:
     from .output import print_document
     from .waiting import current_status
 
-    status = await current_status(loaded.configuration.intentc.diagnostics.address)
-    entries = entries_of(status)
+    diagnostics = loaded.configuration.intentc.diagnostics
+    entries = await whole(diagnostics, await current_status(diagnostics))
     rows = [
         (entry.kind, entry.name or entry.uuid, entry.state, _time(entry.since), str(entry.tries), entry.message)
         for entry in entries
@@ -106,7 +106,7 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
             order = Retry(kind=key.kind, uuid=key.uuid, name=target.name, **signature())
         status = await desk.obeyed(await desk.book.put(order), timeout)
         if status is not None and timeout is not None:
-            status, _ = await wait_for(desk.address, lambda status: bool(status.get("converged")), timeout)
+            status, _ = await wait_for(desk.diagnostics, lambda status: bool(status.get("converged")), timeout)
     click.echo(f"retried {what}" if status is not None else f"ordered a retry of {what}")
     still = _still_held(entries_of(status or {}), key)
     for entry in still:

@@ -14,10 +14,12 @@ from .errors import CommandError
 from .orders import Desk, Target, picked
 
 if TYPE_CHECKING:
+    from intentc.configuration.sections import Diagnostics
     from intentc.model import Key
 
 _LISTED = 1_000
 """So many entries a compiler lists at most."""
+_PAGE = 300
 _HELD = frozenset({"held", "suspect", "unreadable"})
 """States of intents that can be given up; the others are those of objects, or are wanted so by an operator."""
 
@@ -50,17 +52,32 @@ def entries_of(status: dict[str, Any]) -> list[Entry]:
         ) from None
 
 
+async def whole(where: Diagnostics, status: dict[str, Any]) -> list[Entry]:
+    """The quarantine in ``status``, and what that left out since it would be too large."""
+    from .waiting import asked
+
+    entries = entries_of(status)
+    while status.get("cut") and len(entries) < _LISTED:
+        page = entries_of(await asked(where, "/quarantine", {"offset": str(len(entries)), "limit": str(_PAGE)}))
+        if not page:
+            break
+        entries += page
+    return entries
+
+
 async def quarantined(desk: Desk, kind_name: str, name: str, excluded: frozenset[str], why: str) -> Target:
     """The one quarantined resource that is meant; whether it is quarantined is not asked if no compiler answers.
     Raises ``CommandError``, with ``why`` if its only states are ``excluded`` ones."""
     from intentc.model import Key
 
+    from .waiting import url_of
+
     kind = desk.kind(kind_name)
     status = await desk.status()
     if status is None:
         return await desk.find(kind, name)
-    where = f"http://{desk.address}/status"
-    entries = entries_of(status)
+    where = url_of(desk.diagnostics, "/status")
+    entries = await whole(desk.diagnostics, status)
     found = picked(name, [(entry.uuid, entry.fq_name, entry) for entry in entries if entry.kind == kind.name])
     if not found and len(entries) < _LISTED:
         raise CommandError(
@@ -87,7 +104,8 @@ async def all_held(desk: Desk) -> list[Target]:
 
     from .waiting import current_status
 
-    held = [entry for entry in entries_of(await current_status(desk.address)) if entry.state in _HELD]
+    entries = await whole(desk.diagnostics, await current_status(desk.diagnostics))
+    held = [entry for entry in entries if entry.state in _HELD]
     keys = [(Key(entry.kind, entry.uuid), entry.fq_name) for entry in held]
     return [Target(key, name, await _written_at(desk, key)) for key, name in keys]
 

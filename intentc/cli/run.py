@@ -1,6 +1,7 @@
 """``intentc run``: the service, until a signal ends it.
 
-SIGTERM and SIGINT drain: no write is begun any more, those under way may end, then the process ends with 0.
+SIGTERM and SIGINT drain: no write is begun any more, those under way may end, then the process ends with 0. SIGHUP
+reads the configuration and the reaction maps again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _LOG = logging.getLogger("intentc.run")
 def command(observe: bool, loaded: Loaded) -> int:
     """Watch etcd, compile, and keep the lower-level resources true through the API server.
 
-    Health, readiness, status and metrics are served at intentc.diagnostics.address. SIGTERM drains and ends with 0.
+    Health, readiness, status and metrics are served at intentc.diagnostics.address. SIGTERM drains and ends with 0;
+    SIGHUP takes changed reaction maps, settings and log level into use, or leaves all as it was if they are wrong.
     """
     if not loaded.configuration.compilation.enabled:
         raise CommandError(
@@ -46,7 +48,9 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     from intentc.service import build_service
     from intentc.writing.http import http_services
 
-    from .connecting import api_server, etcd_store, lease_keepers
+    from .connecting import api_server, diagnostics_access, etcd_store, lease_keepers
+    from .progress import show_progress
+    from .reloaded import reloading_of
     from .signals import ended_by_signals
 
     configuration = loaded.configuration
@@ -69,12 +73,24 @@ async def _run(observe: bool, loaded: Loaded) -> int:
                 spawn=spawn,
                 slot=slot,
             )
+            reloading = reloading_of(service.engine, compilers.compilers, loaded, relog=True)
             async with (
-                running_diagnostics(service, address.host, address.port, browsed=service.results) as url,
-                ended_by_signals(),
+                running_diagnostics(
+                    service,
+                    address.host,
+                    address.port,
+                    browsed=service.results,
+                    asked=service.answers,
+                    access=diagnostics_access(configuration),
+                ) as url,
+                ended_by_signals(reloading.request),
+                anyio.create_task_group() as group,
             ):
+                group.start_soon(reloading.run)
+                group.start_soon(show_progress, service.progress)
                 _LOG.info("compiling %s; diagnostics at %s", ", ".join(configuration.intentc.compilers), url)
                 await service.run()
+                group.cancel_scope.cancel()
     finally:
         if slot is not None:
             slot.close()

@@ -40,7 +40,7 @@ async def _views(output: str, loaded: Loaded) -> int:
     from .output import print_document
     from .waiting import asked
 
-    answer = await asked(loaded.configuration.intentc.diagnostics.address, "/views")
+    answer = await asked(loaded.configuration.intentc.diagnostics, "/views")
     views = [{"name": name, "description": view["description"]} for name, view in answer["views"].items()]
     print_document(
         output, {"views": views}, ("name", "description"), [(view["name"], view["description"]) for view in views]
@@ -53,11 +53,11 @@ async def _show(view: str, text: str, limit: int, output: str, loaded: Loaded) -
 
     from .waiting import asked
 
-    address = loaded.configuration.intentc.diagnostics.address
+    diagnostics = loaded.configuration.intentc.diagnostics
     rows: list[dict[str, Any]] = []
     while True:
         parameters = {"filter": text, "offset": str(len(rows)), "limit": str(min(_PAGE, limit - len(rows)))}
-        answer = await asked(address, f"/views/{quote(view, safe='')}", parameters)
+        answer = await asked(diagnostics, f"/views/{quote(view, safe='')}", parameters)
         rows += answer["rows"]
         if not answer["rows"] or len(rows) >= min(limit, answer["total"]):
             break

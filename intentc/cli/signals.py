@@ -1,7 +1,8 @@
-"""How a service is asked to end: SIGTERM and SIGINT cancel its scope, and it drains.
+"""How a service is asked to end, and to read its configuration again.
 
-Further signals change nothing while it does: whoever sends both must not leave a server or a data directory behind.
-What must not wait for a drain is ended by SIGKILL.
+SIGTERM and SIGINT cancel its scope, and it drains. Further signals change nothing while it does: whoever sends both
+must not leave a server or a data directory behind. What must not wait for a drain is ended by SIGKILL. SIGHUP means
+"read again", unless it says what it said at first, that the terminal is gone: then it ends the service, too.
 
 The handlers are Python's own, not the event loop's: those hear of signals through a buffer that the ticks of an
 evaluation past its budget fill up, and a SIGTERM that comes then would be lost (docs/adr/0006).
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import FrameType
 
@@ -23,23 +26,41 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @asynccontextmanager
-async def ended_by_signals() -> AsyncIterator[anyio.CancelScope]:
-    """Gives a scope around the block that is cancelled at the first signal that asks the process to end."""
+async def ended_by_signals(reload: Callable[[], None] | None = None) -> AsyncIterator[anyio.CancelScope]:
+    """Gives a scope around the block that is cancelled at the first signal that asks the process to end. ``reload``: is
+    called, in the loop, at each SIGHUP; None leaves that as it was."""
     scope = anyio.CancelScope()
     loop = asyncio.get_running_loop()
+    terminal = _terminal()
 
-    def end(received: signal.Signals) -> None:
-        _LOG.info("%s: %s", received.name, "ending already" if scope.cancel_called else "ending")
-        scope.cancel()
+    def act(received: signal.Signals) -> None:
+        if received is not signal.SIGHUP or reload is None or (terminal is not None and not os.isatty(terminal)):
+            _LOG.info("%s: %s", received.name, "ending already" if scope.cancel_called else "ending")
+            scope.cancel()
+        else:
+            _LOG.info("SIGHUP: reloading")
+            reload()
 
     def hear(number: int, frame: FrameType | None) -> None:
         # Anything may be running in this thread, an author's code included: only the loop may act.
-        loop.call_soon_threadsafe(end, signal.Signals(number))
+        loop.call_soon_threadsafe(act, signal.Signals(number))
 
-    former = {number: signal.signal(number, hear) for number in _SIGNALS}
+    heard = _SIGNALS if reload is None else (*_SIGNALS, signal.SIGHUP)
+    former = {number: signal.signal(number, hear) for number in heard}
     try:
         with scope:
             yield scope
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _terminal() -> int | None:
+    """The file descriptor at which a terminal is, if this process was started from one."""
+    for stream in (sys.stdin, sys.stderr):
+        try:
+            if stream is not None and stream.isatty():
+                return stream.fileno()
+        except (OSError, ValueError):
+            continue
+    return None

@@ -18,14 +18,32 @@ from intentc.model import InvalidInput, Schema
 from intentc.plugins import installed
 
 from .client import ApiClient, Change, Refused
-from .errors import CommandError
+from .errors import CommandError, Exit
 from .ordering import name_of, targets_first
 from .output import print_document
 from .places import place_of, told_of
 
 CALLS_AT_ONCE = 16
 _TOO_MANY_OPERATIONS = 413
+STALE = (409, 412)
+"""How the server refuses a change of what is not as it was."""
 _HOLDER = re.compile(r"(?P<kind>[\w-]+)/(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+
+
+Done = tuple[str, list[str], str]
+"""Kind, fq_name, and what was done: ``created``, ``updated``, ``unchanged``, ``deleted``, ``absent``, ``let go``."""
+
+
+class Stale(CommandError):
+    """What was to be changed is not any more as it was when that was decided; nothing was changed."""
+
+    def __init__(self, what: str, *, where: str = "") -> None:
+        super().__init__(
+            f"the plan is stale: {what}",
+            where=where,
+            next_step="make another plan, and look at it",
+            code=Exit.DIFFERENT,
+        )
 
 
 class Sent(NamedTuple):
@@ -76,11 +94,12 @@ async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema
     return found
 
 
-async def send(client: ApiClient, changes: Sequence[Sent]) -> None:
+async def send(client: ApiClient, changes: Sequence[Sent], *, together: bool = False) -> None:
     """Carry out ``changes`` in their order.
 
-    A request that is refused as too large is halved; what was sent before a refusal of another sort stays done.
-    Raises ``CommandError``, naming ``file:line`` of the resource that was refused if the server tells which.
+    A request that is refused as too large is halved, unless they must go ``together``; what was sent before a refusal
+    of another sort stays done. Raises ``CommandError``, naming ``file:line`` of the resource that was refused if the
+    server tells which.
     """
     waiting = [list(changes)] if changes else []
     while waiting:
@@ -88,7 +107,9 @@ async def send(client: ApiClient, changes: Sequence[Sent]) -> None:
         try:
             await client.sync([sent.change for sent in chunk])
         except Refused as error:
-            if error.status != _TOO_MANY_OPERATIONS or len(chunk) == 1:
+            if together and error.status in STALE:
+                raise Stale((await _explained(client, error, chunk)).what) from None
+            if error.status != _TOO_MANY_OPERATIONS or len(chunk) == 1 or together:
                 raise await _explained(client, error, chunk) from None
             middle = len(chunk) // 2
             waiting += [chunk[middle:], chunk[:middle]]
@@ -96,15 +117,20 @@ async def send(client: ApiClient, changes: Sequence[Sent]) -> None:
 
 async def _explained(client: ApiClient, error: Refused, chunk: Sequence[Sent]) -> CommandError:
     """The refusal with the resource's name and line, and names in place of bare uuids."""
-    message = error.what
-    for kind, uuid in dict.fromkeys(_HOLDER.findall(message)):
-        name = await client.name_of(uuid)
-        if name:
-            message = message.replace(f"{kind}/{uuid}", f"{kind} {name}")
+    message = await with_names(client, error.what)
     if error.item is None or error.item >= len(chunk):
         return CommandError(message, where=error.where, next_step=error.next_step, code=error.code)
     resource = chunk[error.item].resource
     return error.about(told_of(resource, message), place_of(resource, message))
+
+
+async def with_names(client: ApiClient, message: str) -> str:
+    """A server's words with names in place of bare uuids."""
+    for kind, uuid in dict.fromkeys(_HOLDER.findall(message)):
+        name = await client.name_of(uuid)
+        if name:
+            message = message.replace(f"{kind}/{uuid}", f"{kind} {name}")
+    return message
 
 
 def print_results(output: str, resources: Sequence[Loaded], actions: Sequence[str], revision: int) -> None:

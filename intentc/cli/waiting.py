@@ -1,11 +1,13 @@
 """What a compiler tells of itself, and waiting until it has done what follows from a change, over its diagnostics.
 
 The compiler may be behind, not started, or stuck on a held intent; each must be told from the others. What converged
-means is the engine's business.
+means is the engine's business. ``where``, of all functions: the section ``intentc.diagnostics``, by which the token is
+sent and certificates are checked.
 """
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +16,7 @@ import click
 import httpx2
 
 from intentc.configuration import Address
+from intentc.configuration.sections import Diagnostics
 
 from .errors import CommandError, Exit
 
@@ -22,15 +25,19 @@ _ANSWER_SECONDS = 60.0
 """A view of a very large world takes its time."""
 
 
+_CANDIDATES = 5
+"""Names that may be meant, shown of those that the compiler tells."""
+
+
 async def wait_until_converged(
-    address: Address, revision: int, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
+    where: Diagnostics, revision: int, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
 ) -> dict[str, Any]:
-    """The status of the compiler at ``address`` once it has applied ``revision`` and has nothing left to do.
+    """The status of the compiler at ``where`` once it has applied ``revision`` and has nothing left to do.
 
     Raises ``CommandError`` if it can't be reached, or not within ``timeout`` seconds.
     """
     status, converged = await wait_for(
-        address,
+        where,
         lambda status: status.get("applied_revision", 0) >= revision and bool(status.get("converged")),
         timeout,
         transport,
@@ -41,73 +48,114 @@ async def wait_until_converged(
     waited_for = f"revision {revision}, it is at {status.get('applied_revision', 0)}" if behind else "quiet"
     raise CommandError(
         f"not converged after {timeout:g} s: still waiting for {waited_for}",
-        where=_url(address),
+        where=url_of(where, "/status"),
         next_step="look at what it waits for there, or wait longer with --timeout",
         code=Exit.UNREACHABLE if behind else Exit.HELD,
     )
 
 
 async def wait_for(
-    address: Address,
+    where: Diagnostics,
     condition: Callable[[dict[str, Any]], bool],
     timeout: float,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> tuple[dict[str, Any], bool]:
-    """The last status of the compiler at ``address``, and whether ``condition`` held for it within ``timeout`` seconds.
+    """The last status of the compiler at ``where``, and whether ``condition`` held for it within ``timeout`` seconds.
 
     Raises ``CommandError`` if it can't be reached.
     """
     status: dict[str, Any] = {}
-    async with httpx2.AsyncClient(transport=transport, trust_env=False) as http:
+    async with _client(where, transport=transport) as http:
         with anyio.move_on_after(timeout):
             while True:
-                status = await _status(http, _url(address))
+                status = await _answer(http, url_of(where, "/status"), "does not tell its status")
                 if condition(status):
                     return status, True
                 await anyio.sleep(_PERIOD_SECONDS)
     return status, False
 
 
-async def current_status(address: Address) -> dict[str, Any]:
-    """What the compiler at ``address`` tells now. Raises ``CommandError`` if it can't be reached."""
-    async with httpx2.AsyncClient(trust_env=False) as http:
-        return await _status(http, _url(address))
+async def current_status(where: Diagnostics) -> dict[str, Any]:
+    """What the compiler at ``where`` tells now. Raises ``CommandError`` if it can't be reached."""
+    async with _client(where) as http:
+        return await _answer(http, url_of(where, "/status"), "does not tell its status")
 
 
-async def asked(address: Address, path: str, parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What the diagnostics of the compiler at ``address`` answer for ``path``. Raises ``CommandError`` if it can't be
-    reached, or has no such thing, in its own words."""
-    url = f"http://{address}{path}"
-    async with httpx2.AsyncClient(trust_env=False, timeout=_ANSWER_SECONDS) as http:
-        try:
-            answer = await http.get(url, params=dict(parameters or {}))
-            if answer.status_code in (400, 404):
-                raise CommandError(_refusal(answer), where=url, code=Exit.USAGE)
-            answer.raise_for_status()
-            return dict(answer.json())
-        except (httpx2.HTTPError, ValueError) as error:
-            raise _silent("does not answer", url, error) from None
+async def asked(where: Diagnostics, path: str, parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What the diagnostics of the compiler at ``where`` answer for ``path``, also about what does not exist
+    (``"exists": false``). Raises ``CommandError`` if it can't be reached, or has no such thing, in its own words."""
+    async with _client(where, _ANSWER_SECONDS) as http:
+        return await _answer(http, url_of(where, path), "does not answer", parameters)
 
 
-def _refusal(answer: httpx2.Response) -> str:
-    """What was wrong with a request, as the compiler says it; one of another version says nothing."""
+def url_of(where: Diagnostics, path: str) -> str:
+    """The address of ``path`` at the compiler. One that listens everywhere is asked on this machine."""
+    address = where.address
+    if address.host in ("0.0.0.0", "::"):  # noqa: S104 - nothing is bound here
+        address = Address(f"{'[::1]' if ':' in address.host else '127.0.0.1'}:{address.port}")
+    return f"{'https' if where.tls.enabled else 'http'}://{address}{path}"
+
+
+def _client(
+    where: Diagnostics, timeout: float | None = None, transport: httpx2.AsyncBaseTransport | None = None
+) -> httpx2.AsyncClient:
+    further: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+    if where.token:
+        further["headers"] = {"Authorization": f"Bearer {where.token.reveal()}"}
+    if where.tls.enabled:
+        further["verify"] = _trust(where)
+    return httpx2.AsyncClient(transport=transport, trust_env=False, **further)
+
+
+def _trust(where: Diagnostics) -> ssl.SSLContext:
+    """Whom we trust, and what we show. On the service's own machine its certificate is often all that there is: one
+    that is its own authority is trusted as such."""
+    tls = where.tls
     try:
-        return str(answer.json()["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"the compiler has no {answer.url.path}"
+        context = ssl.create_default_context(cafile=tls.ca or tls.cert or None)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        certificate, key = (tls.client_cert, tls.client_key) if tls.client_cert else (tls.cert, tls.key)
+        if certificate and (tls.client_cert or tls.client_ca):
+            context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise CommandError(
+            f"the certificates by which the compiler is asked can't be used: {error}",
+            where="intentc.diagnostics.tls",
+            next_step="see that ca, client_cert and client_key name PEM files that this user may read",
+        ) from None
+    return context
 
 
-def _url(address: Address) -> str:
-    return f"http://{address}/status"
-
-
-async def _status(http: httpx2.AsyncClient, url: str) -> dict[str, Any]:
+async def _answer(
+    http: httpx2.AsyncClient, url: str, lack: str, parameters: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     try:
-        answer = await http.get(url)
+        answer = await http.get(url, params=dict(parameters or {}))
+        if answer.status_code in (400, 401, 404, 409):
+            return _without_error(answer, url)
         answer.raise_for_status()
         return dict(answer.json())
     except (httpx2.HTTPError, ValueError) as error:
-        raise _silent("does not tell its status", url, error) from None
+        raise _silent(lack, url, error) from None
+
+
+def _without_error(answer: httpx2.Response, url: str) -> dict[str, Any]:
+    """The answer, if it is one; else what was wrong with the request, as the compiler says it: one of another version
+    says nothing."""
+    try:
+        told = dict(answer.json())
+    except (ValueError, TypeError):
+        told = {}
+    if told.get("exists") is False:
+        return told
+    candidates = [str(name) for name in told.get("candidates") or ()]
+    meant = f"did you mean {' or '.join(candidates[:_CANDIDATES])}?" if candidates else ""
+    raise CommandError(
+        str(told.get("error") or f"the compiler has no {answer.url.path}"),
+        where=url,
+        next_step=meant or str(told.get("next_step") or ""),
+        code=Exit.INVALID if answer.status_code == 401 else Exit.USAGE,
+    )
 
 
 def _silent(what: str, url: str, error: Exception) -> CommandError:

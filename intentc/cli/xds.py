@@ -65,7 +65,7 @@ async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded:
     from intentc.configuration import is_loopback
     from intentc.diagnostics.serving import running_diagnostics
 
-    from .connecting import etcd_store
+    from .connecting import diagnostics_access, etcd_store
     from .signals import ended_by_signals
 
     host, port = address
@@ -76,7 +76,12 @@ async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded:
         async with (
             ended_by_signals(),
             running_xds(store, loaded.configuration.etcd.path, host, port) as server,
-            running_diagnostics(server, *diagnostics, registry=server.figures.registry) as url,
+            running_diagnostics(
+                server,
+                *diagnostics,
+                registry=server.figures.registry,
+                access=diagnostics_access(loaded.configuration),
+            ) as url,
         ):
             click.echo(f"{f'[{host}]' if ':' in host else host}:{server.port}")
             _LOG.info("diagnostics at %s", url)

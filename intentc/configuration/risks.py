@@ -17,6 +17,7 @@ from .building import KeyPath, dotted
 from .sections import Configuration
 from .values import Url, is_loopback
 
+_SHORTEST_TOKEN = 16
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -45,6 +46,45 @@ def refuse_unchecked_certificates(configuration: Configuration, source: Callable
                 )
 
 
+def refuse_open_diagnostics(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
+    """Raise ``InvalidInput`` if the diagnostics would show names and problems to whoever reaches an address that is not
+    this machine's own, or if what is to keep others off can't."""
+    own = configuration.intentc.diagnostics
+    tls, at = own.tls, ("intentc", "diagnostics")
+
+    def refused(message: str, *key: str) -> InvalidInput:
+        return InvalidInput(message, source=source((*at, *key)), reason="InvalidConfiguration")
+
+    if own.token and len(own.token.reveal()) < _SHORTEST_TOKEN:
+        raise refused(
+            f"intentc.diagnostics.token has fewer than {_SHORTEST_TOKEN} characters and could be guessed; make one with"
+            " `openssl rand -hex 32`",
+            "token",
+        )
+    for cert, key in (("cert", "key"), ("client_cert", "client_key")):
+        if bool(getattr(tls, cert)) != bool(getattr(tls, key)):
+            there, lacks = (cert, key) if getattr(tls, cert) else (key, cert)
+            raise refused(
+                f"intentc.diagnostics.tls.{there} is of no use without intentc.diagnostics.tls.{lacks}; set both",
+                "tls",
+                there,
+            )
+    if tls.client_ca and not tls.cert:
+        raise refused(
+            "intentc.diagnostics.tls.client_ca is of no use without a certificate of the service; set"
+            " intentc.diagnostics.tls.cert and key",
+            "tls",
+            "client_ca",
+        )
+    if not (is_loopback(own.address.host) or own.token or tls.client_ca or tls.client_cert):
+        raise refused(
+            f"intentc.diagnostics.address {own.address} can be reached from elsewhere, and nobody would be asked who he"
+            " is; set intentc.diagnostics.token_file (and tls.cert and tls.key), or tls.client_ca, or listen on"
+            " 127.0.0.1",
+            "address",
+        )
+
+
 def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) -> Iterator[Note]:
     """What should be said of a configuration before it is used, each thing once. ``secret_files``: key → file."""
     if configuration.insecure or configuration.keystone.insecure:
@@ -56,12 +96,12 @@ def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) ->
     etcd = configuration.etcd
     if etcd.username and not etcd.tls.enabled and not all(map(_is_encrypted_or_here, etcd.endpoints)):
         yield Note(True, "etcd.username without etcd.tls: the password goes over the wire unencrypted")
-    address = configuration.intentc.diagnostics.address
-    if not is_loopback(address.host):
+    own = configuration.intentc.diagnostics
+    if not is_loopback(own.address.host) and not own.tls.enabled:
         yield Note(
             True,
-            f"intentc.diagnostics.address {address}: names, problems and figures show without login to whoever reaches"
-            " it; keep others off by a firewall, or listen on 127.0.0.1",
+            f"intentc.diagnostics.address {own.address} is plain http: token, names and problems go over the wire"
+            " unencrypted; set intentc.diagnostics.tls.cert and key",
         )
     for key, path in (*secret_files.items(), *_private_keys(configuration)):
         mode = _mode(path)
@@ -78,10 +118,13 @@ def _servers(configuration: Configuration) -> Iterator[tuple[str, Url]]:
 
 def _private_keys(configuration: Configuration) -> Iterator[tuple[KeyPath, Path]]:
     etcd, client, server = configuration.etcd.tls, configuration.client.tls, configuration.server.tls
+    own = configuration.intentc.diagnostics.tls
     for key, enabled, path in (
         (("etcd", "tls", "key_path"), etcd.enabled, etcd.key_path),
         (("client", "tls", "key_path"), client.enabled, client.key_path),
         (("server", "tls", "key_file"), server.enabled, server.key_file),
+        (("intentc", "diagnostics", "tls", "key"), True, own.key),
+        (("intentc", "diagnostics", "tls", "client_key"), True, own.client_key),
     ):
         if enabled and path:
             yield key, Path(path)

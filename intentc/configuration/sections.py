@@ -195,20 +195,54 @@ class Compilation(Section, frozen=True):
     master_election: bool = True
 
 
+class DiagnosticsTls(Section, frozen=True):
+    """``intentc.diagnostics.tls``: PEM files. ``cert`` and ``key``: of the service, which then speaks https only;
+    ``client_ca``: only clients with a certificate that one of its authorities signed are let in. For commands that ask
+    the service: ``ca``, whom they trust (without it the system's roots), and ``client_cert`` and ``client_key``, which
+    they show."""
+
+    closed: ClassVar[bool] = True
+
+    cert: str = ""
+    key: str = ""
+    client_ca: str = ""
+    ca: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether https is spoken."""
+        return bool(self.cert or self.ca or self.client_cert)
+
+
 class Diagnostics(Section, frozen=True):
-    """``intentc.diagnostics``: where health, status and metrics are served."""
+    """``intentc.diagnostics``: where health, status, metrics and the page are served. ``token``: whoever asks must show
+    it, as a bearer token or as a browser's password; at an address that others reach it is required, unless
+    ``tls.client_ca`` is set."""
 
     closed: ClassVar[bool] = True
 
     address: Address = Address("127.0.0.1:8877")
+    token: Secret = Secret()
+    tls: DiagnosticsTls = DiagnosticsTls()
 
 
 class Journal(Section, frozen=True):
-    """``intentc.journal``: ``entries`` kept in memory, the oldest go first."""
+    """``intentc.journal``: what was done and why.
+
+    ``entries`` and ``bytes``: how much is kept in memory (about); the oldest go first. ``directory``: where it is kept
+    besides, in a ring of ``files`` files of ``file_bytes`` each, for the time after a restart; empty: nowhere. Files
+    hold names and revisions, and are for the owner alone. Processes on one machine may share a directory.
+    """
 
     closed: ClassVar[bool] = True
 
     entries: Positive = 10_000
+    bytes: Positive = 32_000_000
+    directory: str = ""
+    files: Annotated[int, Meta(ge=2)] = 8
+    file_bytes: Annotated[int, Meta(ge=10_000)] = 8_000_000
 
 
 class Limits(Section, frozen=True):

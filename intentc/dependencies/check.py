@@ -1,8 +1,8 @@
-"""What can be proved of a reaction map before anything runs: findings, each with file and line.
+"""What can be proved of a reaction map before anything runs: findings, each with file, line, and what to do.
 
 A map only says what was meant; a wrong one makes no output wrong (engine.md §3). So all but kinds that don't exist
 are warnings, and entries without effect only notes: an inherited map has them. What recorded reads say about a map is
-told by ``logic``, as missing reactions.
+told by ``logic.coverage``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEVERITIES = ("error", "warning", "note")
 
 class Finding(msgspec.Struct, frozen=True, order=True):
     """``severity``: one of ``SEVERITIES``; ``reason``: UnknownKind, SilentStop, Unreachable, NoRelation or Cycle;
-    ``source``: file:line."""
+    ``source``: file:line; ``message``: what is odd, and after a colon or semicolon what to do about it."""
 
     source: str
     severity: str
@@ -53,6 +53,31 @@ def findings(reactions: ReactionMap, schema: Schema) -> list[Finding]:
         *_cycles(reactions, states),
     ]
     return sorted(set(found), key=lambda finding: (SEVERITIES.index(finding.severity), _line(finding.source), finding))
+
+
+def layers(reactions: ReactionMap) -> dict[str, int]:
+    """Every kind that a map names → its layer, for drawing: 0 for those to which nothing goes on, others behind all
+    that go on to them; kinds that go on to each other by how many steps they lie behind where the walk comes in."""
+    import networkx
+
+    kinds: networkx.DiGraph[str] = networkx.DiGraph()
+    for reaction in reactions:
+        kinds.add_node(reaction.kind)
+        kinds.add_edges_from((reaction.kind, visit.kind) for visit in reaction.visits if visit.kind != reaction.kind)
+    order = {kind: place for place, kind in enumerate(kinds)}
+    found: dict[str, int] = {}
+    last: dict[int, int] = {}
+    grouped = networkx.condensation(kinds)
+    for group in networkx.topological_sort(grouped):
+        members = grouped.nodes[group]["members"]
+        begin = 1 + max((last[before] for before in grouped.predecessors(group)), default=-1)
+        entered = {kind for kind in members if not members.issuperset(kinds.predecessors(kind))}
+        steps = networkx.multi_source_dijkstra_path_length(
+            kinds.subgraph(members), entered or {min(members, key=order.__getitem__)}
+        )
+        found.update({kind: begin + int(step) for kind, step in steps.items()})
+        last[group] = begin + int(max(steps.values()))
+    return {kind: found[kind] for kind in order}
 
 
 def _line(source: str) -> tuple[str, int]:
@@ -105,18 +130,23 @@ def _unreachable(reactions: ReactionMap, states: networkx.DiGraph[_State]) -> It
 
 
 def _unrelated(reactions: ReactionMap, schema: Schema) -> Iterator[Finding]:
-    tied = {(source.name, target) for target, referring in schema.referring.items() for source, _ in referring}
+    tied: dict[str, set[str]] = {}
+    for target, referring in schema.referring.items():
+        for source, _ in referring:
+            tied.setdefault(source.name, set()).add(target)
+            tied.setdefault(target, set()).add(source.name)
     for reaction in reactions:
         for visit in reaction.visits:
-            pair = (reaction.kind, visit.kind)
             known = reaction.kind in schema and visit.kind in schema
-            if known and not visit.everyone and pair not in tied and pair[::-1] not in tied:
+            if known and not visit.everyone and visit.kind not in tied.get(reaction.kind, ()):
+                between = sorted(tied.get(reaction.kind, set()) & tied.get(visit.kind, set()))
+                way = f", go on over {' or '.join(between[:3])}, which both have to do with" if between else ""
                 yield Finding(
                     visit.source,
                     "warning",
                     "NoRelation",
                     f"{reaction.kind} and {visit.kind} have no relation in the schema, so this is never followed: "
-                    f"take it out, or write `all: {visit.kind}` if every one is meant",
+                    f"take it out{way}, or write `all: {visit.kind}` if every one is meant",
                 )
 
 
@@ -131,4 +161,10 @@ def _cycles(reactions: ReactionMap, states: networkx.DiGraph[_State]) -> Iterato
         edges = networkx.find_cycle(states.subgraph(component), first)
         shown = " → ".join(f"{kind} (from {cause})" for kind, cause in [*(edge[0] for edge in edges), edges[0][0]])
         source = min(by_state[edge[0]].source for edge in edges)
-        yield Finding(source, "warning", "Cycle", f"the walk can come back to where it was: {shown}")
+        yield Finding(
+            source,
+            "warning",
+            "Cycle",
+            f"the walk can come back to where it was: {shown}; it ends only when everyone tied to each other was "
+            "visited: write `[]` for the cause after which the next need not look again",
+        )

@@ -1,4 +1,4 @@
-"""The diagnostics over HTTP: what ``PATHS`` and ``VIEWS`` name, and ``/``, which shows that; everything read-only.
+"""The diagnostics over HTTP: what ``paths_of`` names, and ``/``, which shows that; everything read-only.
 
 Why so strict with headers: the page shows names out of a control plane, so no browser may frame, sniff, cache or embed
 it, and a name that resolves to our address (DNS rebinding) gets nothing. Who listens where is ``serving``'s business.
@@ -7,8 +7,8 @@ it, and a name that resolves to our address (DNS rebinding) gets nothing. Who li
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
@@ -20,16 +20,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .browsing import BadQuery, page, query_of
+from .access import EVERYBODY, KNOWN, Access, Guard
+from .answering import json_answer
+from .asking import LISTS, QUESTIONS, lists, questions
+from .browsing import page, query_of
+from .events import EVENTS, Events
 from .metrics import registry_of
-from .observed import Browsed, Observed
+from .observed import Asked, Browsed, Observed
+from .pages import overview_page, page_routes, wants_page
+from .parameters import BadQuery
 
 PATHS = {
     "/healthz": "whether the process does its work; if not (503), it should be started again",
     "/readyz": "whether the first list was applied, etcd is heard, and the API server answered last; if not (503), why",
     "/status": "converged, healthy, queues, counts, and what is held, waiting, refused or a problem",
-    "/pending": "the references whose target has not arrived",
+    **LISTS,
     "/metrics": "the figures, for Prometheus",
+    **EVENTS,
 }
 """What is always served, as ``/`` tells it."""
 
@@ -47,7 +54,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Sent with every answer."""
+"""Sent with every answer, unless it says otherwise: a page needs its own style, and a file whose name holds its hash
+may be kept."""
 
 
 class StrictHeaders:
@@ -59,10 +67,19 @@ class StrictHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, with_headers)
+
+
+class Served(NamedTuple):
+    """The application, and its followers, who must be let go before it can end."""
+
+    app: Starlette
+    events: Events
 
 
 def diagnostics_app(
@@ -70,15 +87,25 @@ def diagnostics_app(
     allowed_hosts: Sequence[str] = ("*",),
     registry: CollectorRegistry | None = None,
     browsed: Browsed | None = None,
-) -> Starlette:
+    asked: Asked | None = None,
+    access: Access = EVERYBODY,
+) -> Served:
     """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400. ``registry``: the
-    figures; None for those of a compiler. ``browsed``: results to look through, if there are any.
+    figures; None for those of a compiler. ``browsed``: results to look through, ``asked``: who knows why things are as
+    they are, if there are any. ``access``: who may ask.
 
-    ``/``: ``PATHS``. ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons": [text]}``. ``/status``:
-    ``Observed.status``; ``/pending``: ``{"pending_references": Observed.pending}``; ``/views``: ``{"views": …}``,
-    ``/views/NAME``: a page of it, 400 or 404 with ``{"error": text}``. ``?pretty`` indents any of them.
+    ``/``: ``PATHS``; a browser gets the page. ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons":
+    [text]}``. ``/status``: ``Observed.status``; ``/pending``: ``{"total", "offset", "limit", "pending_references":
+    Observed.pending}``; ``/views``: ``{"views": …}``, ``/views/NAME``: a page of it, 400 or 404 with ``{"error":
+    text}``; the others as ``asking`` and ``events`` say. ``?pretty`` indents any of them.
     """
     figures = registry if registry is not None else registry_of(observed)
+    events = Events(observed, asked)
+    paths = {
+        **PATHS,
+        **(VIEWS if browsed is not None else {}),
+        **(QUESTIONS if asked is not None else {}),
+    }
 
     async def healthz(request: Request) -> Response:
         healthy = observed.healthy()
@@ -88,63 +115,55 @@ def diagnostics_app(
         return _verdict(request, *observed.ready())
 
     async def status(request: Request) -> Response:
-        return _json(request, observed.status())
-
-    async def pending(request: Request) -> Response:
-        return _json(request, {"pending_references": observed.pending()})
+        return json_answer(request, observed.status())
 
     async def metrics(request: Request) -> Response:
-        return _metrics(figures)
+        return Response(generate_latest(figures), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def root(request: Request) -> Response:
-        return _json(request, {"paths": paths, "pretty": "?pretty indents"}, pretty=True)
+        if asked is not None and wants_page(request):
+            return await overview_page(observed)
+        return json_answer(request, {"paths": paths, "pretty": "?pretty indents"}, pretty=True)
 
-    paths = PATHS if browsed is None else {**PATHS, **VIEWS}
-
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", root),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/status", status),
-            Route("/pending", pending),
+            *lists(observed, asked),
             Route("/metrics", metrics),
+            Route("/events", events.answer),
             *(_browsing(browsed) if browsed is not None else ()),
+            *((*questions(asked), *page_routes(observed, asked)) if asked is not None else ()),
+            *(page_routes(observed, asked) if asked is not None else ()),
         ],
         middleware=[
             Middleware(StrictHeaders),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False),
+            Middleware(Guard, token=access.token),
         ],
     )
+    return Served(app, events)
 
 
 def _browsing(browsed: Browsed) -> list[Route]:
     async def views(request: Request) -> Response:
-        return _json(request, {"views": browsed.views})
+        return json_answer(request, {"views": browsed.views})
 
     async def view(request: Request) -> Response:
         name, there = request.path_params["name"], browsed.views
         if name not in there:
-            return _json(request, {"error": f"there is no view {name!r}; there are {', '.join(there)}"}, 404)
+            return json_answer(request, {"error": f"there is no view {name!r}; there are {', '.join(there)}"}, 404)
         try:
             query = query_of(request.query_params, there[name]["columns"])
         except BadQuery as error:
-            return _json(request, {"error": str(error)}, 400)
-        return _json(request, await page(browsed, name, query))
+            return json_answer(request, {"error": str(error)}, 400)
+        return json_answer(request, await page(browsed, name, query))
 
     return [Route("/views", views), Route("/views/{name}", view)]
 
 
 def _verdict(request: Request, ok: bool, reasons: Sequence[str]) -> Response:
-    return _json(request, {"ok": ok, "reasons": list(reasons)}, 200 if ok else 503)
-
-
-def _json(request: Request, value: object, code: int = 200, *, pretty: bool = False) -> Response:
-    content = msgspec.json.encode(value)
-    if pretty or "pretty" in request.query_params:
-        content = msgspec.json.format(content, indent=2) + b"\n"
-    return Response(content, code, media_type="application/json")
-
-
-def _metrics(registry: CollectorRegistry) -> Response:
-    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    told = list(reasons) if request.scope.get(KNOWN, True) else []
+    return json_answer(request, {"ok": ok, "reasons": told}, 200 if ok else 503)

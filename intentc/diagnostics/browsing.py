@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .observed import Browsed
+from .parameters import BadQuery, number
 
 DEFAULT_ROWS = 100
 MOST_ROWS = 500
@@ -17,10 +18,6 @@ MOST_ENTRIES = 100
 """Of a list in a row."""
 
 Row = dict[str, Any]
-
-
-class BadQuery(ValueError):
-    """A query that can't be answered; the message says why, and what can be."""
 
 
 class Query(NamedTuple):
@@ -45,8 +42,8 @@ def query_of(parameters: Mapping[str, str], columns: list[str]) -> Query:
         if name not in columns:
             raise BadQuery(f"no parameter {name!r}; there are offset, limit, filter, and columns: {', '.join(columns)}")
     return Query(
-        offset=_number(parameters, "offset", 0, 0, 10**9),
-        limit=_number(parameters, "limit", DEFAULT_ROWS, 1, MOST_ROWS),
+        offset=number(parameters, "offset", 0, 0, 10**9),
+        limit=number(parameters, "limit", DEFAULT_ROWS, 1, MOST_ROWS),
         text=parameters.get("filter", "").lower(),
         equal=tuple(sorted(equal.items())),
     )
@@ -64,15 +61,6 @@ async def page(browsed: Browsed, view: str, query: Query) -> dict[str, Any]:
         "offset": query.offset,
         "rows": [{column: _cut(value) for column, value in row.items()} for row in chosen],
     }
-
-
-def _number(parameters: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    text = parameters.get(name, "")
-    if not text:
-        return default
-    if text.isascii() and text.isdecimal() and len(text) <= len(str(most)) and least <= int(text) <= most:
-        return int(text)
-    raise BadQuery(f"{name} is {text!r}; it is a number from {least} to {most}")
 
 
 def _texts(value: Any) -> set[str]:

@@ -22,6 +22,9 @@ _SHORTEST_SECRET = 4
 _LEVELS = {"warn": "WARNING", "fatal": "CRITICAL", "panic": "CRITICAL"}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
+_ABOUT = frozenset({"key", "resource", "reaction_path"})
+"""What lines about an intent or an object carry for programs; ``pipeline/telling.py`` says what they mean."""
+
 
 class Redaction:
     """Takes known secret texts out of a line. ``secrets`` is asked for each line, since passwords are rotated."""
@@ -82,10 +85,17 @@ def json_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> s
 
 
 def plain_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> str:
-    """``12:00:01 WARNING message  key=value``."""
-    details = "".join(f"  {name}={value}" for name, value in extra.items())
+    """``12:00:01 WARNING message  name=value``. Whom a line is about is said by name only, and where the message
+    doesn't; the reaction path only if it leads somewhere."""
+    said = record.getMessage()
+    details = "".join(f"  {name}={value}" for name, value in extra.items() if name not in _ABOUT)
+    resource, path = str(extra.get("resource", "")), extra.get("reaction_path", ())
+    if resource and resource not in said:
+        details = f"  ({resource}){details}"
+    if len(path) > 1:
+        details += f"  by {' → '.join(map(str, path))}"
     time_of_day = _stamp(record).partition("T")[2]
-    line = f"{time_of_day} {record.levelname:7} {record.getMessage()}{details}"
+    line = f"{time_of_day} {record.levelname:7} {said}{details}"
     return f"{line}\n{trace}" if trace else line
 
 

@@ -1,13 +1,15 @@
 """The figures of a running compiler for Prometheus, read from its status when they are asked for.
 
-Why it exists: metric names are an interface, so they stand in one place; and counting in the engine's own integers
-costs the hot path nothing. What the figures are made of is the engine's business (``Observed.status``).
+Why it exists: metric names are an interface, so they stand in one place, with the words that ``docs/operating.md``
+repeats; and counting in the engine's own integers costs the hot path nothing. What the figures are made of is the
+engine's business (``Observed.status``); what a status leaves out has no metric.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
 
 from prometheus_client.core import CollectorRegistry, CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
@@ -15,37 +17,74 @@ from prometheus_client.registry import Collector
 
 from .observed import Observed
 
-CONVERGED = "intentc_converged"
-HEALTHY = "intentc_healthy"
+
+class Figure(NamedTuple):
+    """One metric: its name (counters without ``_total``), what it says, and where its value stands in the status, keys
+    with dots. ``label``: the value there is a mapping, and its keys are the values of this label."""
+
+    name: str
+    text: str
+    place: str
+    label: str = ""
+
+
 READY = "intentc_ready"
-APPLIED_REVISION = "intentc_applied_revision"
-QUEUE_DEPTH = "intentc_queue_depth"
-INTENTS = "intentc_intents"
-EVALUATIONS = "intentc_evaluations"
-IDLE_WALKS = "intentc_idle_walks"
-WRITES = "intentc_writes"
-MISSING_REACTIONS = "intentc_missing_reactions"
-MISSED_EVENTS = "intentc_missed_events"
-LOOP_LAG = "intentc_loop_lag_seconds"
-AUDIT_RUNS = "intentc_audit_runs"
-AUDIT_MISMATCHES = "intentc_audit_mismatches"
-AUDIT_LAST_SUCCESS = "intentc_audit_last_success_timestamp_seconds"
+ROLE = "intentc_role"
+BUILD = "intentc_build_info"
+RELOAD_REFUSED = "intentc_reload_refused"
+ROLES = ("leader", "standby", "alone", "observer")
 
-PERMITTED = "intentc_writes_permitted"
-LEADING = "intentc_leading"
-TAKEOVERS = "intentc_takeovers"
-RESTORED = "intentc_store_restored"
-FENCES = "intentc_api_server_fences"
+GAUGES = (
+    Figure("intentc_converged", "1 if nothing is left to do for the applied inputs.", "converged"),
+    Figure("intentc_healthy", "1 if nothing is held, refused, put off or withheld.", "healthy"),
+    Figure("intentc_busy_seconds", "For how long it has not converged; 0 if it has.", "busy_seconds"),
+    Figure("intentc_applied_revision", "The last revision of etcd that was applied.", "applied_revision"),
+    Figure("intentc_lag_revisions", "Revisions of etcd that are known of and not applied.", "lag_revisions"),
+    Figure("intentc_queue_depth", "What waits: jobs (intents), objects, in_flight (writes).", "queue", "queue"),
+    Figure("intentc_oldest_job_seconds", "For how long the oldest job has waited.", "oldest_job_seconds"),
+    Figure("intentc_intents", "Intents and objects by their state.", "counts", "state"),
+    Figure("intentc_pending_references", "References whose target has not come.", "pending_references"),
+    Figure("intentc_loop_lag_seconds", "How late timers come lately: a stage that holds the loop.", "loop_lag_seconds"),
+    Figure("intentc_writes_permitted", "1 if writes may be begun: it leads and trusts the store.", "writing.permitted"),
+    Figure("intentc_leading", "1 if this process leads.", "leading.leads"),
+    Figure("intentc_api_server_reachable", "1 if the API server answered the last time.", "api_server.reachable"),
+    Figure("intentc_api_server_fences", "1 if the API server refuses writes of former leaders.", "api_server.fences"),
+    Figure("intentc_audit_last_success_timestamp_seconds", "When an audit was judged last; 0: never.",
+           "audit.last_success"),
+    Figure("intentc_reactions_loaded_timestamp_seconds", "Since when the reaction map is in force.",
+           "reload.loaded_at"),
+    Figure("intentc_journal_bytes", "What the journal takes in memory, about.", "journal.bytes"),
+)  # fmt: skip
 
-_COUNTERS = {
-    "drift_repairs": ("intentc_drift_repairs", "Objects put right that somebody else had changed."),
-    "fights": ("intentc_fights", "Objects left alone for a while, since another writer sets them back."),
-    "pauses": ("intentc_api_server_pauses", "Pauses that the API server asked for."),
-    "evaluations": (EVALUATIONS, "Evaluations of intents."),
-    "idle_walks": (IDLE_WALKS, "Intents named by the reaction map alone and answered without evaluation."),
-    "writes": (WRITES, "Writes that the API server acknowledged."),
-}
-"""Name under ``counters`` in the status → (metric, what it counts)."""
+COUNTERS = (
+    Figure("intentc_evaluations", "Evaluations of intents.", "counters.evaluations"),
+    Figure("intentc_evaluation_seconds", "Time that evaluations took.", "counters.evaluation_seconds"),
+    Figure("intentc_dear_evaluations", "Evaluations over 2 ms, whose intents rest after.", "counters.dear_evaluations"),
+    Figure("intentc_walks", "Ways of the reaction map to an intent: idle (answered from memory), unchanged "
+           "(evaluated in vain), changed.", "counters.walks", "result"),
+    Figure("intentc_idle_walks", "Intents that only the reaction map named, answered from memory.",
+           "counters.idle_walks"),
+    Figure("intentc_missing_reactions", "Evaluations that a read called for and the reaction map did not.",
+           "counters.missing_reactions", "pair"),
+    Figure("intentc_writes", "Writes that the API server acknowledged.", "counters.writes"),
+    Figure("intentc_drift_repairs", "Objects put right that somebody else had changed.", "counters.drift_repairs"),
+    Figure("intentc_fights", "Objects left alone for a while, since another writer sets them back.", "counters.fights"),
+    Figure("intentc_api_server_pauses", "Pauses that the API server asked for.", "counters.pauses"),
+    Figure("intentc_lists", "Listings of etcd, by reason: all but the first mean a doubt.", "watch.lists", "reason"),
+    Figure("intentc_watch_disconnects", "Ends of the watch on etcd, by reason.", "watch.disconnects", "reason"),
+    Figure("intentc_missed_events", "Events that only the background relist found.", "watch.missed_events"),
+    Figure("intentc_store_restored", "How often etcd was found put back to an older state.", "watch.restored"),
+    Figure("intentc_takeovers", "How often this process took over.", "leading.takeovers"),
+    Figure("intentc_audit_runs", "Comparisons with a compile from scratch that brought a report.", "audit.runs"),
+    Figure("intentc_audit_failures", "Audits that brought no report.", "audit.failures"),
+    Figure("intentc_audit_mismatches", "Objects about which a compile from scratch found the engine wrong.",
+           "audit.mismatches"),
+    Figure("intentc_reloads", "Reloads that were taken into use.", "reload.reloads"),
+    Figure("intentc_reload_failures", "Reloads that were refused.", "reload.failures"),
+    Figure("intentc_journal_lines", "Lines that the journal took.", "journal.last"),
+    Figure("intentc_journal_file_failures", "Writes of the journal's files that failed.", "journal.files.failures"),
+    Figure("intentc_journal_lines_lost", "Lines that could not be kept in files.", "journal.files.lost"),
+)  # fmt: skip
 
 
 class StatusCollector(Collector):
@@ -56,36 +95,24 @@ class StatusCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         status: Mapping[str, Any] = self._observed.status()
-        yield _gauge(CONVERGED, "1 if nothing is left to do for the applied inputs.", status.get("converged", False))
-        yield _gauge(HEALTHY, "1 if nothing is held or refused.", status.get("healthy", False))
-        yield _gauge(READY, "1 if the first list was applied and the store is heard.", self._observed.ready()[0])
-        yield _gauge(APPLIED_REVISION, "The last revision of etcd that was applied.", status.get("applied_revision", 0))
-        yield _by(GaugeMetricFamily(QUEUE_DEPTH, "Jobs that wait, by queue.", labels=["queue"]), status.get("queue"))
-        yield _by(GaugeMetricFamily(INTENTS, "Intents by their state.", labels=["state"]), status.get("counts"))
-        lag = status.get("loop_lag_seconds", 0.0)
-        yield _gauge(LOOP_LAG, "How late timers come lately: what a stage that holds the loop does to all others.", lag)
-        missed = status.get("watch", {}).get("missed_events", 0)
-        yield CounterMetricFamily(MISSED_EVENTS, "Events that only the background relist found.", value=missed)
-        counters: Mapping[str, Any] = status.get("counters", {})
-        for name, (metric, text) in _COUNTERS.items():
-            if name in counters:
-                yield CounterMetricFamily(metric, text, value=counters[name])
-        permitted = status.get("writing", {}).get("permitted", True)
-        yield _gauge(PERMITTED, "1 if writes may be begun: it leads, observes not, trusts the store.", permitted)
-        leading = status.get("leading")
-        if leading is not None:
-            yield _gauge(LEADING, "1 if this process leads.", leading["leads"])
-            yield CounterMetricFamily(TAKEOVERS, "How often this process took over.", value=leading["takeovers"])
-        restored = status.get("watch", {}).get("restored", 0)
-        yield CounterMetricFamily(RESTORED, "How often etcd was found put back to an older state.", value=restored)
-        fences = status.get("api_server", {}).get("fences")
-        if fences is not None:
-            yield _gauge(FENCES, "1 if the API server refuses writes of those who lead no more.", fences)
-        yield from _audit(status.get("audit"))
-        missing = CounterMetricFamily(
-            MISSING_REACTIONS, "Evaluations that a read called for and the reaction map did not.", labels=["pair"]
+        yield GaugeMetricFamily(
+            READY, "1 if the first pass is complete, etcd is heard, and it may write.", float(self._observed.ready()[0])
         )
-        yield _by(missing, counters.get("missing_reactions"))
+        for figure in GAUGES:
+            yield from _measured(GaugeMetricFamily, figure, status)
+        for figure in COUNTERS:
+            yield from _measured(CounterMetricFamily, figure, status)
+        if role := status.get("role"):
+            roles = GaugeMetricFamily(ROLE, "1 for the role that this process has.", labels=["role"])
+            for name in ROLES:
+                roles.add_metric([name], float(name == role))
+            yield roles
+        if "reload" in status:
+            refused = status["reload"].get("last_error") is not None
+            yield GaugeMetricFamily(RELOAD_REFUSED, "1 if the last reload was refused.", float(refused))
+        build = GaugeMetricFamily(BUILD, "Always 1; its label is the version of intentc.", labels=["version"])
+        build.add_metric([_version()], 1.0)
+        yield build
 
 
 def registry_of(observed: Observed) -> CollectorRegistry:
@@ -96,20 +123,31 @@ def registry_of(observed: Observed) -> CollectorRegistry:
     return registry
 
 
-def _audit(figures: Mapping[str, Any] | None) -> Iterator[Metric]:
-    if figures is not None:
-        text = "Comparisons of the engine with a compile from scratch that brought a report."
-        yield CounterMetricFamily(AUDIT_RUNS, text, value=figures["runs"])
-        text = "Objects about which a compile from scratch found the engine wrong."
-        yield CounterMetricFamily(AUDIT_MISMATCHES, text, value=figures["mismatches"])
-        yield _gauge(AUDIT_LAST_SUCCESS, "When such a comparison was judged last; 0: never.", figures["last_success"])
+def _measured(
+    family: type[GaugeMetricFamily | CounterMetricFamily], figure: Figure, status: Mapping[str, Any]
+) -> Iterator[Metric]:
+    value = _at(status, figure.place)
+    if value is None:
+        return
+    if not figure.label:
+        yield family(figure.name, figure.text, value=float(value))
+        return
+    metric = family(figure.name, figure.text, labels=[figure.label])
+    for label, number in sorted(value.items()):
+        metric.add_metric([label], float(number))
+    yield metric
 
 
-def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(name, text, value=float(value))
+def _at(status: Mapping[str, Any], place: str) -> Any:
+    """The value at a path of keys; None if there is none, or anything above it is missing."""
+    found: Any = status
+    for key in place.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
 
 
-def _by(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float] | None) -> Metric:
-    for label, value in sorted((values or {}).items()):
-        family.add_metric([label], float(value))
-    return family
+def _version() -> str:
+    try:
+        return version("intentc")
+    except PackageNotFoundError:
+        return "unknown"

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import uvicorn
@@ -18,14 +20,23 @@ from prometheus_client import CollectorRegistry
 
 from intentc.configuration import is_loopback
 
+from .access import EVERYBODY, Access, Tls
 from .app import diagnostics_app
-from .observed import Browsed, Observed
+from .observed import Asked, Browsed, Observed
 
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
 class AddressInUse(OSError):
     """The diagnostics' address can't be listened on; the message names it and the key to change."""
+
+
+class OpenToAll(OSError):
+    """The diagnostics would be open to everybody who reaches the address; the message says what to set."""
+
+
+class UnusableCertificate(OSError):
+    """The certificate, its key or the clients' authorities can't be used; the message names files and keys."""
 
 
 class _Guest(uvicorn.Server):
@@ -42,31 +53,70 @@ async def running_diagnostics(
     port: int,
     registry: CollectorRegistry | None = None,
     browsed: Browsed | None = None,
+    asked: Asked | None = None,
+    access: Access = EVERYBODY,
 ) -> AsyncIterator[str]:
-    """Serve while the context is open; gives the URL (with the port that was found, if ``port`` is 0). ``registry`` and
-    ``browsed``: as for ``diagnostics_app``.
+    """Serve while the context is open; gives the URL (with the port that was found, if ``port`` is 0). ``registry``,
+    ``browsed``, ``asked`` and ``access``: as for ``diagnostics_app``.
 
-    Raises ``AddressInUse``. On loopback only requests that name a loopback host are answered.
+    Raises ``AddressInUse``, ``UnusableCertificate``, and ``OpenToAll`` if ``host`` is not this machine's own and
+    ``access`` asks nobody. On loopback only requests that name a loopback host are answered.
     """
+    if not is_loopback(host) and not access.asks:
+        raise OpenToAll(
+            f"{host}:{port} can be reached from elsewhere, and nobody is asked who he is; set"
+            " intentc.diagnostics.token_file or intentc.diagnostics.tls.client_ca, or listen on 127.0.0.1"
+        )
     with _listening(host, port) as listener:
         bound = listener.getsockname()[1]
         hosts = _LOOPBACK_HOSTS if is_loopback(host) else ("*",)
+        served = diagnostics_app(observed, hosts, registry, browsed, asked, access)
         config = uvicorn.Config(
-            diagnostics_app(observed, hosts, registry, browsed),
+            served.app,
             log_config=None,
             access_log=False,
             lifespan="off",
             ws="none",
             server_header=False,
             timeout_graceful_shutdown=1,
+            **_encryption(access.tls),
         )
+        _load(config, access.tls)
         server = _Guest(config)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listener])
             try:
-                yield f"http://{f'[{host}]' if ':' in host else host}:{bound}"
+                scheme = "http" if access.tls is None else "https"
+                yield f"{scheme}://{f'[{host}]' if ':' in host else host}:{bound}"
             finally:
+                # Followers stay for ever by themselves, and would be waited for.
+                served.events.end()
                 server.should_exit = True
+
+
+def _encryption(tls: Tls | None) -> dict[str, Any]:
+    if tls is None:
+        return {}
+    return {
+        "ssl_certfile": tls.certificate,
+        "ssl_keyfile": tls.key,
+        "ssl_ca_certs": tls.client_ca or None,
+        "ssl_cert_reqs": ssl.CERT_REQUIRED if tls.client_ca else ssl.CERT_NONE,
+    }
+
+
+def _load(config: uvicorn.Config, tls: Tls | None) -> None:
+    """Unusable certificates are told here, not from within a task."""
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        files = ", ".join(file for file in tls or () if file)
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnusableCertificate(
+            f"the certificates of the diagnostics can't be used: {reason}; see intentc.diagnostics.tls ({files})"
+        ) from None
+    if config.ssl is not None:
+        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
 
 
 @contextlib.contextmanager

@@ -1,9 +1,10 @@
 """Stage 5: what should exist for one intent, as a pure function of recorded reads (engine.md §4).
 
 ``intent.py`` and ``context.py`` are what an author's ``evaluate`` sees, ``claiming.py`` what it yields, ``compiler.py``
-how a package of intents describes itself, ``overview.py`` what it lets people look at; ``runner.py`` runs one
-evaluation, ``budget.py`` and ``watchdog.py`` see to it that it ends, ``slot.py`` tells the next process if it did not.
-When to evaluate is the logic's and the queue's business, what becomes of claims is planning's.
+how a package of intents describes itself, ``overview.py`` what it lets people look at, ``naming.py`` what else that is
+called; ``runner.py`` runs one evaluation, ``budget.py`` and ``watchdog.py`` see to it that it ends, ``slot.py`` tells
+the next process if it did not. When to evaluate is the logic's and the queue's business, what becomes of claims is
+planning's.
 """
 
 from .budget import PROCESS, Budget, BudgetExceeded
@@ -12,6 +13,7 @@ from .compiler import Compiler
 from .context import Context, Waiting
 from .intent import Intent, View
 from .limits import LimitExceeded, Limits
+from .naming import Naming
 from .outcome import Explained, Outcome, Status, Wish
 from .overview import Compiled, Overview, Row
 from .runner import BUDGET_EXCEEDED, Runner
@@ -30,6 +32,7 @@ __all__ = [
     "Intent",
     "LimitExceeded",
     "Limits",
+    "Naming",
     "Outcome",
     "Overview",
     "Row",

@@ -12,6 +12,7 @@ from pathlib import Path
 from intentc.model import InvalidInput
 
 from .intent import Intent
+from .naming import Naming
 from .overview import PROBLEMS, Overview
 
 _TRUST = ("reads", "reactions")
@@ -24,7 +25,8 @@ class Compiler:
     reaction map among what ships with intentc. A compiler that ships by itself says where its own lie:
     ``schema_directories`` (each holds a folder called ``name``) and ``reactions`` (the map's file). ``pools``: the
     API server's pools of numbers that its intents allocate from; what they hold is read before the first evaluation.
-    ``views``: tables of what it made, for people, by name.
+    ``views``: tables of what it made, for people, by name. ``names``: what else people call what it made, by the word
+    that they give in place of a kind.
 
     Raises ``InvalidInput`` if two intents compile one kind, or one names no kind, or if a view has a name that all
     compilers' problems have.
@@ -39,6 +41,7 @@ class Compiler:
         reactions: Path | None = None,
         pools: Iterable[str] = (),
         views: Mapping[str, Overview] | None = None,
+        names: Mapping[str, Naming] | None = None,
     ) -> None:
         self.name = name
         self.schema_directories = tuple(schema_directories)
@@ -47,6 +50,7 @@ class Compiler:
         self.views: Mapping[str, Overview] = dict(views or {})
         if PROBLEMS in self.views:
             raise InvalidInput(f"compiler {name}: every compiler has a view {PROBLEMS!r}; call yours otherwise")
+        self.names: Mapping[str, Naming] = dict(names or {})
         self.intents: Mapping[str, type[Intent]] = self._by_kind(name, intents)
         """Kind → the class that compiles it."""
 

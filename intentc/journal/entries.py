@@ -1,6 +1,6 @@
 """The two kinds of lines in the journal: an evaluation with its cause, and a write that came of evaluations.
 
-They hold names, keys, revisions and counts, never a resource's body: the journal is shown to people.
+They hold names, keys, revisions and counts, never a resource's body: the journal is shown to people, and kept in files.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import msgspec
 from intentc.model import Key, Name
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="sort", tag="evaluation"):
     """One evaluation of ``origin`` when everything up to ``revision`` was applied.
 
-    ``path``: the keys from the changed resource (the source) to ``origin``, both included; empty if no walk led here.
+    ``path``: the keys from the changed resource (the source) to ``origin``, both included, over facts, too; empty if
+    nothing in the store led here. One that waited or failed keeps the path of the run that it goes on with.
     ``status``: how it ended (``done``, ``waiting``, …). ``claims``: how many it yielded. ``objects``: those whose
-    claims changed by it. ``at``: seconds since 1970.
+    claims changed by it. ``at``: seconds since 1970. ``source_revision``: at which the source was last written, as far
+    as it was known then; 0 if it is gone, or if there is no path.
     """
 
     revision: int
@@ -27,6 +29,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     claims: int
     objects: tuple[Name, ...]
     at: float = msgspec.field(default_factory=time.time)
+    source_revision: int = 0
 
     @property
     def source(self) -> Key:
@@ -34,12 +37,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return self.path[0] if self.path else self.origin
 
 
-class Write(msgspec.Struct, frozen=True, gc=False):
+class Write(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="sort", tag="write"):
     """One write of the object ``name`` that the API server acknowledged.
 
     ``revision``: what was applied when it was planned. ``operation``: ``Create``, ``Update``, … ``written``: the
     revision that the server told, None if it tells none. ``drift``: it puts right what somebody else changed.
-    ``at``: seconds since 1970.
+    ``at``: seconds since 1970. ``uuid``: the object's, empty if nobody told.
     """
 
     revision: int
@@ -48,3 +51,19 @@ class Write(msgspec.Struct, frozen=True, gc=False):
     written: int | None
     drift: bool = False
     at: float = msgspec.field(default_factory=time.time)
+    uuid: str = ""
+
+
+Line = Entry | Write
+
+
+class Kept(msgspec.Struct, frozen=True, gc=False):
+    """A line with its ``sequence``: 1 for the first one of a process, one more for each; 0 if it is from a file."""
+
+    sequence: int
+    line: Line
+
+
+def touches(line: Line, name: Name) -> bool:
+    """Whether a line is about an object: a write of it, or an evaluation that changed claims on it."""
+    return line.name == name if isinstance(line, Write) else name in line.objects

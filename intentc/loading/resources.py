@@ -24,7 +24,7 @@ from intentc.model.schema import Schema
 
 from .convert import did_you_mean
 from .schemas import known_elsewhere
-from .yaml import Located, Steps, load_documents
+from .yaml import Located, Steps, load_documents, read_text
 
 _ENTRY_KEYS = ("kind", "data", "operation")
 ANSWER_VERSION = "intentc/v1"
@@ -81,6 +81,17 @@ def load_resources(paths: str | Path | Iterable[str | Path], schema: Schema) -> 
             for file in _files(Path(path)):
                 documents += load_documents(file)
     return resources_in(documents, schema)
+
+
+def read_texts(paths: Iterable[str | Path]) -> list[tuple[str, str]]:
+    """(name for errors, text) of each file that ``load_resources`` would read; ``load_documents`` takes them on."""
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        if str(path) == "-":
+            found.append(("<stdin>", _stdin()))
+        else:
+            found += [(str(file), read_text(file)) for file in _files(Path(path))]
+    return found
 
 
 def resources_in(documents: Iterable[Located], schema: Schema) -> list[Loaded]:

@@ -12,11 +12,13 @@ class Job(NamedTuple):
     """An intent to look at. ``by_readers``: something that it read has changed, or it trusts the reaction map, so it
     must run; else it was reached by the walk, and its memo may answer. ``path``: the reaction path from the changed
     object, () if the walk did not come here. ``missing``: (kind of this intent, kind whose change it read) if the map
-    should have led here."""
+    should have led here. ``over_facts``: the last step of the path is one from an intent to a reader of its facts,
+    which no map tells of."""
 
     by_readers: bool
     path: Path = ()
     missing: tuple[str, str] | None = None
+    over_facts: bool = False
 
 
 class Concerned(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from intentc.model import Fact, Key
@@ -47,6 +47,14 @@ class FactTable:
             for contributor, values in sorted(self._values.get(name, {}).items(), key=lambda item: item[0])
             for value in values
         )
+
+    def contributed_by(self, contributor: Key) -> tuple[FactName, ...]:
+        """The facts to which an intent contributes, in the order in which it yielded them."""
+        return self._names.get(contributor, ())
+
+    def __iter__(self) -> Iterator[FactName]:
+        """All facts to which somebody contributes."""
+        return iter(tuple(self._values))
 
     def __contains__(self, name: FactName) -> bool:
         """Whether anybody claims the fact."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from intentc.cache import Held, State, Transition, shown
 from intentc.cache.states import known_name
-from intentc.dependencies import DependencyProcessor, Path, ReactionMap, ReadIndex
+from intentc.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
 from intentc.model import Batch, Correction, Fact, Key, Name, Problem, Read, Schema, Snapshot
 from intentc.model.reads import allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
@@ -65,7 +65,9 @@ class Service(CachedWorld):
         self._healing = healing
         self._installation = installation
         self._cycles = FactCycles(self.name_of)
-        self._processor = DependencyProcessor(reactions, _Neighbours(self))
+        self.neighbours: Neighbours = _Neighbours(self)
+        """The graph as walks see it."""
+        self._processor = DependencyProcessor(reactions, self.neighbours)
 
     @property
     def held(self) -> Mapping[Key, Problem]:
@@ -117,7 +119,8 @@ class Service(CachedWorld):
         facts = self._forget(gone)
         jobs = self._jobs(changes.reads, walked)
         for key, job in facts.jobs.items():
-            jobs[key] = jobs[key]._replace(by_readers=True) if key in jobs else job
+            led = job._replace(path=(*gone, key), over_facts=True) if len(gone) == 1 else job
+            jobs[key] = jobs[key]._replace(by_readers=True) if key in jobs else led
         return Concerned(
             self._in_order(jobs), _objects(transitions), frozenset(gone | facts.gone), _new_problems(transitions)
         )
@@ -153,6 +156,19 @@ class Service(CachedWorld):
             return nobody()
         self._settings[name] = frozen
         return self._readers_of(setting_read(name))
+
+    def unset_setting(self, name: str) -> Concerned:
+        """The compilers' configuration has no value of this name any more."""
+        if name not in self._settings:
+            return nobody()
+        del self._settings[name]
+        return self._readers_of(setting_read(name))
+
+    def set_reactions(self, reactions: ReactionMap) -> None:
+        """Walk by this map from the next change on. Whom that concerns is the caller's business: what was read goes on
+        deciding what is right."""
+        self.reactions = reactions
+        self._processor = DependencyProcessor(reactions, self.neighbours)
 
     def _is_read(self, read: Read) -> bool:
         return bool(self.reads.readers(read))

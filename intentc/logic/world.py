@@ -6,7 +6,7 @@ business; what a change means for readers is ``service.py``'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from intentc.cache import Cache, Held
@@ -59,6 +59,14 @@ class CachedWorld:
 
     def contributed(self, kind: str, name: str) -> bool:
         return (kind, name) in self._facts
+
+    def facts(self, kind: str) -> Iterator[str]:
+        """The names of the facts of one kind to which somebody contributes."""
+        return (name for of, name in self._facts if of == kind)
+
+    def facts_of(self, contributor: Key) -> tuple[Key, ...]:
+        """The facts to which an intent contributes."""
+        return tuple(Key(*name) for name in self._facts.contributed_by(contributor))
 
     def allocation(self, pool: str, owner: str) -> int | None:
         return self._ledger.get((pool, owner))

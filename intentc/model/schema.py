@@ -22,11 +22,18 @@ from .values import split_path
 
 
 class ParentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A possible parent. ``derived``: the child never blocks the deletion of its parent."""
+
     kind: str
     derived: bool = False
 
 
 class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """References to objects of a kind, in the field ``<kind>_refs``. ``attribute``: the structured type that each
+    carries. ``writer``: who writes the field; ``shared``: some of its entries are the compiler's. ``derived``: it never
+    blocks the deletion of its target. ``system``: users don't write it. ``merge``: how the attributes of several claims
+    become one (``import_export``). ``ours``: a pattern; entries whose target's last name element fits are ours."""
+
     attribute: str = ""
     writer: str = "user"
     derived: bool = False
@@ -37,6 +44,9 @@ class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MentionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A relation that is found in properties. ``kind``: what is meant. ``paths``: where its name stands, such as
+    ``rules.rule[].group``. ``resolver``: how the text there names it. ``ignore``: texts that name nothing."""
+
     kind: str
     paths: tuple[str, ...]
     resolver: str = "fq_name"
@@ -44,14 +54,23 @@ class MentionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IndexSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Values by which resources are found: ``ctx.select(kind, index, value)``, and by the resolvers. ``paths``: where
+    they stand. ``hostnames``: each with every glob that covers it."""
+
     paths: tuple[str, ...]
     hostnames: bool = False
 
 
 class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One schema file. ``properties``: field → type name or mapping (``FieldSpec`` plus ``writer``, ``required``,
-    ``collection``, ``map_key``). ``references``: target kind → mapping or nothing. ``versions`` (Kubernetes shape):
-    apiVersion → {path below the manifest's ``spec``: path in the flat form}; none: any version is taken."""
+    """One schema file. ``kind``: in snake_case, as the file is called. ``group``: whose kinds these are, such as
+    ``getambassador.io``. ``plural``: if it is not the kind with an s. ``shape``: how people write resources of it.
+    ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
+    ``writer``, ``required``, ``collection``, ``map_key``). ``references``: target kind → mapping or nothing.
+    ``mentions``: relations that are found in properties, by name. ``indexes``: values by which resources are found, by
+    name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's ``spec``: path in the flat form};
+    none: any version is taken. ``system``: users don't make such objects. ``ours``: a pattern; objects whose last name
+    element fits are ours. ``stored``: false for facts, which are in memory only. ``opaque``: unknown fields are taken
+    (Kubernetes shape). ``description``: for people."""
 
     kind: str
     group: str

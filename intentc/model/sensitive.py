@@ -8,7 +8,7 @@ own resource back, whole, is as it should be.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .types import SCALARS, FieldSpec, TypeTable
@@ -37,12 +37,15 @@ def sensitive_paths(kind: Kind) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def concealed(kind: Kind, document: dict[str, Any]) -> dict[str, Any]:
-    """``document``, a resource as plain JSON, after its sensitive fields were replaced in place by ``CONCEALED``."""
+def concealed(
+    kind: Kind, document: dict[str, Any], shown: Callable[[Any], str] = lambda value: CONCEALED
+) -> dict[str, Any]:
+    """``document``, a resource as plain JSON, after its sensitive fields were replaced in place by what is ``shown`` of
+    their values: ``CONCEALED``."""
     for path in kind.sensitive:
         for holder in _at(document, path[:-1]):
             if isinstance(holder, dict) and holder.get(path[-1]):
-                holder[path[-1]] = CONCEALED
+                holder[path[-1]] = shown(holder[path[-1]])
     return document
 
 

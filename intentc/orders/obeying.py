@@ -105,7 +105,7 @@ class Obeying:
         if known is not None and (known.order, known.mod_revision) == (order, mod_revision):
             return
         self._known[place] = fresh = Known(order, mod_revision)
-        _LOG.info("order %s%s", "/".join(place), _signed(order))
+        _LOG.info("order %s%s", "/".join(place), _signed(order), extra={"revision": mod_revision})
         self._pull(fresh)
 
     def _pull(self, known: Known) -> None:

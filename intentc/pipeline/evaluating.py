@@ -11,14 +11,17 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 
 from .. import crashpoints
+from ..dependencies import Path
 from ..evaluation import BUDGET_EXCEEDED, Outcome, Status
 from ..journal import Entry
-from ..logic import Job
+from ..logic import Concerned, Job
 from ..model import Claim, Key, Name, claimed
 from ..model.reads import object_read
+from .edges import Edges
 from .intake import Intake
 from .parts import Parts
 from .slices import Slice
+from .telling import about
 
 _LOG = logging.getLogger(__name__)
 _DEAR = 0.002
@@ -34,6 +37,9 @@ _CUT_OFF_DOUBLED = 6
 """Seconds until an evaluation that was cut off is tried again, unless something that it read changes, and how often
 that time is doubled: it held the loop for its whole budget, and only a change would end it sooner next time."""
 
+_LONGEST_PATH = 12
+"""Keys in the path of a journal's line: a chain of facts may be longer, and its middle is left out."""
+_UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED})
 _UNPROMPTED = Job(by_readers=True, path=(), missing=None)
 
 
@@ -60,7 +66,14 @@ class Evaluating:
         self.resting: set[Key] = set()
         """Dear intents that have a job again, and whose rest isn't over."""
         self.runs = 0
+        self.seconds = 0.0
+        """What jobs took in all, and how many of them took so long that their intents must rest."""
+        self.dear_runs = 0
         self.idle_walks = 0
+        self.edges = Edges()
+        """What each edge of the reaction map came to."""
+        self._begun: dict[Key, Path] = {}
+        """The paths of runs that did not come to their end: what lets them go on (a number, time) has none."""
         self.missing_reactions: dict[tuple[str, str], int] = {}
         """(reader kind, read kind) → how often recorded reads ran an intent that the reaction map did not name."""
 
@@ -77,7 +90,9 @@ class Evaluating:
                 continue
             self.serve(key)
             now = clock()
+            self.seconds += now - before
             if now - before > _DEAR:
+                self.dear_runs += 1
                 if self._parts.logic.exists(key):
                     self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
                 await self._give_way()
@@ -94,6 +109,7 @@ class Evaluating:
     def forget(self, key: Key) -> None:
         """The intent is gone."""
         self._rested_at.pop(key, None)
+        self._begun.pop(key, None)
 
     def _rests(self, key: Key, now: float) -> bool:
         """Whether a job that was taken from the queue is put off, since its intent is dear and ran just now."""
@@ -120,23 +136,28 @@ class Evaluating:
         parts = self._parts
         job = self._intake.causes.pop(key, _UNPROMPTED)
         if job.missing is not None:
-            self.note_missing(job.missing)
+            self.note_missing(job.missing, key)
+        edge = None if job.over_facts else self.edges.walked(job.path)
         if not job.by_readers and key in parts.standing.evaluated:
             self.idle_walks += 1
+            if edge is not None:
+                edge.idle += 1
             return
         if self._stopped(key):
             return
         self.runs += 1
+        path = job.path or self._begun.get(key, ())
         outcome = self._outcome(key)
         crashpoints.reach("evaluate.done")
         concerned = parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
-        self._intake.concern(concerned)
+        self._intake.concern(_led_by(path or (key,), concerned))
         if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems):
-            _LOG.warning("%s is held, its outputs stay as they are", key, extra={"reason": outcome.status.value})
+            self._tell_held(key, outcome.status.value, path)
         match outcome.status:
             case Status.DONE:
                 changed = parts.book.replace(key, outcome.claims)
                 parts.jobs.forget(key)
+                self._begun.pop(key, None)
             case Status.GONE:
                 changed = parts.book.drop(key)
             case Status.FAILED:
@@ -147,11 +168,17 @@ class Evaluating:
                     parts.jobs.retry(key, after=_CUT_OFF_REST * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
             case Status.WAITING | Status.HELD:
                 changed = parts.book.retain(key)
+        if path and outcome.status in _UNFINISHED:
+            self._begun[key] = path
         for member, problem in concerned.cycles:
             changed |= parts.book.retain(member)
             if parts.standing.cut_off(member, problem):
-                _LOG.warning("%s is held, its outputs stay as they are", member, extra={"reason": problem.reason})
+                self._tell_held(member, problem.reason, path)
         objects = _in_order(changed, outcome.claims)
+        if edge is not None:
+            edge.ran += 1
+            if objects or concerned.jobs or concerned.gone:
+                edge.changed += 1
         parts.drift.meant(objects)
         resync = parts.jobs.looked_over(key)
         for name in objects:
@@ -161,13 +188,26 @@ class Evaluating:
             Entry(
                 revision=parts.logic.revision,
                 origin=key,
-                path=job.path,
+                path=path,
                 status=outcome.status.value,
                 claims=len(outcome.claims),
                 objects=objects,
+                source_revision=parts.logic.mod_revision(path[0]) if path else 0,
             )
         )
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug(
+                "evaluated %s: %s, claims on %d objects changed",
+                key,
+                outcome.status.value,
+                len(objects),
+                extra=about(parts, key, path),
+            )
         self._on_outcome(outcome)
+
+    def _tell_held(self, key: Key, reason: str, path: Path) -> None:
+        extra = {"reason": reason, **about(self._parts, key, path)}
+        _LOG.warning("%s is held, its outputs stay as they are", key, extra=extra)
 
     def _stopped(self, key: Key) -> bool:
         """Whether the intent is not evaluated now, by order: paused, or suspected to have ended a process."""
@@ -181,7 +221,7 @@ class Evaluating:
             return False
         parts.book.retain(key)
         if parts.standing.stop(key, problem):
-            _LOG.warning("%s is held, its outputs stay as they are", key, extra={"reason": problem.reason})
+            self._tell_held(key, problem.reason, ())
         return True
 
     def _outcome(self, key: Key) -> Outcome:
@@ -195,11 +235,26 @@ class Evaluating:
             return parts.runner.run(key)
         return Outcome(key, Status.DONE, frozenset({object_read(key)}))
 
-    def note_missing(self, pair: tuple[str, str]) -> None:
-        """An intent had to run, or was stale, by a change from which no path of the reaction map leads to it."""
+    def note_missing(self, pair: tuple[str, str], key: Key | None = None) -> None:
+        """An intent (``key``, if it is known) had to run, or was stale, by a change from which no path of the reaction
+        map leads to it."""
         if pair not in self.missing_reactions:
-            _LOG.warning("missing reaction: %s reads %s, but no path of the reaction map leads there", *pair)
+            extra = about(self._parts, key) if key is not None else None
+            _LOG.warning(
+                "missing reaction: %s reads %s, but no path of the reaction map leads there", *pair, extra=extra
+            )
         self.missing_reactions[pair] = self.missing_reactions.get(pair, 0) + 1
+
+
+def _led_by(path: Path, concerned: Concerned) -> Concerned:
+    """The same, with the way to the intent whose facts concern them."""
+    if not concerned.jobs:
+        return concerned
+    if len(path) >= _LONGEST_PATH:
+        path = (path[0], *path[2 - _LONGEST_PATH :])
+    return concerned._replace(
+        jobs={key: Job(job.by_readers, (*path, key), job.missing, True) for key, job in concerned.jobs.items()}
+    )
 
 
 def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:

@@ -12,9 +12,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
 from .. import crashpoints
 from ..cache import State
+from ..evaluation import Status
+from ..journal import Entry
 from ..logic import Concerned, Job
 from ..model import Batch, Correction, HeldInput, Key, Name, Snapshot
 from .parts import Parts
+from .telling import about
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,6 +40,13 @@ class Intake:
         self.causes: dict[Key, Job] = {}
         self.listed = False
         """Whether the world has been seen whole."""
+        self.first_listed = 0
+        """The revision at which it was for the first time: what wasn't written since led to nothing by a change."""
+
+    def at_start(self, entry: Entry) -> bool:
+        """Whether an evaluation was led to by nothing but the start of this process: its source has not been written
+        since the first listing."""
+        return 0 < entry.source_revision <= self.first_listed
 
     async def run(self, events: AsyncIterator[Snapshot | Batch], on_applied: Callable[[], None]) -> None:
         """Apply everything that comes; ends only with an error or by cancellation."""
@@ -58,7 +68,10 @@ class Intake:
             parts.assumed.listed(item.revision)
         else:
             for change in item.changes:
-                if parts.assumed.applied(Key(change.kind, change.uuid), item.revision):
+                key = Key(change.kind, change.uuid)
+                if change.value is None:
+                    parts.journal.gone(key, parts.logic.name_of(key))
+                if parts.assumed.applied(key, item.revision):
                     crashpoints.reach("echo.seen")
         concerned = parts.logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
@@ -66,25 +79,36 @@ class Intake:
         crashpoints.reach("batch.applied")
         if whole and self.listed:
             crashpoints.reach("relist.diffed")
+        if whole and not self.listed:
+            self.first_listed = item.revision
         self.listed = self.listed or whole
 
     def concern(self, concerned: Concerned, *, resync: bool = False) -> None:
         """Queue the intents and objects that a change concerns, and end the intents that are gone."""
         parts = self._parts
         for problem in concerned.problems:
-            _LOG.warning("%s %s is held: %s", problem.kind, problem.name, problem.message)
+            # Of a value that can't be read not even the name is known.
+            unnamed = Key(problem.kind, problem.name)
+            named = Name(problem.kind, tuple(problem.name.split(":")))
+            extra = about(parts, unnamed if parts.logic.exists(unnamed) else named, ())
+            _LOG.warning("%s %s is held: %s", problem.kind, problem.name, problem.message, extra=extra)
         for key in sorted(concerned.gone):
-            dropped = parts.book.drop(key)
+            dropped = sorted(parts.book.drop(key))
             parts.drift.meant(dropped)
-            for name in sorted(dropped):
+            for name in dropped:
                 parts.objects.add(name)
+            parts.journal.add(_ended(key, dropped, parts.logic.revision))
             parts.standing.forget(key)
             parts.jobs.forget(key)
             self._on_gone(key, not resync)
         for key, job in concerned.jobs.items():
             earlier = self.causes.get(key)
-            if earlier is None or (job.by_readers and not earlier.by_readers):
+            if earlier is None:
                 self.causes[key] = job
+            elif job.by_readers and not earlier.by_readers:
+                # Where the map led here from the same change, its path is the one that was meant.
+                meant = earlier.path[:1] == job.path[:1]
+                self.causes[key] = earlier._replace(by_readers=True, missing=job.missing) if meant else job
             parts.jobs.add(key, resync=resync)
         if not concerned.objects:
             return
@@ -109,3 +133,8 @@ class Intake:
         except HeldInput:
             return True
         return actual is not None and actual.mark is not None
+
+
+def _ended(key: Key, dropped: Iterable[Name], revision: int) -> Entry:
+    """The journal's line of an intent that is not evaluated any more, since it is gone."""
+    return Entry(revision, key, (key,), Status.GONE.value, 0, tuple(dropped))

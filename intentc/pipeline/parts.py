@@ -6,9 +6,10 @@ plain that there is one of each. It holds no behaviour.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..evaluation import Runner
+from ..evaluation import Naming, Runner
 from ..journal import Journal
 from ..logic import Service
 from ..model import Key, Name, Schema
@@ -24,7 +25,7 @@ from .standing import Standing
 @dataclass(slots=True, frozen=True)
 class Parts:
     """``permission``: whether anything may be written now. ``gate``: when the server may be asked. ``installation``:
-    the name under which this compiler marks what it makes."""
+    the name under which this compiler marks what it makes. ``names``: what else people call what compilers made."""
 
     schema: Schema
     installation: str
@@ -42,3 +43,4 @@ class Parts:
     permission: Permission
     gate: Gate[Name]
     drift: Drift
+    names: Mapping[str, Naming]

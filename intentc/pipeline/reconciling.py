@@ -18,6 +18,7 @@ from .levers import PAUSED
 from .parts import Parts
 from .sending import Sending
 from .slices import Slice
+from .telling import about
 
 _LOG = logging.getLogger(__name__)
 _LAPSE = 0.5
@@ -179,7 +180,7 @@ class Reconciling:
             parts.drift.forget(name)
         if parts.drift.differs(name, plan.operations):
             self.sending.drifted.add(name)
-            _LOG.info("%s was changed by somebody else; it is put right", name)
+            _LOG.info("%s was changed by somebody else; it is put right", name, extra=about(parts, name))
         fight = parts.drift.fight(name)
         if fight is None:
             standing.fought.release(name)
@@ -189,7 +190,7 @@ class Reconciling:
             "nothing; find who else writes it. It is tried again by and by, or at once after `intentc quarantine retry`"
         )
         if standing.fought.hold(name, Problem(name.kind, ":".join(name.fq_name), "Fought", message)):
-            _LOG.warning("%s is left alone: %s", name, message)
+            _LOG.warning("%s is left alone: %s", name, message, extra=about(parts, name))
         parts.objects.retry(name, after=fight.rest)
         return True
 

@@ -7,6 +7,7 @@ no delete withheld). Bodies of resources never appear here.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -72,23 +73,34 @@ def report(
             "withheld_deletes": len(withheld),
             "problems": len(problems),
             "planned": len(standing.planned),
+            "quarantined": len(held)
+            + len(standing.numbers_refused)
+            + len(standing.dropped)
+            + len(parts.planner.guard.withheld)
+            + len(refused)
+            + len(fought)
+            + len(standing.left_alone),
         },
         "held": [str(key) for key in held[:_LISTED]],
         "waiting": [
-            {"intent": str(key), "for": " ".join(read)} for key, read in sorted(standing.waiting.items())[:_LISTED]
+            {"intent": str(key), "for": " ".join(standing.waiting[key])}
+            for key in heapq.nsmallest(_LISTED, standing.waiting)
         ],
         "refused": [str(name) for name in refused[:_LISTED]],
         "delayed": [str(name) for name in delayed[:_LISTED]],
         "withheld_deletes": [str(name) for name in withheld[:_LISTED]],
         "quarantine": list(islice(quarantine(parts), _QUARANTINED)),
         "planned": [
-            {"object": str(name), "writes": [type(operation).__name__ for operation in operations]}
-            for name, operations in sorted(standing.planned.items())[:_LISTED]
+            {"object": str(name), "writes": [type(operation).__name__ for operation in standing.planned[name]]}
+            for name in heapq.nsmallest(_LISTED, standing.planned)
         ],
         "problems": [msgspec.structs.asdict(problem) for problem in problems[:_LISTED]],
         "counters": {
             "evaluations": evaluating.runs,
+            "evaluation_seconds": round(evaluating.seconds, 6),
+            "dear_evaluations": evaluating.dear_runs,
             "idle_walks": evaluating.idle_walks,
+            "walks": evaluating.edges.totals(),
             "missing_reactions": {
                 f"{reader} <- {read}": count for (reader, read), count in sorted(evaluating.missing_reactions.items())
             },

@@ -44,7 +44,7 @@ class Restoring:
             parts.objects.add(name, resync=True)
         self._sending.restored(snapshot.revision)
         # Its lines are of a future that never was: nobody may draw conclusions from their revisions.
-        parts.journal.clear()
+        parts.journal.clear(snapshot.revision)
 
     def calm(self) -> None:
         """Everything known is evaluated, and looked through."""

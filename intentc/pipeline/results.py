@@ -54,11 +54,11 @@ class Results:
         in another thread. Raises ``KeyError`` if there is no such view."""
         overview = self._overviews[view]
         async with self._one_at_a_time:
-            gathered = _Gathered(self._parts, overview.kinds)
+            gathered = Gathered(self._parts, overview.kinds)
             return await anyio.to_thread.run_sync(lambda: [row for row in overview.rows(gathered) if wanted(row)])
 
 
-class _Gathered:
+class Gathered:
     """``Compiled`` over what the cache held when this was made: resources never change, so threads may read them."""
 
     def __init__(self, parts: Parts, kinds: Sequence[str]) -> None:
@@ -70,11 +70,11 @@ class _Gathered:
 
     def objects(self, kind: str) -> Iterator[Mapping[str, Any]]:
         resources = self._by_name[kind].values()
-        return map(_told, sorted(resources, key=lambda resource: resource.fq_name))
+        return map(told, sorted(resources, key=lambda resource: resource.fq_name))
 
     def named(self, kind: str, name: str) -> Mapping[str, Any] | None:
         resource = self._by_name.get(kind, {}).get(name)
-        return _told(resource) if resource is not None else None
+        return told(resource) if resource is not None else None
 
 
 def _readable(parts: Parts, kind: str) -> Iterator[Resource]:
@@ -87,8 +87,9 @@ def _readable(parts: Parts, kind: str) -> Iterator[Resource]:
             yield resource
 
 
-def _told(resource: Resource) -> dict[str, Any]:
-    """Straight from the bytes: there may be many thousands."""
+def told(resource: Resource) -> dict[str, Any]:
+    """A resource as ``Compiled`` has it."""
+    # Straight from the bytes: there may be many thousands.
     kind, stored = resource.kind, msgspec.json.decode(resource.raw)
     fields = (*kind.properties, *(f"{relation}_refs" for relation in kind.relations))
     found = {field: value for field in fields if (value := stored.get(field)) is not None}

@@ -15,6 +15,7 @@ from ..model import AddReference, Create, Delete, Key, Name, Operation, Problem,
 from ..planning import Plan
 from ..writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError, Written
 from .parts import Parts
+from .telling import about
 
 _LOG = logging.getLogger(__name__)
 _ROUNDS = 3
@@ -55,7 +56,11 @@ class Sending:
         try:
             await self._send_all(plan)
         except Exception as error:
-            _LOG.exception("writing %s failed in a way that should not happen; it is tried again", plan.name)
+            _LOG.exception(
+                "writing %s failed in a way that should not happen; it is tried again",
+                plan.name,
+                extra=about(self._parts, plan.name),
+            )
             self._delay(plan.name, error)
 
     async def _send_all(self, plan: Plan) -> None:
@@ -80,7 +85,19 @@ class Sending:
                 crashpoints.reach(_ANSWERED[type(operation)])
                 revision = written.revision if isinstance(written, Written) else None
                 parts.assumed.wrote(operation, revision)
-                parts.journal.wrote(Write(parts.logic.revision, name, type(operation).__name__, revision, drift))
+                parts.journal.wrote(
+                    Write(
+                        revision=parts.logic.revision,
+                        name=name,
+                        operation=type(operation).__name__,
+                        written=revision,
+                        drift=drift,
+                        uuid=operation.key.uuid,
+                    )
+                )
+                if _LOG.isEnabledFor(logging.DEBUG):
+                    done = type(operation).__name__.lower()
+                    _LOG.debug("written: %s %s", done, name, extra={**about(parts, name), "written": revision})
                 self.written += 1
                 if restorations == self._restorations:
                     self.last_revision = max(self.last_revision, revision or 0)
@@ -138,14 +155,14 @@ class Sending:
         message = f"its last write failed ({error}); it is tried again"
         self._parts.standing.refused.release(name)
         if self._parts.standing.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
-            _LOG.info("%s: %s", name, message)
+            _LOG.info("%s: %s", name, message, extra=about(self._parts, name))
         self._parts.objects.retry(name, after=after)
 
     def _refuse(self, name: Name, error: Rejected) -> None:
         problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server refuses it: {error}")
         self._parts.standing.delayed.release(name)
         if self._parts.standing.refused.hold(name, problem):
-            _LOG.warning("%s: %s", name, problem.message)
+            _LOG.warning("%s: %s", name, problem.message, extra=about(self._parts, name))
 
     async def _read_back(self, plan: Plan) -> None:
         """Read the object, its name and its targets as the server has them now, for the next plan."""
@@ -166,7 +183,7 @@ class Sending:
                     # That it was there was only assumed, perhaps, and no event will tell: the store was put back.
                     parts.objects.add(name)
         except WriteError as error:
-            _LOG.info("reading back %s: %s", plan.name, error)
+            _LOG.info("reading back %s: %s", plan.name, error, extra=about(parts, plan.name))
 
     async def expired(self) -> list[Name]:
         """Read what was written, and not seen again in time. The objects to plan again."""
@@ -177,7 +194,7 @@ class Sending:
             try:
                 parts.assumed.read_back(key, await parts.read.read(key), seen_at)
             except WriteError as error:
-                _LOG.info("reading back %s: %s", name, error)
+                _LOG.info("reading back %s: %s", name, error, extra=about(parts, name))
                 break
             found.append(name)
             # Read instead of seen: the watch may never come past what a store told that was put back since.

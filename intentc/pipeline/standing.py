@@ -109,6 +109,14 @@ class Standing:
         """Whether what this intent contributed must stay as it is: its last run gave no complete answer."""
         return key in self.held or key in self.waiting
 
+    def told_by(self, key: Key) -> tuple[Problem, ...]:
+        """The problems of an intent's last run, wherever they are told."""
+        return self._problems.get(key, ())
+
+    def told_of(self, name: Name) -> tuple[Problem, ...]:
+        """The problems that the last plan of an object brought to light."""
+        return self._object_problems.get(name, ())
+
     def problems(self, unreadable: Iterable[Problem] = ()) -> tuple[Problem, ...]:
         """Every problem there is now, sorted, each once."""
         found = {problem for problems in self._problems.values() for problem in problems}

@@ -12,6 +12,7 @@ workers there are, and what counts as a failure is left to the engine.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
@@ -55,8 +56,9 @@ class KeyedQueue(Generic[K]):
         self._clock = clock
         self._backoff = backoff or Backoff()
         # Ordered dicts, since taking the first key of a plain dict again and again is quadratic.
-        self._live: OrderedDict[K, None] = OrderedDict()
-        self._resync: OrderedDict[K, None] = OrderedDict()
+        # The values are when each was added, by the monotonic clock.
+        self._live: OrderedDict[K, float] = OrderedDict()
+        self._resync: OrderedDict[K, float] = OrderedDict()
         self._working: dict[K, bool] = {}
         self._again: dict[K, bool] = {}
         self._failures: dict[K, int] = {}
@@ -76,10 +78,10 @@ class KeyedQueue(Generic[K]):
             self._again[key] = resync and self._again.get(key, True)
         elif not resync:
             self._resync.pop(key, None)
-            self._live[key] = None
+            self._live.setdefault(key, time.monotonic())
             self._hand_over()
         elif key not in self._live:
-            self._resync[key] = None
+            self._resync.setdefault(key, time.monotonic())
             self._hand_over()
 
     async def get(self) -> K:
@@ -143,6 +145,11 @@ class KeyedQueue(Generic[K]):
     def pending(self) -> int:
         """How many keys wait for a worker or are being worked on."""
         return len(self._live) + len(self._resync) + len(self._working)
+
+    def oldest_seconds(self) -> float:
+        """For how long the key has waited for a worker that has waited longest; 0 if none waits."""
+        added = [next(iter(waiting.values())) for waiting in (self._live, self._resync) if waiting]
+        return max(0.0, time.monotonic() - min(added)) if added else 0.0
 
     def looked_over(self, key: K) -> bool:
         """Whether ``key`` is being worked on by a resync run."""

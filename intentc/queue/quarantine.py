@@ -43,6 +43,10 @@ class Quarantine(Generic[K]):
         """All held keys with their reasons, the longest held first."""
         return tuple(self._held.items())
 
+    def get(self, key: K) -> Quarantined | None:
+        """Why ``key`` is held; None if it isn't."""
+        return self._held.get(key)
+
     def __contains__(self, key: object) -> bool:
         return key in self._held
 

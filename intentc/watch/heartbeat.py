@@ -50,15 +50,21 @@ class Heartbeat(NamedTuple):
 class Pulse:
     """Puts the heartbeat for as long as it runs; failures are counted and logged once until it works again.
     ``on_refusal`` is told why the store refuses it, and "" once it doesn't any more: a store that can't be reached is
-    noticed by the watch itself."""
+    noticed by the watch itself. ``on_revision`` is told of each beat's revision."""
 
     def __init__(
-        self, store: Store, heartbeat: Heartbeat, counters: SourceCounters, on_refusal: Callable[[str], None]
+        self,
+        store: Store,
+        heartbeat: Heartbeat,
+        counters: SourceCounters,
+        on_refusal: Callable[[str], None],
+        on_revision: Callable[[int], None] = lambda revision: None,
     ) -> None:
         self._store = store
         self._heartbeat = heartbeat
         self._counters = counters
         self._on_refusal = on_refusal
+        self._on_revision = on_revision
         self._lease = 0
         self._failing = False
 
@@ -99,7 +105,8 @@ class Pulse:
         if not self._lease:
             self._lease = await self._store.grant_lease(max(2, math.ceil(self._heartbeat.patience * 2)))
         try:
-            await self._store.transaction([], [Put(self._heartbeat.key, b"%d" % beat, self._lease)])
+            put = await self._store.transaction([], [Put(self._heartbeat.key, b"%d" % beat, self._lease)])
         except LeaseGone:
             self._lease = 0
             raise
+        self._on_revision(put.revision)

@@ -51,12 +51,14 @@ async def list_all(
     limits: PageLimits = DEFAULT_PAGES,
     *,
     revision: int = 0,
+    on_page: Callable[[int, int], None] = lambda read, count: None,
 ) -> Listing:
-    """List all resources at one revision: now, or as they stood at ``revision``. Raises ``StoreError``; ``Compacted``
-    if compaction overtook five lists, or if ``revision`` is gone."""
+    """List all resources at one revision: now, or as they stood at ``revision``. ``on_page`` is told how many keys of
+    how many have been read. Raises ``StoreError``; ``Compacted`` if compaction overtook five lists, or if ``revision``
+    is gone."""
     for attempt in range(_ATTEMPTS):
         try:
-            return await _list_once(store, layout, foreign, limits, revision)
+            return await _list_once(store, layout, foreign, limits, revision, on_page)
         except Compacted:
             if revision or attempt == _ATTEMPTS - 1:
                 raise
@@ -64,12 +66,18 @@ async def list_all(
 
 
 async def _list_once(
-    store: Store, layout: Layout, foreign: Callable[[str], None], limits: PageLimits, revision: int
+    store: Store,
+    layout: Layout,
+    foreign: Callable[[str], None],
+    limits: PageLimits,
+    revision: int,
+    on_page: Callable[[int, int], None],
 ) -> Listing:
     end = prefix_end(layout.prefix)
     page = await store.range(layout.prefix, end, revision=revision, limit=min(limits.keys, _FIRST_PAGE_KEYS))
     revision, cluster_id = revision or page.revision, page.cluster_id
     changes: list[Change] = []
+    read, count = 0, page.count
     while True:
         for first in range(0, len(page.items), _KEYS_BETWEEN_CHECKPOINTS):
             for item in page.items[first : first + _KEYS_BETWEEN_CHECKPOINTS]:
@@ -77,6 +85,8 @@ async def _list_once(
                 if change is not None:
                     changes.append(change)
             await anyio.lowlevel.checkpoint()
+        read += len(page.items)
+        on_page(read, count)
         crashpoints.reach("list.page")
         if not page.more:
             return Listing(Snapshot(revision, tuple(changes)), cluster_id)

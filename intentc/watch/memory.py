@@ -54,6 +54,13 @@ class MemoryStore:
         self._watches: dict[MemoryWatch, None] = {}
         self._closed = False
 
+    @classmethod
+    def holding(cls, items: Iterable[KeyValue], revision: int, *, max_txn_ops: int = 128) -> MemoryStore:
+        """A store as another one stood at ``revision``: with these keys and their own revisions, and no past."""
+        store = cls(max_txn_ops=max_txn_ops)
+        store._history = History.of(items, revision)
+        return store
+
     async def range(
         self,
         key: str,

@@ -7,7 +7,7 @@ that only knew the present could not stand in for etcd. Transactions, leases and
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from intentc.watch.protocol import (
     Compacted,
@@ -33,6 +33,16 @@ class History:
         # One entry a revision: etcd's counter goes up only when something was written.
         self._log: list[tuple[WatchEvent, ...]] = []
         self._log_start = 2
+
+    @classmethod
+    def of(cls, items: Iterable[KeyValue], revision: int) -> History:
+        """What ``items`` are, at ``revision``, which is as old as anything that can be asked for."""
+        history = cls()
+        history._versions = {item.key: [item] for item in items}
+        history._keys = sorted(history._versions)
+        history.revision = history.compacted = revision
+        history._log_start = revision + 1
+        return history
 
     def range(
         self, key: str, range_end: str, revision: int, limit: int, keys_only: bool, min_mod_revision: int

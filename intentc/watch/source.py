@@ -33,6 +33,7 @@ from intentc.watch.protocol import (
     WatchBatch,
     WatchProgress,
 )
+from intentc.watch.reach import Reach
 from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
 from intentc.watch.witness import Witness
 
@@ -62,6 +63,7 @@ class Source:
     ) -> None:
         self.counters = SourceCounters()
         self.state = SourceState(Phase.DISCONNECTED, wall_clock())
+        self.reach = Reach()
         self._store = store
         self._layout = Layout.of(prefix)
         self._heartbeat = heartbeat
@@ -97,6 +99,7 @@ class Source:
                     self._applied.delivering(snapshot)
                     yield snapshot
                     self._applied.applied(snapshot.revision)
+                    self.reach.start_over(snapshot.revision)
                     self._witness.saw_all(snapshot.changes)
                 async with self._store.watch(self._prefixes(), self._applied.revision + 1) as watch:
                     self._opened(watch)
@@ -109,6 +112,7 @@ class Source:
                         if batch.changes:
                             yield batch
                         self._applied.applied(batch.revision)
+                        self.reach.delivered(batch.revision)
                         self._witness.saw(batch.changes)
             except StoreError as error:
                 self._failed(error)
@@ -117,7 +121,7 @@ class Source:
     async def run_heartbeat(self) -> None:
         """Put our heartbeat until cancelled; belongs in a task beside the consumer. Returns at once without one."""
         if self._heartbeat is not None:
-            await Pulse(self._store, self._heartbeat, self.counters, self._refused).run()
+            await Pulse(self._store, self._heartbeat, self.counters, self._refused, self.reach.saw).run()
 
     async def audit_slice(self, view: View, limit: int | None = None) -> Correction | None:
         """Compare the next slice of the store with the consumer's view, at the last applied revision.
@@ -149,6 +153,7 @@ class Source:
         if self._relist is not None:
             return
         now = await self._store.range(self._layout.prefix, keys_only=True)
+        self.reach.saw(now.revision)
         if now.cluster_id != self._cluster_id:
             self._relist = "cluster changed"
         elif now.revision < self._applied.revision:
@@ -163,8 +168,9 @@ class Source:
         _LOGGER.info("listing %s: %s (last applied %d)", self._layout.prefix, reason, self._applied.revision)
         if self._applied.revision:
             crashpoints.reach("relist.begun")
+        self.reach.listing(0, 0)
         self._enter(Phase.LISTING)
-        listing = await list_all(self._store, self._layout, self._foreign, self._pages)
+        listing = await list_all(self._store, self._layout, self._foreign, self._pages, on_page=self.reach.listing)
         if self._cluster_id and listing.cluster_id != self._cluster_id:
             _LOGGER.error("etcd's cluster id changed from %x to %x", self._cluster_id, listing.cluster_id)
         if listing.snapshot.revision < self._applied.revision:
@@ -202,8 +208,10 @@ class Source:
     def _accept(self, item: WatchBatch | WatchProgress) -> Batch | None:
         """The batch to deliver; None for signs of life and for what was applied already."""
         if isinstance(item, WatchProgress):
+            self.reach.beat(item.revision)
             return None
         if item.prefix != self._layout.prefix:
+            self.reach.beat(item.revision)
             self.counters.heartbeats_seen += 1
             return None
         if item.revision <= self._applied.revision:

@@ -26,6 +26,8 @@ from .service import Conflict, Rejected, UnknownOutcome, Unreachable, WriteError
 _LOG = logging.getLogger(__name__)
 
 _TOO_LARGE = 413
+_TOLD = 20
+"""Keys of a batch that a line of the log names."""
 _FULL_BATCHES_TO_GROW = 16
 
 
@@ -126,7 +128,8 @@ class Gatherer:
             for waiting in batch:
                 self._settle(waiting, error)
         except Exception as error:
-            _LOG.exception("writing failed in a way that it should not")
+            keys = [str(waiting.mutation.key) for waiting in batch[:_TOLD]]
+            _LOG.exception("writing failed in a way that it should not", extra={"keys": keys})
             for waiting in batch:
                 self._settle(waiting, UnknownOutcome(f"{type(error).__name__} while writing"))
         except asyncio.CancelledError:

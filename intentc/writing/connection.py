@@ -104,6 +104,11 @@ class Connection:
         return "; if it stays so, the server may not take our certificate: see client.tls"
 
 
+def in_process(application: Callable[..., Any]) -> Connection:
+    """A connection to an ASGI application in this process: the same calls and the same answers, and no network."""
+    return Connection(Endpoint(url="http://in-process"), transport=httpx2.ASGITransport(app=application))
+
+
 def _reaching(points: Sequence[str]) -> Trace:
     """A trace that comes to ``points`` when the whole request is with the kernel and nothing of the answer is read."""
 

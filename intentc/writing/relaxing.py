@@ -47,7 +47,10 @@ class Relaxations:
         except WriteError as error:
             if not self.owed:
                 _LOG.warning(
-                    "a reference still blocks the deletion of %s: %s; trying again until it doesn't", target, error
+                    "a reference still blocks the deletion of %s: %s; trying again until it doesn't",
+                    target,
+                    error,
+                    extra={"key": str(target)},
                 )
             self.owe(holder, target, fence)
         else:
@@ -93,7 +96,8 @@ class Relaxations:
             try:
                 await self._request(holder, target, fence)
             except WriteError as error:
-                _LOG.info("relaxing the reference of %s to %s: %s", holder, target, error)
+                extra = {"key": str(holder)}
+                _LOG.info("relaxing the reference of %s to %s: %s", holder, target, error, extra=extra)
 
     async def _request(self, holder: Key, target: Key, fence: str | None) -> None:
         """One try; idempotent. Nothing is owed any more if it succeeds, if there is no such reference, or if another

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from intentc.model.events import Batch, Change, Snapshot
 
@@ -75,7 +75,7 @@ class Intake:
         try:
             element = decode_element(change)
         except Malformed as error:
-            _LOG.error("left as it was, since it can't be read: %s", error)
+            _LOG.error("left as it was, since it can't be read: %s", error, extra=_about(change))
             return
         key = (element.kind, element.name)
         self._elements[change.uuid] = key
@@ -110,7 +110,8 @@ class Intake:
         try:
             good = encode(element._replace(config=config, clusters=(), guards=guards))
         except Unencodable as error:
-            _LOG.warning("%s %s: its last good state can't be used any more: %s", *key, error)
+            extra = {"key": " ".join(key), "revision": element.revision}
+            _LOG.warning("%s %s: its last good state can't be used any more: %s", *key, error, extra=extra)
             return
         self.world.restore(key, good)
 
@@ -123,7 +124,7 @@ class Intake:
         try:
             rejection = decode_rejection(change)
         except Malformed as error:
-            _LOG.error("a rejection that can't be read is passed over: %s", error)
+            _LOG.error("a rejection that can't be read is passed over: %s", error, extra=_about(change))
             return
         key = (rejection.element_kind, rejection.element_name)
         self._record_keys[change.uuid] = key
@@ -147,3 +148,8 @@ class Intake:
         if standing is not None and standing.refused and standing.wanted is not None and standing.wanted.resource:
             self.world.standings.try_again(key)
             self.world.enforce(key)
+
+
+def _about(change: Change) -> dict[str, Any]:
+    """What the log says besides: which key it is, and where it stands."""
+    return {"key": f"{change.kind}/{change.uuid}", "revision": change.mod_revision}

@@ -85,12 +85,14 @@ class Judge:
         if standing is None or standing.wanted is None:
             return
         self._world.standings.refuse(key, message[:_LONGEST_MESSAGE])
+        element = standing.wanted.element
+        extra = {"key": " ".join(key), "revision": element.revision}
         news = self.retries.refused(key) if key in self._world.standings.displaced else True
         self._world.enforce(key)
         if not news:
-            _LOG.info("%s %s waits for its address: %s", *key, message)
+            _LOG.info("%s %s waits for its address: %s", *key, message, extra=extra)
             return
-        _LOG.error("Envoy refuses %s %s: %s", *key, message)
+        _LOG.error("Envoy refuses %s %s: %s", *key, message, extra=extra)
         self.write_down(key)
 
     def write_down(self, key: Key) -> None:

@@ -80,7 +80,7 @@ class Records:
                 try:
                     await self._store.transaction([], [operation])
                 except StoreError as error:
-                    _LOG.warning("a rejection can't be recorded yet: %s", error)
+                    _LOG.warning("a rejection can't be recorded yet: %s", error, extra={"key": " ".join(key)})
                     await anyio.sleep(_RETRY)
                     continue
                 if self._waiting.get(key) is rejection:

@@ -64,6 +64,8 @@ BURST = Puts(50_000, 500, dependants=5_000) if FULL else Puts(2_500, 50, dependa
 BURST_SECONDS = 10.0 if FULL else 1.5
 TAKEOVERS = 20 if FULL else 2
 """How often a leader is killed (F21)."""
+RELOADS = 50 if FULL else 3
+"""Rounds of reaction maps and configurations that are right, wrong, and right again (F23)."""
 
 SOAK = Scale(groups=9_000, networks=1_000, rate=30, patience=300.0) if FULL else Scale(rate=30)
 """Offered by one person beside etcd, API server and two compilers on two cores."""

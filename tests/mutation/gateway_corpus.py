@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from intentc.compilers.ambassador.elements import digest
 from tests.mutation.stories import Corpus, MutantLaboratory, Story
 from tests.oracle.ambassador_manifests import Json
 from tests.property.gateway_demands import from_nothing, lived
@@ -123,6 +124,23 @@ class Asked(NamedTuple):
             await apply_manifest(lab, self.manifest)
 
 
+class Refused(NamedTuple):
+    """Several AuthServices are asked as one, and Envoy refuses the cluster that joins them: they must tell."""
+
+    kind: str = "envoy_rejection"
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await _all(lab)
+        for one in world():
+            if one["kind"] == "AuthService" and one["metadata"]["name"] == "later":
+                await apply_manifest(lab, {**one, "spec": {"auth_service": "later"}})
+        await lab.settle()
+        clusters = (await lab.world())["envoy_cluster"].values()
+        (joined,) = [one for one in clusters if one["fq_name"][0].startswith("cluster_joined-")]
+        refused = {"digest": digest(joined["config"]), "message": "no such thing"}
+        assert await lab.put(self.kind, ("envoy_cluster", joined["fq_name"][0]), refused)
+
+
 _ASKED: tuple[Json, ...] = tuple(
     {
         "apiVersion": "getambassador.io/v3alpha1",
@@ -156,6 +174,7 @@ def _stories() -> Iterator[Story]:
     for manifest in _ASKED:
         yield Asked(manifest, False)
         yield Asked(manifest, True)
+    yield Refused()
 
 
 async def _right(lab: MutantLaboratory) -> bool:

@@ -45,7 +45,7 @@ async def quiet(engine: Engine, writes: int = 0, revision: int = 0) -> dict[str,
 def _configuration(journal_entries: int) -> Configuration:
     replace = msgspec.structs.replace
     defaults = Configuration()
-    journal = replace(defaults.intentc.journal, entries=journal_entries)
+    journal = replace(defaults.intentc.journal, entries=journal_entries, bytes=1_000 * journal_entries)
     return replace(defaults, intentc=replace(defaults.intentc, journal=journal))
 
 

@@ -123,12 +123,12 @@ async def lived(lab: Laboratory) -> Outcome:
 
 
 async def from_nothing(stored: World) -> Outcome:
-    """What a compile of what users said leads to."""
+    """What a compile of what users said, and of what Envoy refuses, leads to."""
     offline = Offline(LOADED, installation=INSTALLATION)
     await offline.seed()
     given = [
         {"kind": kind, "operation": "CREATE", "data": data}
-        for kind in sorted(KINDS.values())
+        for kind in sorted([*KINDS.values(), "envoy_rejection"])
         for data in stored.get(kind, {}).values()
     ]
     await offline.apply(given)

@@ -8,13 +8,14 @@ in ``reactions/ambassador.yml``.
 Beside this file stand the intents, one file for each kind, named after it. The typed values that they tell each other,
 and the pure functions that make them, are in ``routing`` (what is matched, and what becomes of it), ``upstreams``
 (where it goes), ``hosts``, ``tls`` and ``gateway`` (what all listeners share); ``envoy`` turns them into Envoy's JSON,
-through ``elements.py``; ``views`` tells people what came out.
+through ``elements.py``; ``views`` tells people what came out, ``reasons`` why, ``envoy_names.py`` what Envoy calls it.
 """
 
 from intentc import Compiler
 
 from .auth_service import AuthServiceIntent
 from .cluster import ClusterIntent
+from .envoy_names import ENVOY
 from .host import HostIntent
 from .hostname import HostnameIntent
 from .ingress import IngressIntent
@@ -65,5 +66,6 @@ compiler = Compiler(
         VirtualHostIntent,
     ],
     views=VIEWS,
+    names={"envoy": ENVOY},
 )
 """What the entry point ``ambassador`` of ``intentc.compilers`` leads to."""

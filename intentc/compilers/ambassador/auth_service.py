@@ -19,6 +19,7 @@ from .elements import element, origin
 from .envoy.joined_cluster import joined_cluster, joined_name
 from .gateway.auth_reading import Auth, read_auth
 from .gateway.gateway import AUTH, Misconfigured
+from .reasons.clusters import joined
 from .upstreams.gateway_namespace import gateway_namespace, in_order
 from .upstreams.upstream import ClusterUse, Unusable
 
@@ -76,7 +77,15 @@ class AuthServiceIntent(Intent):
         if len(names) > 1:
             auth = msgspec.structs.replace(auth, cluster=joined_name(names))
             origins = [origin(service, "auth_service") for service, _ in members]
-            yield element(self, ctx, "envoy_cluster", (auth.cluster,), joined_cluster(auth.cluster, names), origins)
+            yield element(
+                self,
+                ctx,
+                "envoy_cluster",
+                (auth.cluster,),
+                joined_cluster(auth.cluster, names),
+                origins,
+                why=lambda: joined(ctx, names),
+            )
         yield Fact("http_filter", AUTH, auth)
 
 

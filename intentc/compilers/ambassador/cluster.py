@@ -9,7 +9,8 @@ business of ``envoy/cluster.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -19,25 +20,18 @@ from .elements import element
 from .envoy.cluster import by_ads, by_name, cluster, nowhere
 from .envoy.endpoints import load_assignment
 from .envoy.upstream_tls import upstream_tls
-from .resolvers import Discovery, discovery
+from .reasons import clusters as reasons
+from .reasons.cluster_parts import cluster_parts, endpoint_parts
+from .resolvers import Discovery
 from .tls.secret_state import names
 from .upstreams.gateway_namespace import gateway_namespace
-from .upstreams.originating import Origination, check_secrets, origination
 from .upstreams.service_endpoints import service_endpoints
 from .upstreams.targets import allowed_targets, forbidden
 from .upstreams.unreachable import Unreachable
 from .upstreams.upstream import ClusterUse, Upstream
+from .upstreams.way import Way, way_to
 
 Endpoints = tuple[tuple[str, int], ...]
-
-
-class Way(NamedTuple):
-    """How an upstream is reached. ``discovery`` None: not at all. ``host``: its qualified name, or an address. ``tls``:
-    None for clear text."""
-
-    discovery: Discovery | None
-    host: str
-    tls: Origination | None
 
 
 class ClusterIntent(Intent):
@@ -51,44 +45,22 @@ class ClusterIntent(Intent):
         # All of them have equal upstreams: the name says so.
         upstream = uses[0].upstream
         troubles: list[Unreachable] = []
-        way = _way(ctx, upstream, troubles)
+        way = way_to(ctx, upstream, troubles)
         upstream = _usable(upstream, way, troubles)
         endpoints = _endpoints(ctx, upstream, troubles) if way.discovery is Discovery.ENDPOINTS else None
         for reason, message in dict.fromkeys((trouble.reason, trouble.message) for trouble in troubles):
             for kind, name in sorted({(origin.kind, origin.name) for origin in origins}):
                 ctx.problem_on(kind, name, reason, message)
         config = cluster(self.uuid, upstream, _location(self.uuid, upstream, way), _transport_socket(upstream, way))
-        yield element(self, ctx, "envoy_cluster", (self.uuid,), config, origins)
+        why, told = partial(reasons.cluster, ctx, self.uuid), partial(cluster_parts, ctx, self.uuid, config)
+        yield element(self, ctx, "envoy_cluster", (self.uuid,), config, origins, why=why, parts=told)
         if endpoints is not None:
             assignment = load_assignment(self.uuid, endpoints)
-            yield element(self, ctx, "envoy_endpoints", (self.uuid,), assignment, origins)
+            why, told = partial(reasons.endpoints, ctx, self.uuid), partial(endpoint_parts, ctx, self.uuid, endpoints)
+            yield element(self, ctx, "envoy_endpoints", (self.uuid,), assignment, origins, why=why, parts=told)
         if way.tls is not None:
             # Also of those that can't be used: then the Secret is told.
             yield from (Fact("secret_use", name, "") for name in names(way.tls.settings))
-
-
-def check_way(ctx: Context, upstream: Upstream) -> None:
-    """That there is a way to ``upstream`` as it was asked for, whoever answers there. Raises ``Unreachable``."""
-    troubles: list[Unreachable] = []
-    _way(ctx, upstream, troubles)
-    if troubles:
-        raise troubles[0]
-
-
-def _way(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way:
-    host, tls = upstream.dns_name(gateway_namespace(ctx)), None
-    try:
-        found = discovery(ctx, upstream)
-        if found is Discovery.DNS and forbidden(host, allowed_targets(ctx)):
-            message = f"{host} is the gateway's own machine, or its cloud's metadata; name another service"
-            raise Unreachable("ForbiddenTarget", f"{message}, or allow it in the setting ambassador.allowed_targets")
-        if upstream.tls:
-            tls = origination(ctx, upstream, host)
-            check_secrets(ctx, tls.settings)
-        return Way(found, host, tls)
-    except Unreachable as trouble:
-        troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to {host} get 503"))
-        return Way(None, host, tls)
 
 
 def _usable(upstream: Upstream, way: Way, troubles: list[Unreachable]) -> Upstream:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from intentc import Claim, Context, Intent, View
+
+from .reasons import PartReasons, Reasons
 
 MOST_ORIGINS = 20
 """An element that more resources share names so many, the first of each kind by name: it must not grow with the world,
@@ -48,14 +50,18 @@ def element(
     config: dict[str, Any],
     origins: Iterable[Origin],
     *,
+    why: Callable[[], Reasons],
+    parts: Callable[[], PartReasons] = tuple,
     stored: dict[str, Any] | None = None,
     **properties: Any,
 ) -> Claim:
     """The claim that the Envoy element ``kind`` ``fq_name`` exists with this ``config`` (v3 JSON, names in snake_case).
 
     If Envoy refused exactly this, a problem on each origin says so, in Envoy's words; the xDS server keeps what was in
-    force before (docs/adr/0012). ``stored``: what stands in etcd in place of ``config``, if ``properties`` hold what
-    the xDS server needs to make the one of the other.
+    force before (docs/adr/0012). ``why``: the reasons for which it is there, ``parts``: those for parts of it; both
+    are asked for only when somebody asks why.
+    ``stored``: what stands in etcd in place of ``config``, if ``properties`` hold what the xDS server needs to make the
+    one of the other.
     """
     told = _first(origins)
     refused = ctx.find("envoy_rejection", (kind, ":".join(fq_name)))
@@ -64,7 +70,13 @@ def element(
             message = f"Envoy refuses {kind} {':'.join(fq_name)}: {refused.message}"
             meanwhile = f"; {refused.meanwhile}" if refused.meanwhile else ""
             ctx.problem_on(one.kind, one.name, "RefusedByEnvoy", message + meanwhile)
-    return intent.owned(kind, fq_name, config=config if stored is None else stored, origins=told, **properties)
+    claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=told, **properties)
+    if ctx.explaining:
+        for sources in why():
+            ctx.because(claim, *sources)
+        for part, sources in parts():
+            ctx.because(claim, *sources, part=part)
+    return claim
 
 
 def _first(origins: Iterable[Origin]) -> list[Origin]:

@@ -50,14 +50,13 @@ class IngressIntent(Intent):
 
     def _members(self, ctx: Context) -> Iterator[Fact]:
         module = module_settings(ctx)
-        taken: dict[str, str] = {}
+        groups: dict[str, list[Path]] = {}
         for path in self._paths(ctx):
-            group = group_name(path.match)
-            if group in taken:
-                message = f"{path.field} matches the same as {taken[group]}, which counts; take one of them out"
+            groups.setdefault(group_name(path.match), []).append(path)
+        for group, (path, *again) in groups.items():
+            for other in again:
+                message = f"{other.field} matches the same as {path.field}, which counts; take one of them out"
                 ctx.problem("DuplicatePath", message)
-                continue
-            taken[group] = path.field
             action = None
             try:
                 action = forward(ctx, self.fq_name[0], path.backend, module)
@@ -74,6 +73,7 @@ class IngressIntent(Intent):
                     action=action,
                     stats_name=module.defaults.stats_name,
                     fields=(path.field, path.backend_field),
+                    again=tuple(other.field for other in again),
                 ),
             )
 

@@ -12,10 +12,10 @@ from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
 from .hostname import LISTENERS
-from .hosts.host_binding import HOSTS, stand_in
+from .hosts.host_binding import HOSTS, HostBinding, stand_in
 from .hosts.host_tls import check_secrets
 from .hosts.hostnames import ANY
-from .hosts.listener_settings import InvalidListener, OpenListener, open_listener, socket
+from .hosts.listener_settings import InvalidListener, open_listener, socket
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 
@@ -40,15 +40,21 @@ class ListenerIntent(Intent):
         if opened.http:
             yield Fact("open_listener", LISTENERS, opened)
             if not ctx.contributed("host_binding", HOSTS):
-                yield from self._stand_in(ctx, opened)
+                yield from self._stand_in(ctx)
 
-    def _stand_in(self, ctx: Context, opened: OpenListener) -> Iterator[Fact]:
-        tls: TLSSettings | None = TLSSettings(secret=f"{self.fq_name[0]}:{_FALLBACK}")
-        try:
-            check_secrets(ctx, tls or TLSSettings())
-        except UnusableTLS:
-            tls = None
-        yield Fact("hostname", ANY, stand_in(self.fq_name[0], tls))
+    def _stand_in(self, ctx: Context) -> Iterator[Fact]:
+        binding = fallback(self.fq_name[0], ctx)
+        yield Fact("hostname", ANY, binding)
         yield Fact("table_served", f"|{ANY}", "")
-        for used in names(tls) if tls is not None else ():
+        for used in names(binding.tls) if binding.tls is not None else ():
             yield Fact("secret_use", used, "")
+
+
+def fallback(namespace: str, ctx: Context) -> HostBinding:
+    """The Host that stands in on the Listeners of ``namespace`` where there is none."""
+    tls = TLSSettings(secret=f"{namespace}:{_FALLBACK}")
+    try:
+        check_secrets(ctx, tls)
+    except UnusableTLS:
+        return stand_in(namespace, None)
+    return stand_in(namespace, tls)

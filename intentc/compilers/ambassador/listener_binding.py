@@ -21,6 +21,8 @@ from .gateway.gateway import Gateway, Misconfigured, gateway
 from .hosts.hostname_binding import ChainShare
 from .hosts.hostnames import rank
 from .hosts.listener_settings import Socket
+from .reasons import hosts as reasons
+from .reasons.guards import guard_parts
 from .routing.tcp_routing import TCPRoute, routes_of
 from .tls.tls_settings import TLSSettings
 
@@ -60,6 +62,7 @@ class ListenerBindingIntent(Intent):
         shared_by = common.origins if free or limit is not None else ()
         origins = [Origin("listener", self.uuid), *shared_by, *(origin for origins in served for origin in origins)]
         stored, shared = folded(config)
+        asked = guards(common, free)
         yield element(
             self,
             ctx,
@@ -67,9 +70,11 @@ class ListenerBindingIntent(Intent):
             (path,),
             config,
             origins,
+            why=lambda: reasons.listener(ctx, self.uuid, socket.port),
+            parts=lambda: guard_parts(ctx, asked),
             stored=stored,
             shared_filters=shared,
-            guards=guards(common, free),
+            guards=asked,
         )
 
     def _port_is_taken(self, ctx: Context, socket: Socket, shares: list[ChainShare], tcp: list[TCPRoute]) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, View
 
 from .ambassador_id import ours
 from .gateway.gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
 from .gateway.gateway_service import alone, cluster_use, service_upstream
 from .gateway.module_settings import module_settings
-from .upstreams.upstream import Unusable
+from .upstreams.upstream import Unusable, Upstream
 
 
 class RateLimitServiceIntent(Intent):
@@ -28,7 +28,7 @@ class RateLimitServiceIntent(Intent):
                 raise Unusable(
                     "UnsupportedProtocol", "protocol_version must be v3 (left out, it means v2); Envoy has no other"
                 )
-            used = service_upstream(self, ctx, "service", grpc=True, marker="", tls=self.tls)
+            used = upstream_of(self, ctx)
         except Unusable as unusable:
             closed = self.failure_mode_deny
             result = "nobody is let in until it is put right" if closed else "no request is limited"
@@ -48,3 +48,8 @@ class RateLimitServiceIntent(Intent):
                 resource_exhausted=self.grpc.use_resource_exhausted_code,
             ),
         )
+
+
+def upstream_of(service: View, ctx: Context) -> Upstream:
+    """Whom a RateLimitService asks. Raises ``Unusable``."""
+    return service_upstream(service, ctx, "service", grpc=True, marker="", tls=service.tls)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, View
 
 from .ambassador_id import ours
 from .upstreams.gateway_namespace import gateway_namespace
@@ -63,7 +63,8 @@ def discovery(ctx: Context, upstream: Upstream) -> Discovery:
 
     Raises ``Unreachable`` (``NoResolver``, ``Unsupported``)."""
     name = upstream.resolver
-    found = _BUILT_IN[name] if name == DEFAULT_RESOLVER else _declared(ctx, upstream) or _BUILT_IN.get(name)
+    resolvers = declared(ctx, upstream)
+    found = _KINDS[resolvers[0].kind] if resolvers else built_in(upstream)
     if found is None:
         known = ", ".join(built_in for built_in, how in _BUILT_IN.items() if how is not Discovery.CONSUL)
         raise Unreachable("NoResolver", f"there is no resolver {name!r}; create it, or use one of {known}")
@@ -72,7 +73,15 @@ def discovery(ctx: Context, upstream: Upstream) -> Discovery:
     return found
 
 
-def _declared(ctx: Context, upstream: Upstream) -> Discovery | None:
+def built_in(upstream: Upstream) -> Discovery | None:
+    """How ``upstream`` is found while nobody declares its resolver."""
+    return _BUILT_IN.get(upstream.resolver)
+
+
+def declared(ctx: Context, upstream: Upstream) -> list[View]:
+    """The resolvers that may be meant, the one that is first. The default one is nobody's to declare."""
+    if upstream.resolver == DEFAULT_RESOLVER:
+        return []
     own = gateway_namespace(ctx)
     everywhere = [
         view
@@ -84,4 +93,4 @@ def _declared(ctx: Context, upstream: Upstream) -> Discovery | None:
     everywhere.sort(
         key=lambda view: (view.fq_name[0] != upstream.namespace, view.fq_name[0] != own, view.fq_name, view.kind)
     )
-    return _KINDS[everywhere[0].kind] if everywhere else None
+    return everywhere

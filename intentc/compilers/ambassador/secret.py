@@ -15,6 +15,7 @@ from intentc import Claim, Context, Fact, Intent, View
 
 from .elements import Origin, element
 from .envoy.secret import certificate, validation
+from .reasons import used_secrets as reasons
 from .tls.certificates import wrong_with_authority, wrong_with_certificate, wrong_with_revocations
 from .tls.secret_state import PARTS, SecretState
 
@@ -62,7 +63,9 @@ class SecretUseIntent(Intent):
                 self.uuid, _encoded(found[0], _AUTHORITY), *(_encoded(one, _REVOKED) for one in found[1:])
             )
         origins = [Origin("secret", name) for name, _ in wanted]
-        yield element(self, ctx, "envoy_secret", (self.uuid,), config, origins)
+        yield element(
+            self, ctx, "envoy_secret", (self.uuid,), config, origins, why=lambda: reasons.secret(ctx, self.uuid)
+        )
 
 
 def _wrong_with(secret: View, part: str) -> str:

@@ -17,8 +17,7 @@ from .hosts.host_binding import HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
 from .hosts.hostname_binding import closing, foremost
 from .hosts.hostnames import covering
-from .routing.tcp_routing import TCPMember, TCPRoute
-from .routing.weights import WHOLE, over_the_whole, proportions
+from .routing.tcp_routing import TCPMember, TCPRoute, divided
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS, secret_named, tls_settings
 from .upstreams.upstream import ClusterUse
@@ -39,7 +38,9 @@ class TCPMappingGroupIntent(Intent):
                 for member in members:
                     _tell(ctx, member, unusable.reason, f"{unusable.message}; until then nobody is let in for {host}")
                 return
-        parts = self._parts(ctx, members)
+        parts, refusals = divided(members)
+        for member, reason, message in refusals:
+            _tell(ctx, member, reason, message)
         yield Fact(
             "tcp_route",
             members[0].socket,
@@ -56,22 +57,6 @@ class TCPMappingGroupIntent(Intent):
         yield from _cluster_uses(members, parts)
         for used in names(tls) if tls is not None else ():
             yield Fact("secret_use", used, "")
-
-    def _parts(self, ctx: Context, members: list[TCPMember]) -> dict[str, int]:
-        """Cluster → its part of the connections; without those that get none."""
-        over = over_the_whole([member.weight for member in members]) if len(members) > 1 else frozenset()
-        for position in over:
-            message = f"its weight takes the sum of the group over {WHOLE}; make it less, or that of the others"
-            _tell(ctx, members[position], "WeightOver100", message)
-        taken = [member for position, member in enumerate(members) if position not in over]
-        found: dict[str, int] = {}
-        for member, part in zip(taken, proportions([member.weight for member in taken]), strict=True):
-            if part:
-                found[member.upstream.name] = found.get(member.upstream.name, 0) + part
-            elif member.weight is None:
-                message = f"the weights of the others add up to {WHOLE}, so it gets no connections; give it a weight"
-                _tell(ctx, member, "NoConnections", message)
-        return found
 
     def _idle_timeout(self, ctx: Context, members: list[TCPMember]) -> int | None:
         """There is one for all: that of the first by name that says one."""

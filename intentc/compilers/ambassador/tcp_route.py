@@ -14,6 +14,7 @@ from .elements import element
 from .envoy.listener import listener
 from .envoy.tcp_proxy import tcp_filter_chain
 from .listener_binding import bind_address
+from .reasons.hosts import tcp_routes
 from .routing.tcp_routing import TCPRoute, routes_of
 
 
@@ -31,7 +32,7 @@ class TCPRouteIntent(Intent):
         name = f"tcp-{self.uuid.replace('|', '-')}"
         config = listener(name, address or bind_address(ctx), int(port), ("TCP",), chains)
         origins = [origin for route in routes for origin in route.origins]
-        yield element(self, ctx, "envoy_listener", (name,), config, origins)
+        yield element(self, ctx, "envoy_listener", (name,), config, origins, why=lambda: tcp_routes(ctx, routes))
 
     def _tell_unserved(self, ctx: Context, routes: list[TCPRoute], listeners: list[str]) -> None:
         # All are asked for: with `any` the answer of one would decide which of them are read.

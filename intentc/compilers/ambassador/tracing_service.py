@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from intentc import Claim, Context, Fact, Intent
+from intentc import Claim, Context, Fact, Intent, View
 
 from .ambassador_id import ours
 from .gateway.gateway import TRACING, CustomTag, Tracing
@@ -49,7 +49,7 @@ class TracingServiceIntent(Intent):
                     "UnsupportedDriver",
                     f"Envoy has no driver {self.driver!r} any more; use one of {', '.join(_DRIVERS)}",
                 )
-            used = service_upstream(self, ctx, "service", grpc=self.driver == "opentelemetry", marker="tracing")
+            used = upstream_of(self, ctx)
         except Unusable as unusable:
             ctx.problem(unusable.reason, f"{unusable.message}; nothing is traced")
             return
@@ -141,6 +141,11 @@ class TracingServiceIntent(Intent):
             ctx.problem("InvalidTag", f"{where} names nothing to take the tag from; it is left out")
             return False
         return True
+
+
+def upstream_of(service: View, ctx: Context) -> Upstream:
+    """Where the spans of a TracingService go. Raises ``Unusable``."""
+    return service_upstream(service, ctx, "service", grpc=service.driver == "opentelemetry", marker="tracing")
 
 
 def _unknown(config: Any, known: set[str]) -> set[str]:

@@ -13,6 +13,7 @@ from intentc import Claim, Context, Fact, Intent
 from .elements import element
 from .envoy.virtual_host import insecure_requests
 from .hosts.hostname_binding import VirtualHostShare
+from .reasons import hosts as reasons
 
 
 class VirtualHostIntent(Intent):
@@ -31,6 +32,7 @@ class VirtualHostIntent(Intent):
             (route_configuration, domain),
             {},
             (origin for share in shares for origin in share.origins),
+            why=lambda: reasons.virtual_host(ctx, route_configuration, domain),
             route_configuration=route_configuration,
             domain=domain,
             scopes=sorted({scope for share in shares for scope in share.scopes}),

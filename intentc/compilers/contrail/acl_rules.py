@@ -2,6 +2,7 @@
 
 A rule has lists of addresses and ports on both sides; a rule of an access control list has one of each. What can't be
 converted is left out alone, with a problem that says which part of which rule; the rest of the group stays in force.
+To who asks why, each rule names the group's rule that it is made from, and the groups whose numbers stand in it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc import Context, View
+from intentc import Context, Source, View
 
 from .protocols import acl_protocol
 
@@ -29,10 +30,12 @@ PASS = {"simple_action": "pass"}
 
 
 class AclRules(NamedTuple):
-    """The rules of both lists, as the entries' ``acl_rule`` has them."""
+    """The rules of both lists, as the entries' ``acl_rule`` has them. ``origins``: of each list's rules, in their
+    order, what they are made from; empty unless somebody asks why."""
 
     ingress: list[dict[str, Any]]
     egress: list[dict[str, Any]]
+    origins: tuple[list[tuple[Source, ...]], list[tuple[Source, ...]]]
 
 
 class _Address(NamedTuple):
@@ -46,8 +49,9 @@ class _Address(NamedTuple):
 def acl_rules(group: View, ctx: Context) -> AclRules:
     """The rules in the group's order; within one by source address, source port, destination address, destination
     port. Duplicates stay."""
-    result = AclRules([], [])
+    result = AclRules([], [], ([], []))
     numbers: dict[str, str] = {}
+    explaining = ctx.explaining
     for position, rule in enumerate(group.security_group_entries.policy_rule, 1):
         label = f"rule {position} ({rule.rule_uuid})" if rule.rule_uuid else f"rule {position}"
         try:
@@ -83,6 +87,9 @@ def acl_rules(group: View, ctx: Context) -> AclRules:
                                 "action_list": PASS,
                             }
                         )
+                    if explaining:
+                        origin = _origin(group, position, source, destination)
+                        result.origins[not destination.local].extend([origin] * len(rule.dst_ports or (ALL_PORTS,)))
         if not (all(source.local for source in sources) or all(destination.local for destination in destinations)):
             _tell_pairs_without_local(sources, destinations, ctx, label)
     return result
@@ -122,6 +129,15 @@ def _addresses(
             ctx.problem("UnknownSecurityGroup", f"{label}: {error}; that part of the rule is left out until it comes")
             continue
         yield _Address(msgspec.structs.replace(address, security_group=number), name == LOCAL, address)
+
+
+def _origin(group: View, position: int, *addresses: _Address) -> tuple[Source, ...]:
+    """What a rule is made from: the rule of the group at ``position``, and the other groups that its ``addresses``
+    name, without whose numbers it can't be written."""
+    own = ":".join(group.fq_name)
+    named = {address.given.security_group for address in addresses} - {"", LOCAL, ANY_GROUP, own}
+    rule = Source.of(group, f"security_group_entries.policy_rule[{position - 1}]")
+    return (rule, *(Source("security_group", name) for name in sorted(named)))
 
 
 def _tell_pairs_without_local(sources: list[_Address], destinations: list[_Address], ctx: Context, label: str) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intentc import Claim, Context, Fact, Intent, ResourceClaim, View, refer
+from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, refer
 
+from .route_target_sources import Joining, Reasons, listing, owning, told
 from .route_targets import BOTH, configured_claims, own_route_target, primary_routing_instance, well_formed
+
+CONFIGURED = "configured_route_target_list"
 
 
 class LogicalRouterIntent(Intent):
@@ -19,39 +22,51 @@ class LogicalRouterIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         given = self.references("route_target")
-        target: View | ResourceClaim | None
-        if given:
-            target = given[0]
-        else:
-            target = own = own_route_target(self, ctx)
-            if own is not None:
-                yield own
-                yield refer(self, own)
+        target = given[0] if given else own_route_target(self, ctx)
+        if isinstance(target, ResourceClaim):
+            yield from told(ctx, (target, refer(self, target)), lambda *_: owning(self, ctx))
         if self._vxlan():
             return
-        instances = self._instances(ctx)
-        for instance in instances:
-            if target is not None:
-                yield refer(instance, target)
-        configured = well_formed(
-            self.configured_route_target_list.route_target, "configured_route_target_list", ctx
-        ) - {_text(target)}
-        yield from configured_claims(instances, dict.fromkeys(sorted(configured), BOTH))
+        standing = self._standing()
+        instances = self._instances(standing, ctx)
+        why = Joining(self, standing, instances)
+        if target is not None:
+            joining = [refer(instance, target) for instance in instances]
+            yield from told(ctx, joining, lambda text, holder: why.reasons(self._had(ctx, text), holder))
+        configured = well_formed(self.field(CONFIGURED).route_target, CONFIGURED, ctx) - {_text(target)}
+        claims = configured_claims(instances, dict.fromkeys(sorted(configured), BOTH))
+        yield from told(ctx, claims, lambda text, holder: why.reasons(self._configured(text), holder))
 
     def _vxlan(self) -> bool:
         """By the project's setting, or by the router's own type; a project that isn't there sets nothing."""
         project = self.parent()
         return self.logical_router_type == "vxlan-routing" or bool(project and project.vxlan_routing)
 
-    def _instances(self, ctx: Context) -> list[View]:
-        """The primary routing instances of the networks of its interfaces. An interface stands in one network; of
-        several the first by name counts."""
-        networks: dict[str, View] = {}
-        for interface in self.references("virtual_machine_interface"):
-            for network in interface.references("virtual_network")[:1]:
-                networks[network.uuid] = network
+    def _standing(self) -> list[tuple[View, View]]:
+        """(interface, network in which it stands). An interface stands in one network; of several the first by name
+        counts."""
+        return [
+            (interface, network)
+            for interface in self.references("virtual_machine_interface")
+            for network in interface.references("virtual_network")[:1]
+        ]
+
+    @staticmethod
+    def _instances(standing: list[tuple[View, View]], ctx: Context) -> list[View]:
+        """The primary routing instances of the networks of its interfaces."""
+        networks = {network.uuid: network for _, network in standing}
         found = (primary_routing_instance(network, ctx) for network in networks.values())
         return [instance for instance in found if instance is not None]
+
+    def _had(self, ctx: Context, target: str) -> Reasons:
+        """Why ``target`` is the one that joins its networks; written as a configured one it would join them, too."""
+        given = bool(self.references("route_target"))
+        why = [(Source.of(self, f"route_target_refs[{target}]"),)] if given else owning(self, ctx)
+        return why + self._configured(target)
+
+    def _configured(self, target: str) -> Reasons:
+        """Where ``target`` is written in the router."""
+        return listing(self, [CONFIGURED], target)
 
 
 def _text(target: View | ResourceClaim | None) -> str:

@@ -30,7 +30,7 @@ SHORT_NUMBERS = 32_768 - 8_000
 BOTH, IMPORT, EXPORT = "", "import", "export"
 """Values of ``import_export`` on the reference of a routing instance; left out means both."""
 
-_GLOBAL_SYSTEM_CONFIG = ("default-global-system-config",)
+GLOBAL_SYSTEM_CONFIG = ("default-global-system-config",)
 _FORM = re.compile(r"target:([0-9.]+):([0-9]+)")
 _FOUR_BYTES = 2**32
 
@@ -78,7 +78,7 @@ def well_formed(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
 
 def autonomous_system(ctx: Context) -> int:
     """The installation's, as it is now."""
-    config = ctx.find("global_system_config", _GLOBAL_SYSTEM_CONFIG)
+    config = ctx.find("global_system_config", GLOBAL_SYSTEM_CONFIG)
     return (config.autonomous_system if config else 0) or DEFAULT_AUTONOMOUS_SYSTEM
 
 
@@ -102,7 +102,12 @@ def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
 
 def primary_routing_instance(network: View, ctx: Context) -> View | None:
     """The routing instance that the server makes for a network and names after it; None while it isn't there."""
-    return ctx.find("routing_instance", (*network.fq_name, network.name))
+    return ctx.find("routing_instance", primary_name(network))
+
+
+def primary_name(network: View) -> tuple[str, ...]:
+    """What the server calls a network's routing instance."""
+    return (*network.fq_name, network.name)
 
 
 def merged_lists(both: set[str], imported: set[str], exported: set[str]) -> dict[str, str]:

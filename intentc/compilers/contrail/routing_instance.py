@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, refer
 
+from .route_target_sources import owning, told
 from .route_targets import own_route_target
 
 WITHOUT_ROUTE_TARGET = frozenset(
@@ -29,5 +30,5 @@ class RoutingInstanceIntent(Intent):
             return
         target = own_route_target(self, ctx)
         if target is not None:
-            yield target
-            yield refer(self, target)
+            claims = (target, refer(self, target))
+            yield from told(ctx, claims, lambda *_: owning(self, ctx))

@@ -21,5 +21,12 @@ class SecurityGroupIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         rules = acl_rules(self, ctx)
-        yield self.child("access_control_list", INGRESS, access_control_list_entries={"acl_rule": rules.ingress})
-        yield self.child("access_control_list", EGRESS, access_control_list_entries={"acl_rule": rules.egress})
+        ingress = self.child("access_control_list", INGRESS, access_control_list_entries={"acl_rule": rules.ingress})
+        egress = self.child("access_control_list", EGRESS, access_control_list_entries={"acl_rule": rules.egress})
+        if ctx.explaining:
+            for access_control_list, origins in zip((ingress, egress), rules.origins, strict=True):
+                for position, sources in enumerate(origins):
+                    part = f"access_control_list_entries.acl_rule[{position}]"
+                    ctx.because(access_control_list, *sources, part=part)
+        yield ingress
+        yield egress

@@ -6,20 +6,17 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
+from .route_target_sources import listing, told
 from .route_targets import configured_claims, merged_lists, primary_routing_instance, well_formed
+
+LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
 
 
 class VirtualNetworkIntent(Intent):
     kind = "virtual_network"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        directions = merged_lists(
-            self._targets("route_target_list", ctx),
-            self._targets("import_route_target_list", ctx),
-            self._targets("export_route_target_list", ctx),
-        )
+        both, imported, exported = (well_formed(self.field(field).route_target, field, ctx) for field in LISTS)
         instance = primary_routing_instance(self, ctx)
-        return configured_claims([instance] if instance else [], directions)
-
-    def _targets(self, field: str, ctx: Context) -> set[str]:
-        return well_formed(self.field(field).route_target, field, ctx)
+        claims = configured_claims([instance] if instance else [], merged_lists(both, imported, exported))
+        return told(ctx, claims, lambda target, _: listing(self, LISTS, target))

@@ -20,7 +20,7 @@ from tests.integration.compile.world import WITHIN_SECONDS, World, until
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "sample" / "tenant.yml"
 PROGRAM = [sys.executable, "-m", "intentc.cli"]
-_DIAGNOSTICS = re.compile(r"diagnostics at (http://[^\s\"]+)")
+_DIAGNOSTICS = re.compile(r"diagnostics at (https?://[^\s\"]+)")
 
 
 class Ended(NamedTuple):

@@ -24,7 +24,33 @@ from tests.integration.security.controlled_etcd import ROOT_PASSWORD, Control
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 PATH = "canaries"
-PAGES = ("/", "/healthz", "/readyz", "/status?pretty", "/pending", "/views/problems", "/metrics", "/nothing-here")
+ROUTER = "kind=physical_router&name=default-global-system-config:r"
+UNREADABLE = "kind=security_group&name=u0"
+PAGES = (
+    "/",
+    "/healthz",
+    "/readyz",
+    "/status?pretty",
+    "/quarantine",
+    "/pending",
+    "/views/problems",
+    "/metrics",
+    "/objects?limit=500",
+    f"/why?{ROUTER}",
+    f"/why?{UNREADABLE}",
+    f"/object?{ROUTER}",
+    f"/object?{UNREADABLE}",
+    f"/neighbourhood?{ROUTER}",
+    "/reactions",
+    "/journal?limit=500",
+    "/pages/objects",
+    f"/pages/object?{ROUTER}",
+    f"/pages/object?{UNREADABLE}",
+    "/pages/reactions",
+    "/pages/quarantine",
+    "/pages/journal",
+    "/nothing-here",
+)
 CANARY = "canary"
 PROJECT = ["default-domain", "default-project"]
 
@@ -49,7 +75,8 @@ class Place:
     def configuration(self, name: str, **sections: Any) -> Path:
         path = self.folder / f"{name}.yml"
         own = {"installation": PATH, "diagnostics": {"address": "127.0.0.1:0"}, "log": {"format": self.form},
-               "watch": {"heartbeat": "300ms"}, **sections.pop("intentc", {})}  # fmt: skip
+               "watch": {"heartbeat": "300ms"}, "journal": {"directory": str(self.folder / "journal")},
+               **sections.pop("intentc", {})}  # fmt: skip
         etcd = {"endpoints": [self.etcd.endpoint], "path": PATH, "dial_timeout": "2s", **sections.pop("etcd", {})}
         path.write_bytes(msgspec.json.encode({"etcd": etcd, "log_level": "debug", "intentc": own, **sections}))
         return path
@@ -66,6 +93,10 @@ class Place:
         """All pages of a compiler are sinks."""
         for page in PAGES:
             self.sinks[page] = self.sinks.get(page, "") + (await compiler.get(page)).text
+
+    def journal(self) -> str:
+        """What the compiler's journal left in files."""
+        return "".join(path.read_text() for path in (self.folder / "journal").iterdir())
 
     def assert_no_canary(self) -> None:
         found = {sink: line for sink, text in self.sinks.items() for line in text.splitlines() if CANARY in line}
@@ -198,6 +229,7 @@ async def test_no_secret_leaves_by_any_way_whatever_fails(place: Place, processe
 
     place.sinks |= {"the compiler's log": compiler.log, "the API server's log": api.log}
     assert await compiler.terminate() == 0
+    place.sinks["the journal's files"] = place.journal()
     assert '"debug"' in compiler.log or " DEBUG " in compiler.log
     place.sinks |= {"the compiler's log": compiler.log, "the API server's log": api.log}
     place.assert_no_canary()

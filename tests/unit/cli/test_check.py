@@ -39,6 +39,41 @@ def test_what_ships_is_said_to_be_clean_and_its_notes_are_not_counted(intentc: I
     assert ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need nothing to be done"
 
 
+def test_ambassadors_map_has_nothing_to_remark_on(intentc: Intentc) -> None:
+    ended = intentc("check", "--strict", "--compiler", "ambassador")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.splitlines()[-1] == "0 errors, 0 warnings"
+
+
+def test_an_error_in_a_kind_is_shown_with_its_line(intentc: Intentc, configuration: Path, tmp_path: Path) -> None:
+    kind = tmp_path / "schemas" / "contrail" / "virtual_network.yml"
+    kind.parent.mkdir(parents=True)
+    kind.write_text("kind: virtual_network\ngroup: contrail\nparents: [projct]\n")
+    configuration.write_text(f"intentc: {{schemas: [{kind.parent.parent}]}}")
+    ended = intentc("check", "--config-file", configuration)
+    assert ended.code == 3
+    assert f"{kind}:3" in ended.err
+    assert "'projct' is not declared" in ended.err
+
+
+def test_an_error_in_the_configuration_is_shown_with_its_line(intentc: Intentc, configuration: Path) -> None:
+    configuration.write_text("intentc:\n  reactoins: {}\n")
+    ended = intentc("check", "--config-file", configuration)
+    assert ended.code == 3
+    assert f"{configuration}:2" in ended.err
+    assert "did you mean reactions?" in ended.err
+
+
+def test_a_map_of_another_form_is_shown_with_its_line(intentc: Intentc, configuration: Path, tmp_path: Path) -> None:
+    reactions = tmp_path / "map.yml"
+    reactions.write_text("intent-compiler:\n  virtual_network:\n    self: project\n")
+    configuration.write_text(f"intentc: {{reactions: {{contrail: {reactions}}}}}")
+    ended = intentc("check", "--config-file", configuration)
+    assert ended.code == 3
+    assert f"{reactions}:3" in ended.err
+    assert "expected a list of kinds, found 'project'; write [project]" in ended.err
+
+
 def test_warnings_count_when_asked(intentc: Intentc, configuration: Path, tmp_path: Path) -> None:
     reactions = tmp_path / "map.yml"
     reactions.write_text("intent-compiler:\n  virtual_network:\n    self: [project]\n")

@@ -67,3 +67,32 @@ async def test_a_signal_among_thousands_of_ticks_is_heard() -> None:
         signal.signal(signal.SIGALRM, former)
     assert ticks == 2_000
     assert scope.cancelled_caught
+
+
+async def test_a_hang_up_asks_for_a_reload_and_ends_nothing() -> None:
+    reloads = anyio.Event()
+    with anyio.fail_after(10):
+        async with ended_by_signals(reloads.set) as scope:
+            os.kill(os.getpid(), signal.SIGHUP)
+            await reloads.wait()
+    assert not scope.cancel_called
+
+
+async def test_a_hang_up_whose_terminal_has_gone_ends_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.openpty()
+    monkeypatch.setattr("intentc.cli.signals._terminal", lambda: theirs)
+    reloads = anyio.Event()
+    with anyio.fail_after(10):
+        async with ended_by_signals(reloads.set) as scope:
+            os.close(ours)
+            os.kill(os.getpid(), signal.SIGHUP)
+            await anyio.sleep_forever()
+    os.close(theirs)
+    assert scope.cancelled_caught
+    assert not reloads.is_set()
+
+
+async def test_where_nothing_can_be_reloaded_a_hang_up_is_as_it_was() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    async with ended_by_signals():
+        assert signal.getsignal(signal.SIGHUP) == before

@@ -60,13 +60,71 @@ def test_etcds_password_over_plain_text_is_said(tmp_path: Path, endpoint: str, s
     assert len(warnings(read(tmp_path, etcd={"username": "u", "endpoints": [endpoint]}))) == said
 
 
+TOKEN = "0123456789abcdef"
+
+
+@pytest.mark.parametrize("address", [":8877", "0.0.0.0:8877", "[::]:8877", "10.0.0.1:8877", "host.example:1"])
+def test_diagnostics_that_others_can_reach_and_that_ask_nobody_are_refused(tmp_path: Path, address: str) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"nobody would be asked who he is; set intentc\.diagnostics\.token_file"
+    ) as error:
+        read(tmp_path, intentc={"diagnostics": {"address": address}})
+    assert "contrail.yml:1: " in str(error.value)
+
+
 @pytest.mark.parametrize(
-    ("address", "said"), [(":8877", 1), ("0.0.0.0:8877", 1), ("[::1]:8877", 0), ("localhost:1", 0)]
+    "section",
+    [
+        {"address": "127.0.0.1:8877"},
+        {"address": "[::1]:8877"},
+        {"address": "localhost:1"},
+        {"address": ":8877", "token": TOKEN, "tls": {"cert": "c", "key": "k"}},
+        {"address": ":8877", "tls": {"cert": "c", "key": "k", "client_ca": "a"}},
+        {"address": "compiler.example:8877", "tls": {"ca": "a", "client_cert": "c", "client_key": "k"}},
+    ],
 )
-def test_diagnostics_that_others_can_reach_are_said(tmp_path: Path, address: str, said: int) -> None:
-    found = warnings(read(tmp_path, intentc={"diagnostics": {"address": address}}))
-    assert len(found) == said
-    assert all("show without login" in warning for warning in found)
+def test_diagnostics_of_this_machine_or_that_ask_who_it_is_are_allowed(
+    tmp_path: Path, section: dict[str, object]
+) -> None:
+    assert [
+        text for text in warnings(read(tmp_path, intentc={"diagnostics": section})) if "diagnostics.address" in text
+    ] == []
+
+
+def test_a_token_over_plain_http_is_said(tmp_path: Path) -> None:
+    found = warnings(read(tmp_path, intentc={"diagnostics": {"address": ":8877", "token": TOKEN}}))
+    assert any("intentc.diagnostics.address :8877 is plain http" in text for text in found)
+    assert not any(TOKEN in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"token": "short"}, "intentc.diagnostics.token has fewer than 16 characters"),
+        ({"tls": {"cert": "c"}}, "intentc.diagnostics.tls.cert is of no use without intentc.diagnostics.tls.key"),
+        ({"tls": {"key": "k"}}, "intentc.diagnostics.tls.key is of no use without intentc.diagnostics.tls.cert"),
+        ({"tls": {"client_key": "k"}}, "intentc.diagnostics.tls.client_key is of no use without"),
+        ({"tls": {"client_ca": "a"}}, "intentc.diagnostics.tls.client_ca is of no use without a certificate"),
+        ({"tls": {"certificate": "c"}}, "unknown key intentc.diagnostics.tls.certificate"),
+    ],
+)
+def test_access_to_the_diagnostics_that_can_not_work_is_refused(
+    tmp_path: Path, section: dict[str, object], words: str
+) -> None:
+    with pytest.raises(InvalidInput) as error:
+        read(tmp_path, intentc={"diagnostics": section})
+    assert words in str(error.value)
+    assert "short" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["key", "client_key"])
+def test_a_private_key_of_the_diagnostics_that_others_can_read_is_said(tmp_path: Path, name: str) -> None:
+    key = tmp_path / "key.pem"
+    key.write_text("key")
+    key.chmod(0o644)
+    pair = {name.replace("key", "cert"): "c", name: str(key)}
+    (warning,) = warnings(read(tmp_path, intentc={"diagnostics": {"tls": pair}}))
+    assert warning.startswith(f"intentc.diagnostics.tls.{name}: ")
 
 
 @pytest.mark.parametrize(("mode", "said"), [(0o600, 0), (0o400, 0), (0o640, 1), (0o604, 1)])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 from intentc.dependencies import Finding, findings, load
+from intentc.dependencies.check import layers
 from tests.toy_kinds import toy_schema
 
 SOUND = """\
@@ -65,6 +70,60 @@ def test_a_cycle_over_kind_and_cause_is_a_warning_that_shows_it() -> None:
 
 def test_a_kind_that_reacts_to_itself_by_itself_is_a_cycle() -> None:
     assert reasons("intent-compiler:\n  net:\n    self: [net]\n    net: [net]\n") == [("Cycle", "4")]
+
+
+def test_a_walk_to_everyone_that_ends_without_being_told_to_is_found() -> None:
+    assert reasons("intent-compiler:\n  net:\n    self: [all: policy]\n") == [("SilentStop", "3")]
+
+
+def test_an_unknown_kind_of_which_everyone_is_meant_is_an_error() -> None:
+    assert ("UnknownKind", "3") in reasons("intent-compiler:\n  net:\n    self: [all: polcy]\n")
+
+
+def test_an_entry_is_reached_over_everyone_of_its_kind() -> None:
+    assert reasons("intent-compiler:\n  net:\n    self: [all: group]\n  group:\n    net: []\n") == []
+
+
+def test_a_cycle_over_everyone_of_a_kind_is_found() -> None:
+    assert reasons("intent-compiler:\n  net:\n    self: [all: net]\n    net: [all: net]\n") == [("Cycle", "4")]
+
+
+def test_kinds_without_a_relation_are_shown_what_both_have_to_do_with() -> None:
+    (finding,) = found("intent-compiler:\n  net:\n    self: [group]\n  group:\n    net: []\n")
+    assert "go on over tenant, which both have to do with, or write `all: group`" in finding.message
+
+
+WRONG = {
+    "UnknownKind": ("  nett:\n    self: []\n", "did you mean net?"),
+    "SilentStop": ("  net:\n    self: [policy]\n", "add `net: []` to policy if the walk ends there"),
+    "Unreachable": ("  net:\n    self: []\n    port: []\n", "let port go on to net, or take the entry out"),
+    "NoRelation": (
+        "  app:\n    self: [group]\n  group:\n    app: []\n",
+        "take it out, or write `all: group` if every one is meant",
+    ),
+    "Cycle": ("  net:\n    self: [net]\n    net: [net]\n", "write `[]` for the cause after which the next need not"),
+}
+
+
+@pytest.mark.parametrize("reason", WRONG)
+def test_every_finding_has_file_line_and_what_to_do(reason: str) -> None:
+    text, advice = WRONG[reason]
+    (finding,) = found(f"intent-compiler:\n{text}")
+    assert finding.reason == reason
+    assert re.search(r":\d+$", finding.source)
+    assert advice in finding.message
+
+
+def test_layers_lead_away_from_what_nothing_goes_on_to() -> None:
+    reactions = load(
+        "intent-compiler: {tenant: {self: [net]}, net: {tenant: [policy], policy: []}, policy: {net: [net]}}"
+    )
+    assert layers(reactions) == {"tenant": 0, "net": 1, "policy": 2}
+
+
+def test_kinds_that_go_on_to_each_other_lie_behind_where_the_walk_begins() -> None:
+    reactions = load("intent-compiler: {port: {self: [net], net: [port]}, net: {self: [port], port: [net]}}")
+    assert layers(reactions) == {"port": 0, "net": 1}
 
 
 def test_an_entry_without_effect_is_only_a_note() -> None:

@@ -73,9 +73,9 @@ async def test_status_is_json() -> None:
 async def test_the_root_lists_every_path_with_a_line() -> None:
     compiler = Compiler()
     paths = (await answer(compiler, "/")).json()["paths"]
-    assert sorted(paths) == ["/healthz", "/metrics", "/pending", "/readyz", "/status"]
+    assert sorted(paths) == ["/events", "/healthz", "/metrics", "/pending", "/quarantine", "/readyz", "/status"]
     assert all(paths.values())
-    for path in paths:
+    for path in paths.keys() - {"/events"}:
         assert (await answer(compiler, path)).status_code == 200
 
 
@@ -131,4 +131,9 @@ async def test_an_address_in_use_is_named() -> None:
 
 async def test_references_that_wait_for_their_target_are_told() -> None:
     told = await answer(Compiler(), "/pending")
-    assert told.json() == {"pending_references": [{"holder": "route/1", "relation": "gateway", "target": "gateway g"}]}
+    assert told.json() == {
+        "total": 1,
+        "offset": 0,
+        "limit": 100,
+        "pending_references": [{"holder": "route/1", "relation": "gateway", "target": "gateway g"}],
+    }

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -37,6 +38,18 @@ def test_json_carries_the_extras() -> None:
 
 def test_plain_lines_carry_the_extras() -> None:
     assert written("info", "text", revision=7).endswith("INFO    applied  revision=7\n")
+
+
+def test_plain_lines_say_whom_they_are_about_by_name_and_only_once() -> None:
+    group: dict[str, Any] = {"key": "group/g1", "resource": "group p:web", "reaction_path": ["group p:web"]}
+    group["revision"] = 7
+    assert written("info", "text", **group).endswith("INFO    applied  (group p:web)  revision=7\n")
+    assert written("info", "text", message="group p:web is held", **group).endswith("group p:web is held  revision=7\n")
+
+
+def test_plain_lines_say_by_which_path_a_change_came() -> None:
+    path = ["group p:db", "group p:web"]
+    assert written("info", "text", reaction_path=path).endswith("applied  by group p:db → group p:web\n")
 
 
 def test_without_a_terminal_auto_means_json() -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
+from contextlib import aclosing
 
-from intentc.journal import Entry, Journal, Write
+import anyio
+import pytest
+
+from intentc.journal import Entry, Journal, TooManyFollowers, Write
 from intentc.model import Key, Name
 
 GROUP = Key("group", "g1")
@@ -51,11 +56,149 @@ def test_the_oldest_lines_go_first() -> None:
     assert [line.revision for line in journal] == [7, 8, 9]
 
 
+def test_lines_with_many_objects_push_out_more_of_the_others() -> None:
+    journal = Journal(size_bytes=100_000)
+    for revision in range(50):
+        journal.add(evaluated(GROUP, revision=revision))
+    journal.add(evaluated(GROUP, objects=(RULES,) * 240))
+    assert len(journal) < 20
+    assert journal.size_bytes <= 100_000
+
+
+def test_the_newest_line_is_kept_however_large_it_is() -> None:
+    journal = Journal(size_bytes=1_000)
+    for revision in (1, 2):
+        journal.add(evaluated(GROUP, objects=(RULES,) * 100, revision=revision))
+    assert [line.revision for line in journal] == [2]
+
+
+def test_what_lines_take_is_not_counted_low() -> None:
+    journal = Journal()
+    tracemalloc.start()
+    before = memory()
+    for number in range(2_000):
+        rules = Name("access_control_list", tuple(f"{part}-{number:09}-of-a-long-name" for part in "abcd"))
+        group = Key("security_group", f"{number:036}")
+        journal.add(evaluated(group, group, objects=(rules,)))
+        journal.wrote(Write(number, Name(rules.kind, tuple(f"{part}!" for part in rules.fq_name)), "Create", number))
+    taken = memory() - before
+    tracemalloc.stop()
+    assert taken <= journal.size_bytes
+
+
+def memory() -> int:
+    current, _ = tracemalloc.get_traced_memory()
+    return current
+
+
+def test_lines_are_numbered_from_one_and_keep_their_numbers() -> None:
+    journal = Journal(size=2)
+    assert (journal.first, journal.last) == (1, 0)
+    for revision in (7, 8, 9):
+        journal.add(evaluated(GROUP, revision=revision))
+    assert (journal.first, journal.last) == (2, 3)
+    assert [(kept.sequence, kept.line.revision) for kept in journal.after(0)] == [(2, 8), (3, 9)]
+
+
+def test_numbers_go_on_after_all_was_forgotten() -> None:
+    journal = Journal()
+    journal.add(evaluated(GROUP))
+    journal.clear()
+    assert (len(journal), journal.size_bytes, journal.first, journal.last) == (0, 0, 2, 1)
+    journal.add(evaluated(GROUP))
+    assert [kept.sequence for kept in journal.after(0)] == [2]
+
+
+def test_lines_after_one_come_oldest_first_and_no_more_than_asked_for() -> None:
+    journal = Journal()
+    for revision in range(1, 11):
+        journal.add(evaluated(GROUP, revision=revision))
+    assert [kept.sequence for kept in journal.after(4, limit=3)] == [5, 6, 7]
+    assert journal.after(10) == ()
+
+
+def test_names_of_what_is_gone_are_kept_and_bounded() -> None:
+    journal = Journal(size=2)
+    for number in range(3):
+        journal.gone(Key("group", f"g{number}"), f"group-{number}")
+    assert journal.names == {Key("group", "g1"): "group-1", Key("group", "g2"): "group-2"}
+
+
+@pytest.mark.anyio
+async def test_a_follower_gets_what_was_there_and_what_comes() -> None:
+    journal = Journal()
+    journal.add(evaluated(GROUP, revision=1))
+    async with aclosing(journal.follow(0)) as deliveries:
+        assert [kept.line.revision for kept in (await anext(deliveries)).lines] == [1]
+        async with anyio.create_task_group() as group:
+            group.start_soon(add_soon, journal, 2)
+            delivery = await anext(deliveries)
+    assert [(kept.sequence, kept.line.revision) for kept in delivery.lines] == [(2, 2)]
+    assert delivery.missed == 0
+
+
+@pytest.mark.anyio
+async def test_a_follower_that_is_too_slow_is_told_how_much_it_missed() -> None:
+    journal = Journal(size=3)
+    async with aclosing(journal.follow(0)) as deliveries:
+        journal.add(evaluated(GROUP, revision=1))
+        await anext(deliveries)
+        for revision in range(2, 10):
+            journal.add(evaluated(GROUP, revision=revision))
+        delivery = await anext(deliveries)
+    assert (delivery.missed, [kept.sequence for kept in delivery.lines]) == (5, [7, 8, 9])
+
+
+@pytest.mark.anyio
+async def test_who_comes_from_another_process_is_told_everything() -> None:
+    journal = Journal()
+    journal.add(evaluated(GROUP))
+    async with aclosing(journal.follow(1_000)) as deliveries:
+        assert len((await anext(deliveries)).lines) == 1
+
+
+@pytest.mark.anyio
+async def test_followers_are_bounded_and_one_that_goes_leaves_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intentc.journal.journal._FOLLOWERS", 1)
+    journal = Journal()
+    journal.add(evaluated(GROUP))
+    async with aclosing(journal.follow(0)) as first:
+        await anext(first)
+        with pytest.raises(TooManyFollowers, match="1 others follow"):
+            await anext(journal.follow(0))
+    async with aclosing(journal.follow(0)) as second:
+        assert await anext(second)
+
+
+@pytest.mark.anyio
+async def test_many_wait_for_different_lines_and_each_is_told_in_time() -> None:
+    journal = Journal()
+    told: list[int] = []
+
+    async def wait(sequence: int) -> None:
+        await journal.reached(sequence)
+        told.append(sequence)
+
+    async with anyio.create_task_group() as group:
+        for sequence in (3, 1, 2):
+            group.start_soon(wait, sequence)
+        await anyio.wait_all_tasks_blocked()
+        for count in (1, 2, 3):
+            journal.add(evaluated(GROUP))
+            await anyio.wait_all_tasks_blocked()
+            assert told == list(range(1, count + 1))
+
+
+async def add_soon(journal: Journal, revision: int) -> None:
+    await anyio.lowlevel.checkpoint()
+    journal.add(evaluated(GROUP, revision=revision))
+
+
 def test_lines_may_be_added_while_others_are_read() -> None:
     journal = Journal()
     journal.add(evaluated(GROUP))
-    for line in journal:
-        journal.add(line)
+    for _ in journal:
+        journal.add(evaluated(OTHER))
     assert len(journal) == 2
 
 

@@ -12,12 +12,12 @@ import msgspec
 
 from intentc import Context, View
 
-from ..cluster import check_way
 from ..plain import boolean, typed
 from ..routing.header_changes import Tell
 from ..routing.header_rules import addition
 from ..upstreams.unreachable import Unreachable
 from ..upstreams.upstream import Unusable, Upstream
+from ..upstreams.way import check_way
 from .gateway import AuthFilter
 from .gateway_service import service_upstream
 from .module_settings import Path, module_settings

@@ -85,7 +85,7 @@ class GroupMember(msgspec.Struct, frozen=True, kw_only=True):
     """What one resource (``kind``, ``name`` as ``namespace:name``) contributes to its group. ``action``: None if what
     it asks for can't be done, which it was told; its requests are refused then, and go nowhere else. ``weight``:
     percent, None if it does not say. ``shadow``: it gets copies of requests. ``fields``: where match and action are
-    written."""
+    written; ``again``: where the same match is written again, which counts once the first goes."""
 
     kind: str
     name: str
@@ -95,3 +95,4 @@ class GroupMember(msgspec.Struct, frozen=True, kw_only=True):
     shadow: bool = False
     stats_name: str = ""
     fields: tuple[str, str] = ("prefix", "service")
+    again: tuple[str, ...] = ()

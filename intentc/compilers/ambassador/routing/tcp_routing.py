@@ -13,6 +13,7 @@ from intentc import Context
 from ..elements import Origin
 from ..tls.tls_settings import TLSSettings
 from ..upstreams.upstream import Upstream
+from .weights import WHOLE, over_the_whole, proportions
 
 
 class TCPMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,3 +59,22 @@ class TCPRoute(msgspec.Struct, frozen=True, order=True):
 def routes_of(ctx: Context, socket: str) -> list[TCPRoute]:
     """What there is on a port (``TCPMember.socket``), by host: first what is for connections of any sort."""
     return sorted((route for _, route in ctx.contributions("tcp_route", socket)), key=lambda route: route.host)
+
+
+def divided(members: list[TCPMember]) -> tuple[dict[str, int], list[tuple[TCPMember, str, str]]]:
+    """(cluster → its part of the connections, without those that get none; (who is told, reason, message)) of
+    ``members``, sorted by name."""
+    refusals: list[tuple[TCPMember, str, str]] = []
+    over = over_the_whole([member.weight for member in members]) if len(members) > 1 else frozenset()
+    for position in over:
+        message = f"its weight takes the sum of the group over {WHOLE}; make it less, or that of the others"
+        refusals.append((members[position], "WeightOver100", message))
+    taken = [member for position, member in enumerate(members) if position not in over]
+    found: dict[str, int] = {}
+    for member, part in zip(taken, proportions([member.weight for member in taken]), strict=True):
+        if part:
+            found[member.upstream.name] = found.get(member.upstream.name, 0) + part
+        elif member.weight is None:
+            message = f"the weights of the others add up to {WHOLE}, so it gets no connections; give it a weight"
+            refusals.append((member, "NoConnections", message))
+    return found, refusals

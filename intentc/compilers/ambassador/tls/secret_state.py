@@ -56,6 +56,12 @@ def authority_name(secret: str, revoked: str = "") -> str:
     return f"{secret}|ca|{revoked}" if revoked else f"{secret}|ca"
 
 
+def secrets_in(name: str) -> tuple[str, ...]:
+    """The Secrets (namespace:name) of which Envoy gets something under such a name."""
+    secret, _, *revoked = name.split("|")
+    return (secret, *revoked)
+
+
 def names(settings: TLSSettings) -> tuple[str, ...]:
     """The names of the facts ``secret_use`` for whoever speaks TLS with ``settings``."""
     found = [certificate_name(settings.secret)] if settings.secret else []

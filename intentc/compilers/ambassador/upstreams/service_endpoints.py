@@ -39,10 +39,22 @@ def service_endpoints(ctx: Context, service: tuple[str, str], port: int) -> tupl
     listed = ctx.find("endpoints", service)
     if listed is not None:
         _tell_mistakes(ctx, shown, listed.subsets)
-    endpoints = sorted(set(_ready(listed, declared))) if listed is not None else []
+    endpoints = sorted({endpoint for endpoint, _, _ in _ready(listed, declared)}) if listed is not None else []
     if not endpoints:
         raise Unreachable("NoEndpoints", f"no address behind port {port} of Service {shown} is ready")
     return tuple(endpoints)
+
+
+def endpoint_places(ctx: Context, service: tuple[str, str], port: int) -> dict[tuple[str, int], list[str]]:
+    """(address, port) of each ready endpoint → the fields of the Endpoints where it stands; nothing where
+    ``service_endpoints`` raises."""
+    found, listed = ctx.find("service", service), ctx.find("endpoints", service)
+    ports = [one for one in found.ports if _is_tcp(one) and one.port == port] if found is not None else []
+    places: dict[tuple[str, int], list[str]] = {}
+    if listed is not None and ports:
+        for endpoint, subset, address in _ready(listed, ports[0]):
+            places.setdefault(endpoint, []).append(f"subsets[{subset}].addresses[{address}]")
+    return places
 
 
 def _tell_mistakes(ctx: Context, name: str, subsets: tuple[Any, ...]) -> None:
@@ -56,14 +68,17 @@ def _tell_mistakes(ctx: Context, name: str, subsets: tuple[Any, ...]) -> None:
                 ctx.problem_on("endpoints", name, "InvalidPort", message)
 
 
-def _ready(endpoints: View, declared: Any) -> Iterator[tuple[str, int]]:
+def _ready(endpoints: View, declared: Any) -> Iterator[tuple[tuple[str, int], int, int]]:
+    """((address, port), number of the subset, number of the address in it)"""
     target = declared.targetPort or declared.port
-    for subset in endpoints.subsets:
+    for position, subset in enumerate(endpoints.subsets):
         ports = [port for port in subset.ports if _is_tcp(port) and 0 < port.port <= _MOST_PORT]
         named = [port for port in ports if port.name == declared.name]
         chosen = named or [port for port in ports if not port.name and port.port == target]
         for port in chosen[:1]:
-            yield from ((one.ip, port.port) for one in subset.addresses if _is_address(one.ip))
+            for number, one in enumerate(subset.addresses):
+                if _is_address(one.ip):
+                    yield (one.ip, port.port), position, number
 
 
 def _is_address(text: str) -> bool:

@@ -1,0 +1,115 @@
+"""``intentc check --reads``: the reaction map beside what was really read, of files or of the running compiler.
+
+What is missing or idle is counted by ``intentc.logic.coverage``, or by the service as it goes; here it becomes findings
+like those that need no world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from intentc.configuration import Configuration
+    from intentc.dependencies.check import Finding
+
+
+class Told(NamedTuple):
+    """``content``: ``{"missing": […], "edges": […]}``, as programs get it."""
+
+    findings: list[Finding]
+    content: Mapping[str, Any]
+
+
+async def of_files(files: tuple[str, ...], configuration: Configuration) -> Told:
+    """Compile ``files`` offline, and look at what was read. ``missing``: ``{"reader", "read", "count",
+    "example_reader", "example_read"}``; ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks",
+    "needed"}``."""
+    import msgspec
+
+    from intentc.dependencies.check_reads import Idle, idle_reactions, missing_reaction
+    from intentc.logic.coverage import coverage
+    from intentc.offline import Offline
+    from intentc.plugins import installed
+
+    from .compile import apply_inputs
+    from .transfer import read_input
+
+    inputs, schema = read_input(files, configuration)
+    settings = configuration.intentc
+    offline = Offline(installed(configuration), installation=settings.installation, settings=settings.settings)
+    await offline.seed()
+    await apply_inputs(offline, inputs)
+    parts = offline.engine.parts
+    for key, _ in sorted(parts.standing.held.items()):
+        name = parts.logic.name_of(key)
+        click.echo(f"{key.kind} {name} is held: what it would read besides is not known", err=True)
+    found = coverage(parts.logic)
+    reactions = parts.logic.reactions
+    findings = [
+        missing_reaction(
+            one.reader,
+            one.read,
+            f"{one.count} times here; {one.example_reader} reads {one.example_read}, for example",
+            reactions,
+            schema,
+        )
+        for one in found.missing
+    ]
+    idle = [
+        Idle(use.edge, use.source, f"{use.walks} walks here, to nobody who reads what changed" if use.walks else "")
+        for use in found.idle
+    ]
+    findings += idle_reactions(idle, "in these files")
+    edges = [
+        {
+            **use.edge._asdict(),
+            "everyone": use.everyone,
+            "source": use.source,
+            "walks": use.walks,
+            "needed": use.needed,
+        }
+        for use in found.uses
+    ]
+    return Told(findings, {"missing": [msgspec.structs.asdict(one) for one in found.missing], "edges": edges})
+
+
+async def of_the_running(configuration: Configuration) -> Told:
+    """Ask the running compiler, which counts since it started. ``missing``: ``{"reader", "read", "count"}``;
+    ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks", "idle", "ran", "changed"}``; ``since``: seconds
+    since 1970. The map is the one that it runs with."""
+    from intentc.dependencies import Finding, ReactionMap
+    from intentc.dependencies.check_reads import Idle, idle_reactions, missing_reaction
+    from intentc.dependencies.edges import Edge
+    from intentc.dependencies.reactions import Reaction, Visit
+    from intentc.plugins import installed
+
+    from .waiting import asked
+
+    answer = await asked(configuration.intentc.diagnostics, "/reactions")
+    since = datetime.fromtimestamp(answer["since"], UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    reactions = ReactionMap(
+        Reaction(edge["kind"], edge["cause"], (Visit(edge["to"], edge["everyone"], edge["source"]),), edge["source"])
+        for edge in answer["edges"]
+    )
+    schema = installed(configuration).schema
+    findings = [Finding(**found) for found in answer["findings"]]
+    for one in answer["missing"]:
+        told = f"{one['count']} times since {since}"
+        findings.append(missing_reaction(one["reader"], one["read"], told, reactions, schema))
+    idle = [
+        Idle(
+            Edge(edge["kind"], edge["cause"], edge["to"]),
+            edge["source"],
+            f"{edge['walks']} walks since {since}, {edge['ran']} evaluations, none of which changed anything"
+            if edge["walks"]
+            else "",
+        )
+        for edge in answer["edges"]
+        if not edge["changed"]
+    ]
+    findings += idle_reactions(idle, f"since {since}")
+    return Told(findings, {key: answer[key] for key in ("missing", "edges", "since")})

@@ -1,0 +1,233 @@
+"""JSON Schemas of the files that people write, for their editors: configuration, reaction maps, kinds.
+
+``intentc check --schemas DIR`` writes them; those that ship lie in ``config/json-schemas``. They complete and check
+while one types, and know less than ``intentc check``: whether kinds have a relation, for example, only that says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from intentc.configuration import Configuration
+from intentc.configuration.sections import Section
+from intentc.configuration.values import Secret
+from intentc.dependencies.reactions import ROOT, SELF
+from intentc.model import Kind
+from intentc.model.kind import Writer
+from intentc.model.names import kebab, snake
+from intentc.model.resolvers import RESOLVERS
+from intentc.model.schema import IndexSpec, KindSpec, MentionSpec, ReferenceSpec, relations_of
+from intentc.model.types import SCALARS, FieldSpec
+from intentc.plugins import Loaded
+
+from .json_schema_of import Definitions, Schema
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+CONFIGURATION = "configuration"
+REACTION_MAP = "reaction-map"
+KIND = "kind"
+TYPES = "types"
+_NAME = "^[A-Za-z][A-Za-z0-9_-]*$"
+
+
+def write(directory: Path, compilers: Loaded) -> list[Path]:
+    """Write all schemas, and return their files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, schema in documents({one.name: _of_map(one.name, compilers) for one in compilers.compilers}).items():
+        path = directory / f"{name}.schema.json"
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(schema), indent=2) + b"\n")
+        written.append(path)
+    return written
+
+
+def _of_map(compiler: str, compilers: Loaded) -> list[Kind]:
+    """What the map of a compiler may name: its own kinds, and those of others that have to do with them."""
+    own = [kind for kind in compilers.schema if compilers.compiler_of_kind.get(kind.name) == compiler]
+    tied = {target for kind in own for target, _ in relations_of(kind)}
+    tied |= {source.name for kind in own for source, _ in compilers.schema.referring.get(kind.name, ())}
+    known = tied | {kind.name for kind in own}
+    return [kind for kind in compilers.schema if kind.name in known and kind.stored]
+
+
+def documents(kinds: Mapping[str, Iterable[Kind]]) -> dict[str, Schema]:
+    """Name → schema: of the configuration, of any map and of each compiler's, of a kind's file and of ``types.yml``.
+    ``kinds``: compiler → what its map may name."""
+    return {
+        CONFIGURATION: configuration(),
+        REACTION_MAP: reaction_map(),
+        **{f"{REACTION_MAP}-{compiler}": reaction_map(named, compiler) for compiler, named in kinds.items()},
+        KIND: kind_file(),
+        TYPES: types_file(),
+    }
+
+
+def configuration() -> Schema:
+    """The configuration: our own section is closed, the others are shared with programs that we don't know."""
+    definitions = Definitions(settings=True)
+    whole = definitions.of(msgspec.inspect.type_info(Configuration))
+    for section in _sections(Section):
+        found = definitions.found.get(section.__name__)
+        if found is not None:
+            _complete_section(section, found)
+    return _document("Configuration of intentc, in the form of Contrail's contrail.yml", whole, definitions.found)
+
+
+def reaction_map(kinds: Iterable[Kind] | None = None, compiler: str = "") -> Schema:
+    """A reaction map, with these kinds if any are given; in kebab-case they are taken, and not proposed."""
+    known = None if kinds is None else {kind.name: kind.description for kind in kinds}
+    names = None if known is None else sorted(known)
+    visit: Schema = {
+        "anyOf": [
+            {"description": "the related ones of this kind", **_one_of(names)},
+            {
+                "description": "every one of this kind, related or not",
+                "type": "object",
+                "properties": {"all": _one_of(names)},
+                "required": ["all"],
+                "additionalProperties": False,
+            },
+        ]
+    }
+    definitions: dict[str, Schema] = {
+        "visits": {
+            "description": "the kinds to go on to; [] ends the walk here",
+            "anyOf": [{"type": "array", "items": visit}, {"type": "null"}],
+        },
+        "causes": {
+            "description": f"the kind through which the walk came; {SELF}: the resource itself has changed",
+            **_keyed(None if names is None else dict.fromkeys([SELF, *names], ""), "visits"),
+        },
+    }
+    whole = {
+        "type": ["object", "null"],
+        "properties": {ROOT: _keyed(known, "causes")},
+        "patternProperties": {f"^{snake(ROOT)}$": _keyed(known, "causes")},
+        "additionalProperties": False,
+    }
+    of = f"the compiler {compiler}" if compiler else "a compiler of intentc"
+    return _document(f"Reaction map of {of}: who is looked at again when something changes", whole, definitions)
+
+
+def kind_file() -> Schema:
+    """One kind of resource: ``config/schemas/<compiler>/<kind>.yml``."""
+    definitions = Definitions()
+    whole = definitions.of(msgspec.inspect.type_info(KindSpec))
+    found = definitions.found
+    writer = {"enum": [one.value for one in Writer]}
+    found["Property"] = _field({"writer": writer, "collection": {"enum": ["map", "list"]}, "map_key": _text()})
+    properties = found[KindSpec.__name__]["properties"]
+    properties["properties"] = {
+        **_about(properties["properties"]),
+        "type": "object",
+        "additionalProperties": {"$ref": "#/$defs/Property"},
+    }
+    properties["shape"] = {**_about(properties["shape"]), "enum": ["contrail", "kubernetes"], "default": "contrail"}
+    found[ReferenceSpec.__name__]["properties"]["writer"] |= writer
+    found[MentionSpec.__name__]["properties"]["resolver"] |= {"enum": list(RESOLVERS)}
+    found[IndexSpec.__name__]["properties"]["paths"]["minItems"] = 1
+    return _document("A kind of resource of intentc", whole, found)
+
+
+def types_file() -> Schema:
+    """The structured types of a compiler's kinds, and what every kind may refer to: ``types.yml``."""
+    definitions = Definitions()
+    definitions.of(msgspec.inspect.type_info(ReferenceSpec))
+    reference = {"anyOf": [{"$ref": f"#/$defs/{ReferenceSpec.__name__}"}, {"type": "null"}]}
+    whole = {
+        "type": "object",
+        "properties": {
+            "types": {
+                "description": "structured types by name: field → type",
+                "type": "object",
+                "additionalProperties": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Field"}},
+            },
+            "every_kind": {
+                "description": "what is added to each kind but the target itself",
+                "type": "object",
+                "properties": {"references": {"type": "object", "additionalProperties": reference}},
+                "additionalProperties": False,
+            },
+        },
+        "additionalProperties": False,
+    }
+    return _document("Structured types of the kinds of a compiler", whole, {**definitions.found, "Field": _field({})})
+
+
+def _document(title: str, whole: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    return {"$schema": DRAFT, "title": title, **whole, "$defs": dict(sorted(definitions.items()))}
+
+
+def _sections(base: type[Section]) -> Iterator[type[Section]]:
+    for section in base.__subclasses__():
+        yield section
+        yield from _sections(section)
+
+
+def _complete_section(section: type[Section], found: Schema) -> None:
+    """Any value may stand in a file of its own; what serves other programs is passed over."""
+    files: dict[str, Schema] = {}
+    own = []
+    for field in msgspec.structs.fields(section):
+        if isinstance(field.type, type) and issubclass(field.type, Section):
+            continue
+        if field.type is Secret:
+            about = f"path of a file with the {field.name} in it; read again when it changes"
+            files[f"{field.name}_file"] = {"description": about, "type": ["string", "null"]}
+        else:
+            own.append(field.name)
+    for name in sorted(section.passed_over):
+        found["properties"].setdefault(name, {"description": "serves other programs; passed over"})
+    found["properties"] |= files
+    if own:
+        found["patternProperties"] = {f"^({'|'.join(own)})_file$": {"type": ["string", "null"]}}
+    found["additionalProperties"] = not section.closed
+
+
+def _keyed(names: Mapping[str, str] | None, of: str) -> Schema:
+    """A mapping from kinds to what ``#/$defs/<of>`` tells. ``names``: kind → description."""
+    value: Schema = {"$ref": f"#/$defs/{of}"}
+    if names is None:
+        return {"type": ["object", "null"], "propertyNames": {"pattern": _NAME}, "additionalProperties": value}
+    other = sorted(kebab(name) for name in names if kebab(name) != name)
+    return {
+        "type": ["object", "null"],
+        "properties": {name: {"description": about, **value} if about else value for name, about in names.items()},
+        "patternProperties": {f"^({'|'.join(other)})$": value} if other else {},
+        "additionalProperties": False,
+    }
+
+
+def _one_of(names: list[str] | None) -> Schema:
+    if names is None:
+        return {"type": "string", "pattern": _NAME}
+    other = sorted(kebab(name) for name in names if kebab(name) != name)
+    return (
+        {"anyOf": [{"enum": names}, {"type": "string", "pattern": f"^({'|'.join(other)})$"}]}
+        if other
+        else {"enum": names}
+    )
+
+
+def _field(further: Mapping[str, Schema]) -> Schema:
+    """A field's type: its name alone, or a mapping with ``further`` keys."""
+    definitions = Definitions()
+    definitions.of(msgspec.inspect.type_info(FieldSpec))
+    declared = definitions.found[FieldSpec.__name__]
+    name = {"anyOf": [{"enum": list(SCALARS)}, _text()]}
+    for key in ("type", "list"):
+        declared["properties"][key] = {**_about(declared["properties"][key]), **name}
+    declared["properties"] |= further
+    declared["oneOf"] = [{"required": ["type"]}, {"required": ["list"]}]
+    return {"anyOf": [name, declared]}
+
+
+def _about(found: Schema) -> Schema:
+    return {key: found[key] for key in ("description",) if key in found}
+
+
+def _text() -> Schema:
+    return {"type": "string"}

@@ -1,0 +1,159 @@
+"""``intentc plan --reactions``: which compiler a reaction map is for, and what it would mean, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from .errors import CommandError, Exit
+from .plan_text import change_lines
+
+if TYPE_CHECKING:
+    from intentc.configuration import Configuration
+    from intentc.logic.coverage import Missing
+    from intentc.plugins import Loaded
+    from intentc.preview.reacting import Comparison
+
+
+_NOTE = "note"
+"""The severity of findings that need nothing to be done; `intentc check` shows them."""
+
+
+async def compare_maps(file: Path, compiler: str | None, configuration: Configuration) -> Comparison:
+    """What the map in ``file`` would mean in place of that of ``compiler``. Raises ``InvalidInput`` with file:line if
+    it is no map, and ``CommandError``."""
+    from intentc.plugins import installed
+    from intentc.preview.reacting import compare
+
+    from .planning import live, progress, trial_over
+
+    in_force = installed(configuration)
+    name = compiler or _whose(file, in_force)
+    if name not in configuration.intentc.compilers:
+        raise CommandError(
+            f"the compiler {name!r} is not in use",
+            where="intentc.compilers",
+            next_step=f"give --compiler {' or '.join(configuration.intentc.compilers)}",
+            code=Exit.USAGE,
+        )
+    maps = {**configuration.intentc.reactions, name: str(file)}
+    settings = msgspec.structs.replace(configuration.intentc, reactions=maps)
+    other = installed(msgspec.structs.replace(configuration, intentc=settings))
+    gathered = await live(in_force, configuration)
+    before, after = (trial_over(gathered, loaded, configuration) for loaded in (in_force, other))
+    try:
+        return await compare(name, before, after, told=progress)
+    finally:
+        progress("")
+
+
+def _whose(file: Path, in_force: Loaded) -> str:
+    """The compiler in use that knows most of a map's kinds. Raises ``CommandError`` if that is none, or not one."""
+    from intentc.dependencies.reactions import load
+
+    kinds = {reaction.kind for reaction in load(file)}
+    known = {
+        compiler.name: sum(in_force.compiler_of_kind.get(kind) == compiler.name for kind in kinds)
+        for compiler in in_force.compilers
+    }
+    most = [name for name, count in known.items() if count and count == max(known.values())]
+    if len(most) != 1:
+        raise CommandError(
+            "its kinds don't tell whose map this is",
+            where=str(file),
+            next_step=f"give --compiler {' or '.join(known)}",
+            code=Exit.USAGE,
+        )
+    return most[0]
+
+
+def lines(found: Comparison) -> Iterator[str]:
+    """The whole comparison, line by line."""
+    told = [one for one in found.findings if one.severity != _NOTE]
+    if told:
+        yield "Findings:"
+        yield from (f"  {one.source}: {one.severity} {one.reason}: {one.message}" for one in told)
+        yield ""
+    if found.invalid:
+        yield "The map is invalid; nothing else was looked at."
+        return
+    if found.edges:
+        yield "Edges:"
+        for edge in found.edges:
+            sign, word = ("+", "come") if edge.action == "added" else ("-", "go")
+            to = f"all {edge.to}" if edge.everyone else edge.to
+            yield (
+                f"  {sign} {edge.kind} (from {edge.cause}) → {to}   {edge.source}   "
+                f"{edge.pairs} pairs {word} by it alone"
+            )
+        yield ""
+    yield from _reach(found)
+    for title, missing in (
+        ("Missing reactions that it would bring (read, and no path leads there):", found.missing),
+        ("Missing reactions that it would mend:", found.mended),
+        ("Missing reactions that stay:", found.still_missing),
+    ):
+        if missing:
+            yield title
+            yield from (f"  {_missing(one)}" for one in missing)
+            yield ""
+    if found.writes:
+        yield "Would be written:"
+        for change in found.writes:
+            yield from change_lines(change)
+        yield ""
+    yield _summed_up(found)
+
+
+def _reach(found: Comparison) -> Iterator[str]:
+    from .output import table
+
+    if not found.reach:
+        return
+    yield "Whom a change of one resource reaches (only kinds for which that may differ):"
+    rows = [
+        (
+            one.kind,
+            str(one.resources) if one.looked_at == one.resources else f"{one.resources} ({one.looked_at} looked at)",
+            f"{one.mean_before:g} / {one.most_before}",
+            f"{one.mean_after:g} / {one.most_after}",
+            str(one.come),
+            str(one.go),
+        )
+        for one in found.reach
+    ]
+    columns = ("resource", "there are", "before: mean / most", "after: mean / most", "pairs come", "pairs go")
+    yield from (f"  {line}" for line in table(columns, rows).splitlines())
+    yield ""
+
+
+def _missing(one: Missing) -> str:
+    return f"{one.reader} reads {one.read}: {one.count} times, as {one.example_reader} does {one.example_read}"
+
+
+def _summed_up(found: Comparison) -> str:
+    added = sum(edge.action == "added" for edge in found.edges)
+    come, go = sum(one.come for one in found.reach), sum(one.go for one in found.reach)
+    nothing = "nothing is written otherwise, since recorded reads decide and not the map"
+    writes = f"{len(found.writes)} resources are written otherwise" if found.writes else nothing
+    return (
+        f"Reactions of {found.compiler}: edges +{added} -{len(found.edges) - added}, pairs +{come} -{go}, "
+        f"missing reactions +{len(found.missing)} -{len(found.mended)}; {writes} (revision {found.revision})."
+    )
+
+
+def print_comparison(output: str, found: Comparison) -> None:
+    """On stdout, in this form."""
+    from .output import print_document
+
+    if output == "table":
+        for line in lines(found):
+            click.echo(line)
+        return
+    content = msgspec.to_builtins(found)
+    assert isinstance(content, dict)
+    print_document(output, {name: value for name, value in content.items() if name != "apiVersion"}, (), ())

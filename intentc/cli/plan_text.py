@@ -1,0 +1,105 @@
+"""A plan as people read it on a terminal: what they change, what follows, and one line that sums it up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from .places import line_of
+
+if TYPE_CHECKING:
+    from intentc.pipeline.differences import Field
+    from intentc.preview.report import Change, Plan
+
+_SIGNS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
+_LONGEST_VALUE = 160
+_FIELDS_OF_NEW = 12
+
+
+def lines(plan: Plan) -> Iterator[str]:
+    """The whole plan, line by line."""
+    for title, changes in (("You change:", plan.applied), ("Follows from it:", plan.follows)):
+        if changes:
+            yield title
+            for change in changes:
+                yield from change_lines(change)
+            yield ""
+    if plan.numbers:
+        yield "Numbers (which ones are given only the server can say):"
+        for number in plan.numbers:
+            sign = "+" if number.action == "given" else "-"
+            yield f"  {_coloured(sign)} {number.pool}: {_of(number.shown, number.owner)}"
+        yield ""
+    for title, problems in (("Problems that come:", plan.problems), ("Problems that go:", plan.resolved)):
+        if problems:
+            yield title
+            yield from (f"  {line_of(problem)}" for problem in problems)
+            yield ""
+    for withheld in plan.withheld:
+        yield f"{withheld.count} deletes of {withheld.kind} wait for `intentc allow-deletes {withheld.kind}`."
+    if plan.due:
+        count = len(plan.due)
+        yield (
+            f"The live system is not converged: {count} {'write is' if count == 1 else 'writes are'} due anyway, "
+            "and not part of this plan."
+        )
+    yield summed_up(plan)
+
+
+def summed_up(plan: Plan) -> str:
+    """The last line."""
+    found = plan.summary
+    how = f"(revision {plan.revision}, {plan.seconds:.1f} s)"
+    if found.nothing:
+        return f"No difference: nothing would be written {how}."
+    return f"Plan: {found.create} to create, {found.update} to change, {found.delete} to delete {how}."
+
+
+def _of(shown: str, owner: str) -> str:
+    """A number that is known is told with its owner; a placeholder names him already."""
+    return shown if shown.startswith("<") else f"{shown} of {owner}"
+
+
+def change_lines(change: Change) -> Iterator[str]:
+    """One resource: what is done with it and why, and its fields below."""
+    sign, colour = _SIGNS[change.action]
+    owners = ", ".join(f"{owner.kind} {owner.name}" for owner in change.because)
+    because = f"   because of {owners}" if owners else ""
+    yield f"  {_coloured(sign, colour)} {change.kind} {change.name}{because}"
+    fields = change.fields
+    shown = fields if change.action == "update" else fields[:_FIELDS_OF_NEW]
+    for field in shown:
+        yield f"      {_field(field, plain=change.action == 'create')}"
+    if len(fields) > len(shown):
+        yield f"      … {len(fields) - len(shown)} more fields; -o json shows all"
+
+
+def _field(field: Field, *, plain: bool) -> str:
+    if plain:
+        return f"{field.field}{_after_colon(field.after)}"
+    if field.before is None:
+        return f"{_coloured('+')} {field.field}{_after_colon(field.after)}"
+    if field.after is None:
+        return f"{_coloured('-')} {field.field}{_after_colon(field.before)}"
+    return f"{field.field}: {_value(field.before)} → {_value(field.after)}"
+
+
+def _after_colon(value: Any) -> str:
+    """A reference without an attribute says it all by its name."""
+    return "" if value == {} else f": {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) and value else msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+def _coloured(sign: str, colour: str = "") -> str:
+    """``sign`` in its colour; click takes colours out where the output is no terminal."""
+    if os.environ.get("NO_COLOR"):
+        return sign
+    return click.style(sign, fg=colour or {"+": "green", "-": "red"}[sign])

@@ -1,0 +1,186 @@
+"""Making a plan: the live world is gathered, and an input carried out over a copy of it, as the commands would do.
+
+Why apart from ``plan``: applying a saved plan makes the plan anew. What a plan is, is ``preview``'s business.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+import click
+import msgspec
+
+from .errors import CommandError, Exit
+
+if TYPE_CHECKING:
+    from intentc.configuration import Configuration
+    from intentc.loading.resources import Loaded as Resource
+    from intentc.model import Key, Schema
+    from intentc.plugins import Loaded
+    from intentc.preview import Gathered, Trial
+    from intentc.preview.saved import Input, Saved
+    from intentc.writing.connection import Connection
+
+    from .client import ApiClient
+    from .transfer import Done
+
+
+class Made(NamedTuple):
+    """A plan as it would be saved, and the revision at which each resource stood."""
+
+    saved: Saved
+    seen: Mapping[Key, int]
+
+
+def input_of(given: Iterable[str], *, delete: bool, kind: str | None, let_go: bool) -> Input:
+    """What the arguments of ``apply`` and ``delete`` mean, files read. Raises ``InvalidInput``."""
+    from intentc.loading.resources import read_texts
+    from intentc.preview.saved import Input, Text
+
+    if kind is not None:
+        return Input(delete=True, kind=kind, names=tuple(given), let_go=let_go)
+    return Input(texts=tuple(Text(*one) for one in read_texts(given)), delete=delete)
+
+
+def resources_of(given: Input, schema: Schema) -> list[Resource]:
+    """The resources in an input's texts, targets first. Raises ``InvalidInput``, also if there are none."""
+    from intentc.loading.resources import resources_in
+    from intentc.loading.yaml import load_documents
+    from intentc.model import InvalidInput
+
+    from .ordering import targets_first
+
+    documents = [document for text in given.texts for document in load_documents(text.text, source=text.source)]
+    resources = resources_in(documents, schema)
+    if not resources:
+        raise InvalidInput(f"no resources in {', '.join(text.source for text in given.texts)}", reason="Empty")
+    return targets_first(resources, schema)
+
+
+async def make_plan(given: Input, configuration: Configuration) -> Made:
+    """The plan for an input, over the world of now. Raises ``CommandError``, ``InvalidInput`` and ``StoreError``."""
+    from intentc.model import Key
+    from intentc.plugins import installed
+    from intentc.preview import plan
+    from intentc.preview.saved import Saved
+
+    from .places import located
+
+    compilers = installed(configuration)
+    resources = [] if given.kind else resources_of(given, compilers.schema)
+    gathered = await live(compilers, configuration)
+    trial = trial_over(gathered, compilers, configuration, "\n".join(text.text for text in given.texts))
+
+    async def work(connection: Connection) -> Collection[Key]:
+        return await _carry_out(connection, given, resources, compilers.schema)
+
+    try:
+        made = await plan(trial, work, told=progress)
+    finally:
+        progress("")
+    problems = tuple(located(problem, resources) for problem in made.problems)
+    saved = Saved(
+        cluster_id=gathered.cluster_id,
+        path=configuration.etcd.path,
+        input=given,
+        plan=msgspec.structs.replace(made, problems=problems),
+    )
+    return Made(saved, {Key(one.kind, one.uuid): one.mod_revision for one in gathered.snapshot.changes})
+
+
+async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
+    """The world as it is now. Raises ``CommandError`` and ``StoreError``."""
+    from intentc.preview import gather
+    from intentc.writing import Throttled, Unreachable, WriteError
+    from intentc.writing.http import http_services
+
+    from .connecting import api_server, etcd_store
+
+    settings, endpoint, path = configuration.intentc, api_server(configuration), configuration.etcd.path
+    store = etcd_store(configuration)
+    progress("reading the world")
+    try:
+        async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
+            gathered = await gather(store, read, path=path, installation=settings.installation)
+    except WriteError as error:
+        away = isinstance(error, Unreachable | Throttled)
+        raise CommandError(
+            f"the ledger of numbers can't be read: {error}",
+            where=endpoint.url,
+            next_step="see that the API server runs, and that client and keystone are right",
+            code=Exit.UNREACHABLE if away else Exit.INVALID,
+        ) from None
+    finally:
+        progress("")
+        with anyio.CancelScope(shield=True):
+            await store.close()
+    if not gathered.snapshot.changes:
+        raise CommandError(
+            f"nothing lies under /{path}/, so there is nothing to plan over",
+            where="etcd.path",
+            next_step="see that it is the path under which the API server keeps its resources",
+        )
+    return gathered
+
+
+def trial_over(gathered: Gathered, compilers: Loaded, configuration: Configuration, text: str = "") -> Trial:
+    """A copy of the world with compilers that have the service's settings and limits. ``text``: as for ``Trial``."""
+    from intentc.planning import DeleteGuard
+    from intentc.preview import Trial
+
+    settings = configuration.intentc
+    limits = settings.limits
+    return Trial(
+        compilers,
+        gathered,
+        installation=settings.installation,
+        settings=settings.settings,
+        guard=DeleteGuard(limits.max_deletes, limits.max_deletes_percent / 100),
+        text=text,
+    )
+
+
+async def carry_out(
+    client: ApiClient, given: Input, resources: list[Resource], schema: Schema, seen: Mapping[Key, int] | None = None
+) -> list[Done]:
+    """Do at the server of ``client`` what an input says. ``seen``: as for ``apply_by``."""
+    from .apply import apply_by
+    from .delete import delete_by, delete_named
+    from .ordering import name_of
+
+    if given.kind:
+        return await delete_named(client, schema, given.kind, given.names, seen, let_go=given.let_go)
+    if given.delete:
+        resources, uuids = await delete_by(client, resources, schema, seen)
+        actions = ["deleted" if uuid else "absent" for uuid in uuids]
+    else:
+        actions = (await apply_by(client, resources, schema, seen)).actions
+    return [
+        (resource.kind, name_of(resource).split(":"), action)
+        for resource, action in zip(resources, actions, strict=True)
+    ]
+
+
+async def _carry_out(
+    connection: Connection, given: Input, resources: list[Resource], schema: Schema
+) -> Collection[Key]:
+    from .client import Touching
+
+    client = Touching(connection)
+    try:
+        await carry_out(client, given, resources, schema)
+    except CommandError as error:
+        if client.url not in error.where:
+            raise
+        # A call at our own copy is no place where anybody could look.
+        raise CommandError(error.what, next_step=error.next_step, code=error.code) from None
+    return client.touched
+
+
+def progress(text: str) -> None:
+    """On a terminal, one line that is written over again and again."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{text}", nl=False, err=True)

@@ -1,0 +1,199 @@
+"""An answer of ``/why`` as a tree on a terminal; elsewhere the same lines without colours, and never wrapped.
+
+Names come from whoever may write resources: what can't be printed is written out, so that no name moves the cursor.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+Document = dict[str, Any]
+
+_SHOWN = 10
+"""Of each long list, unless everything is wanted."""
+_PARTS = 20
+_UNWRAPPED = 100_000
+_AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+_GOOD, _BAD, _FAINT = "green", "yellow", "dim"
+
+
+def print_tree(answer: Document, *, everything: bool = False) -> None:
+    """On stdout. ``everything``: lists are not cut."""
+    terminal = sys.stdout.isatty()
+    console = Console(file=sys.stdout, width=None if terminal else _UNWRAPPED, highlight=False, soft_wrap=False)
+    console.print(tree_of(answer, now=time.time(), everything=everything))
+
+
+def tree_of(answer: Document, *, now: float, everything: bool = False) -> Tree:
+    """``now``: seconds since 1970, for what is told as an age."""
+    tree = Tree(_head(answer))
+    whole = [part for part in answer["parts"] if not part["part"]]
+    if answer["state"] != "in order" or not whole:
+        tree.add(_text(answer["summary"]))
+    for waited in answer["waiting_for"]:
+        branch = tree.add(_text(f"waits for {waited['what']}", style=_BAD))
+        if waited["command"]:
+            branch.add(_text(f"see: {waited['command']}", style=_FAINT))
+    for problem in answer["problems"]:
+        about = f"{problem['kind']} {problem['name']}: {problem['message']}"
+        tree.add(_text(f"problem {problem['reason']}: {about}", style=_BAD))
+    if answer.get("candidates"):
+        branch = tree.add("names that are near")
+        for name in answer["candidates"]:
+            branch.add(_text(name))
+    _parts(tree, answer, whole, everything=everything)
+    _lists(tree, answer, everything=everything)
+    for evaluation in _cut(answer["evaluations"], everything):
+        tree.add(_text(_evaluated(evaluation, now, alone=len(answer["evaluations"]) == 1)))
+    if answer["written"] is not None:
+        tree.add(_text(_written(answer["written"], now)))
+    if everything and answer["history"]:
+        branch = tree.add("history")
+        for line in answer["history"]:
+            branch.add(_text(_line(line, now)))
+    return tree
+
+
+def _head(answer: Document) -> Text:
+    words = [answer["state"], *([answer["ownership"]] if answer["ownership"] and answer["role"] != "higher" else [])]
+    if answer["revision"]:
+        words.append(f"revision {answer['revision']}")
+    head = _text(_words(answer), style="bold")
+    return head.append("   ").append(", ".join(words), style=_GOOD if answer["state"] == "in order" else _BAD)
+
+
+def _parts(tree: Tree, answer: Document, whole: Sequence[Document], *, everything: bool) -> None:
+    for part in whole:
+        _reasons(tree, "because of", part, inline=True)
+    others = [part for part in answer["parts"] if part["part"]]
+    alike = [part["part"] for part in others if whole and part["reasons"] == whole[0]["reasons"]]
+    if alike:
+        more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN and not everything else ""
+        tree.add(_text(f"for the same reason: {', '.join(_cut(alike, everything))}{more}"))
+    own = [part for part in others if part["part"] not in alike]
+    shown = own if everything else own[:_PARTS]
+    for part in shown:
+        _reasons(tree, part["part"], part, inline=False)
+    left = answer["parts_total"] - len(whole) - len(alike) - len(shown)
+    if left > 0:
+        tree.add(_text(f"… {left} more parts: --all shows them, --part TEXT chooses", style=_FAINT))
+
+
+def _reasons(tree: Tree, label: str, part: Document, *, inline: bool) -> None:
+    """The reasons of one part: the sources of the only one, or each with its own."""
+    reasons = part["reasons"]
+    alone = [reason["sources"][0] for reason in reasons if len(reason["sources"]) == 1]
+    if inline and len(reasons) == len(alone) == 1:
+        tree.add(_text(f"{label} {_source(alone[0])}"))
+        return
+    if len(reasons) > 1:
+        label = f"{label} any of these" if inline else f"{label}: any of these suffices"
+    branch = tree.add(_text(label))
+    if len(reasons) == 1:
+        alone = reasons[0]["sources"]
+    if len(reasons) == 1 or len(alone) == len(reasons):
+        for source in alone:
+            branch.add(_text(_source(source)))
+    else:
+        for reason in reasons:
+            each = branch.add(_text(f"told by {_words(reason['intent'])}", style=_FAINT))
+            for source in reason["sources"]:
+                each.add(_text(_source(source)))
+    if part.get("reasons_total", 0) > len(reasons):
+        branch.add(_text(f"… {part['reasons_total'] - len(reasons)} more reasons", style=_FAINT))
+
+
+def _lists(tree: Tree, answer: Document, *, everything: bool) -> None:
+    made = [f"{_words(output)}   {output['state']}" for output in answer["outputs"]]
+    _list(tree, "what follows from it", made, answer["outputs_total"], everything=everything)
+    lacking = [f"{each['relation']}: {each['target']}" for each in answer["missing"]]
+    _list(tree, "what it names, and is not there", lacking, len(lacking), everything=everything)
+    _list(tree, "who reads it", map(_words, answer["concerns"]), answer["concerns_total"], everything=everything)
+    if everything:
+        read = [f"{_words(each)}  (revision {each['revision']})" for each in answer["reads"]]
+        _list(tree, "what was read for it", read, answer["reads_total"], everything=True)
+    elif answer["reads_total"]:
+        count = _counted(answer["reads_total"], "resource was", "resources were")
+        tree.add(_text(f"{count} read for it: --all shows them", style=_FAINT))
+
+
+def _list(tree: Tree, label: str, texts: Iterable[str], total: int, *, everything: bool) -> None:
+    shown = _cut(list(texts), everything)
+    if not shown:
+        return
+    branch = tree.add(_text(f"{label} ({total})"))
+    for text in shown:
+        branch.add(_text(text))
+    if total > len(shown):
+        branch.add(_text(f"… {total - len(shown)} more", style=_FAINT))
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _source(source: Document) -> str:
+    field = f"  {source['field']}" if source["field"] else ""
+    revision = f"revision {source['revision']}" if source["revision"] else "not there"
+    return f"{_words(source)}{field}  ({revision})"
+
+
+def _evaluated(evaluation: Document, now: float, *, alone: bool) -> str:
+    who = "" if alone else f" {_words(evaluation['intent'])}"
+    status = f" ({evaluation['status']})" if evaluation["status"] else ""
+    if evaluation["path"] is None or evaluation["revision"] is None:
+        return f"last evaluated{who}: {evaluation['told_by']}{status}"
+    path = " → ".join(map(_words, evaluation["path"]))
+    by = f": {path}" if path else ""
+    source = " as its files tell" if evaluation["told_by"] == "files" else ""
+    return (
+        f"last evaluated{who} at revision {evaluation['revision']}, {_age(evaluation['at'], now)}{by}{status}{source}"
+    )
+
+
+def _written(written: Document, now: float) -> str:
+    operation = f"{written['operation']} " if written["operation"] else ""
+    revision = f"at revision {written['revision']}" if written["revision"] else ""
+    if written["at"] is None:
+        return f"written: {operation}{revision}, {written['by']}"
+    return f"written: {operation}{revision} by {written['by']}, {_age(written['at'], now)}"
+
+
+def _line(line: Document, now: float) -> str:
+    if line["sort"] == "write":
+        drift = " (somebody else had changed it)" if line["drift"] else ""
+        return f"{_age(line['at'], now)}: {line['operation']} {_words(line['object'])}{drift}"
+    path = " → ".join(map(_words, line["path"])) or _words(line["intent"])
+    return f"{_age(line['at'], now)}: evaluated at revision {line['revision']}: {path} ({line['status']})"
+
+
+def _age(at: float, now: float) -> str:
+    seconds = max(0.0, now - at)
+    for length, unit in _AGES:
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"
+
+
+def _words(resource: Document) -> str:
+    return f"{resource['kind']} {resource['name'] or resource['uuid']}"
+
+
+def _cut(items: list[Any], everything: bool) -> list[Any]:
+    return items if everything else items[:_SHOWN]
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Text as it is: no markup is read in it, and nothing in it is a control sequence."""
+    return Text("".join(_printable(text)), style=style)
+
+
+def _printable(text: str) -> Iterator[str]:
+    return (sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

@@ -1,0 +1,169 @@
+"""What Envoy's own words mean: names in its statistics, logs and admin pages, back to the elements.
+
+Statistics are told by their beginning (``cluster.NAME.upstream_rq_5xx``); Prometheus' form has the names as labels. A
+cluster may have another name there than its own (``stats_name``), and several may share one; then all are meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from intentc import Compiled, Naming
+
+LISTENER, VIRTUAL_HOST, ROUTE = "envoy_listener", "envoy_virtual_host", "envoy_route"
+CLUSTER, SECRET = "envoy_cluster", "envoy_secret"
+KINDS = (LISTENER, VIRTUAL_HOST, ROUTE, CLUSTER, SECRET)
+"""Endpoints have the name of their cluster, which is meant."""
+
+_ROOTS = {
+    "envoy_cluster_name": "cluster",
+    "envoy_http_conn_manager_prefix": "http",
+    "envoy_tcp_prefix": "tcp",
+    "envoy_listener_address": "listener",
+    "envoy_virtual_host": "vhost",
+    "envoy_route": "route",
+    "envoy_xds_resource_name": "sds",
+}
+"""Label in Prometheus' form → how the same statistic begins in Envoy's own."""
+_LABEL = re.compile(r'(envoy_\w+)="([^"]*)"')
+
+Found = tuple[str, str]
+
+
+def elements_called(text: str, compiled: Compiled) -> Iterator[Found]:
+    """(kind, name) of the elements that ``text`` may mean: an element's name, a statistic, or what another of Envoy's
+    pages calls it."""
+    text = text.strip()
+    labels = [(_ROOTS[label], value) for label, value in _LABEL.findall(text) if label in _ROOTS]
+    for root, value in labels:
+        yield from _statistic(root, value, compiled)
+    if labels:
+        return
+    # In the pages for clusters and listeners the name ends at a double colon.
+    name = text.partition("::")[0]
+    root, _, rest = name.partition(".")
+    if root in _ROOTS.values() and rest:
+        yield from _statistic(root, rest, compiled)
+    yield from ((kind, name) for kind in KINDS if compiled.named(kind, name) is not None)
+    yield from _of_route_configuration(name, compiled)
+    yield from _by_content(name, compiled)
+
+
+def _statistic(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
+    """The elements of which the statistic ``root.rest`` tells; ``rest`` begins with what they are called there."""
+    match root:
+        case "cluster":
+            for name in _beginnings(rest):
+                if compiled.named(CLUSTER, name) is not None:
+                    yield CLUSTER, name
+                    return
+            for cluster in compiled.objects(CLUSTER):
+                if _begins(rest, cluster["config"].get("alt_stat_name", "")):
+                    yield CLUSTER, _name(cluster)
+        case "listener":
+            for listener in compiled.objects(LISTENER):
+                if _begins(rest, _address(listener)):
+                    yield LISTENER, _name(listener)
+        case "http" | "tcp":
+            for listener in compiled.objects(LISTENER):
+                if any(_begins(rest, prefix) for prefix in _prefixes(listener)):
+                    yield LISTENER, _name(listener)
+        case "vhost":
+            yield from _of_virtual_host(rest, compiled)
+        case "route":
+            yield from _routes(rest, compiled)
+        case "sds":
+            yield from ((SECRET, _name(secret)) for secret in compiled.objects(SECRET) if _begins(rest, _name(secret)))
+
+
+def _of_virtual_host(rest: str, compiled: Compiled) -> Iterator[Found]:
+    """``DOMAIN.route.PREFIX.…`` is about routes, everything else about the virtual host."""
+    _, routed, prefix = rest.partition(".route.")
+    found = list(_routes(prefix, compiled)) if routed else []
+    if found:
+        yield from found
+        return
+    for host in compiled.objects(VIRTUAL_HOST):
+        if _begins(rest, host["domain"]):
+            yield VIRTUAL_HOST, _name(host)
+
+
+def _routes(prefix: str, compiled: Compiled) -> Iterator[Found]:
+    for route in compiled.objects(ROUTE):
+        if _begins(prefix, route["config"].get("stat_prefix", "")):
+            yield ROUTE, _name(route)
+
+
+def _of_route_configuration(name: str, compiled: Compiled) -> Iterator[Found]:
+    """``namespace/name|side``: the Listener that asks for it, and what is served there."""
+    path, side, _ = name.partition("|")
+    if side and compiled.named(LISTENER, path) is not None:
+        yield LISTENER, path
+    for host in compiled.objects(VIRTUAL_HOST):
+        if host["route_configuration"] == name:
+            yield VIRTUAL_HOST, _name(host)
+
+
+def _by_content(name: str, compiled: Compiled) -> Iterator[Found]:
+    """What is no element's own name: a domain, the name of statistics, an address."""
+    for host in compiled.objects(VIRTUAL_HOST):
+        if host["domain"] == name:
+            yield VIRTUAL_HOST, _name(host)
+    for cluster in compiled.objects(CLUSTER):
+        if cluster["config"].get("alt_stat_name") == name:
+            yield CLUSTER, _name(cluster)
+    for route in compiled.objects(ROUTE):
+        if route["config"].get("stat_prefix") == name:
+            yield ROUTE, _name(route)
+    for listener in compiled.objects(LISTENER):
+        if name in _prefixes(listener) or _told(name) == _told(_address(listener)):
+            yield LISTENER, _name(listener)
+
+
+def _prefixes(listener: Mapping[str, Any]) -> set[str]:
+    """The names of statistics of a listener's connection managers and TCP proxies."""
+    found: set[str] = set()
+    waiting: list[Any] = [listener["config"], listener.get("shared_filters")]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+            if isinstance(prefix := value.get("stat_prefix"), str):
+                found.add(prefix)
+        elif isinstance(value, list):
+            waiting += value
+    return found
+
+
+def _address(listener: Mapping[str, Any]) -> str:
+    """As Envoy writes it."""
+    socket = listener["config"]["address"]["socket_address"]
+    address = socket["address"]
+    return f"[{address}]:{socket['port_value']}" if ":" in address else f"{address}:{socket['port_value']}"
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """``text`` up to each of its dots, the longest first."""
+    while text:
+        yield text
+        text = text.rpartition(".")[0]
+
+
+def _begins(rest: str, name: str) -> bool:
+    """Whether a statistic's ``rest`` begins with ``name`` as it stands there."""
+    told = _told(name)
+    return bool(told) and f"{_told(rest)}.".startswith(f"{told}.")
+
+
+def _told(name: str) -> str:
+    """A colon would end a name in statistics, so it is another sign there."""
+    return name.replace(":", "_")
+
+
+def _name(element: Mapping[str, Any]) -> str:
+    return ":".join(element["fq_name"])
+
+
+ENVOY = Naming(KINDS, elements_called)

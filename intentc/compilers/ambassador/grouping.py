@@ -1,0 +1,94 @@
+"""What follows from the members of a group, as pure functions: its routes, and the upstreams to which they lead.
+
+Apart from the group's intent, because who asks why an element is there asks this again, with fewer members
+(``reasons/groups.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from .elements import Origin
+from .envoy.route import PARTS, forwarding_route, redirecting_route, refusing_route
+from .routing.route_action import Forward, GroupMember
+from .routing.route_match import RouteMatch
+from .routing.sharing import Sharing, sharing
+from .upstreams.upstream import ClusterUse
+
+
+def shared_routes(members: list[GroupMember]) -> Iterator[tuple[RouteMatch, Sharing]]:
+    """(match with its tables, how its requests are shared) of ``members``, sorted by name."""
+    for match, sharers in _routed_alike(members):
+        yield match, sharing(sharers)
+
+
+def _routed_alike(members: list[GroupMember]) -> Iterator[tuple[RouteMatch, list[GroupMember]]]:
+    """(match with its tables, who shares in them): tables where the same members meet have one route. Mostly that is
+    all of them; but a Host may select one of two Mappings that share elsewhere."""
+    standing: dict[str, list[int]] = {}
+    for position, member in enumerate(members):
+        for table in member.match.tables:
+            standing.setdefault(table, []).append(position)
+    tables_of: dict[tuple[int, ...], list[str]] = {}
+    for table, positions in sorted(standing.items()):
+        tables_of.setdefault(tuple(positions), []).append(table)
+    for sharers, tables in tables_of.items():
+        match = msgspec.structs.replace(members[sharers[0]].match, tables=tuple(tables))
+        yield match, [members[position] for position in sharers]
+
+
+def routes_of(name: str, match: RouteMatch, found: Sharing) -> Iterator[dict[str, Any]]:
+    """The routes (v3 JSON) that ``found`` makes; several, where what goes to different places is treated in different
+    ways."""
+    leading = found.leading
+    if leading is None:
+        if found.members:
+            yield refusing_route(name, match)
+        return
+    if found.redirect is not None:
+        yield redirecting_route(name, match, found.redirect, stats_name=leading.stats_name)
+        return
+    mirror = (found.mirror[0].upstream.name, found.mirror[1]) if found.mirror is not None else None
+    treatments = {part.treatment for part in found.parts}
+    if len(treatments) == 1:
+        shares = tuple((part.share, part.weight) for part in found.parts)
+        yield forwarding_route(
+            name, match, shares, found.core, treatments.pop(), mirror=mirror, stats_name=leading.stats_name
+        )
+        return
+    total, reached = sum(part.weight for part in found.parts), 0
+    for position, part in enumerate(found.parts):
+        # Envoy compares one random number with every route's fraction, so these are running totals.
+        reached += part.weight
+        yield forwarding_route(
+            name if position == 0 else f"{name}-{position + 1}",
+            match,
+            ((part.share, 1),),
+            found.core,
+            part.treatment,
+            mirror=mirror,
+            stats_name=leading.stats_name,
+            fraction=round(PARTS * reached / total),
+        )
+
+
+def clusters_in(config: dict[str, Any]) -> set[str]:
+    """The names of the clusters that a route leads to."""
+    action = config.get("route", {})
+    named = {action["cluster"]} if "cluster" in action else set()
+    named |= {cluster["name"] for cluster in action.get("weighted_clusters", {}).get("clusters", ())}
+    return named | {mirror["cluster"] for mirror in action.get("request_mirror_policies", ())}
+
+
+def add_uses(uses: dict[str, ClusterUse], found: Sharing) -> None:
+    """The upstreams that a route leads to, each with those who asked for it."""
+    for member in found.members:
+        if isinstance(member.action, Forward) and found.leading is not None:
+            upstream = member.action.share.upstream
+            name = upstream.name
+            before = uses[name].origins if name in uses else ()
+            origin = Origin(member.kind, member.name, member.fields[1])
+            uses[name] = ClusterUse(upstream, tuple(sorted({*before, origin})))

@@ -1,0 +1,82 @@
+"""Why an upstream is a cluster, with its endpoints, and its TLS: everybody who would ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+from intentc import Context, Source, View
+
+from ..gateway.auth_reading import read_auth
+from ..rate_limit_service import upstream_of as rate_limit_upstream
+from ..resolvers import Discovery, built_in, declared
+from ..tracing_service import upstream_of as tracing_upstream
+from ..upstreams.gateway_namespace import in_order
+from ..upstreams.upstream import ClusterUse, Unusable, Upstream
+from . import Reasons
+from .groups import leading_to, members_of, tcp_leading_to, tcp_members_of
+from .sufficient import sufficient
+from .tls import of_connections
+
+
+def _auth_upstream(service: View, ctx: Context) -> Upstream:
+    return read_auth(service, ctx, lambda reason, message: None).upstream
+
+
+_ONE_COUNTS: dict[str, tuple[str, Callable[[View, Context], Upstream]]] = {
+    "auth_service": ("auth_service", _auth_upstream),
+    "rate_limit_service": ("service", rate_limit_upstream),
+    "tracing_service": ("service", tracing_upstream),
+}
+"""Kinds of which one counts, and others would take its place: (field with the upstream, what it leads to)."""
+
+
+def cluster(ctx: Context, name: str) -> Reasons:
+    """Why there is the cluster ``name``."""
+    for contributor, use in ctx.contributions("cluster", name):
+        match contributor.kind:
+            case "mapping_group":
+                yield from leading_to(members_of(ctx, contributor.uuid), name)
+            case "tcp_mapping_group":
+                yield from _tcp(ctx, contributor.uuid, name)
+            case kind if kind in _ONE_COUNTS:
+                yield from ((Source.of(one, _ONE_COUNTS[kind][0]),) for one in asking(ctx, kind, name))
+            case _:
+                yield from ((Source(one.kind, one.name, one.field),) for one in use.origins)
+
+
+def asking(ctx: Context, kind: str, cluster: str) -> list[View]:
+    """Those of a kind of which one counts who would ask for this cluster if they did."""
+    found = []
+    for service in in_order(kind, ctx):
+        try:
+            if _ONE_COUNTS[kind][1](service, ctx).name == cluster:
+                found.append(service)
+        except Unusable:
+            continue
+    return found
+
+
+def joined(ctx: Context, clusters: tuple[str, ...]) -> Reasons:
+    """Why there is a cluster that joins these: one AuthService for each."""
+    asked = ([(Source.of(one, "auth_service"),) for one in asking(ctx, "auth_service", name)] for name in clusters)
+    return (tuple(source for sources in chosen for source in sources) for chosen in product(*asked))
+
+
+def endpoints(ctx: Context, name: str) -> Reasons:
+    """Why the cluster ``name`` has endpoints that Envoy chooses from: who asks for it, and the resolver that finds
+    them, if that is not built in."""
+    uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", name)]
+    upstream = uses[0].upstream
+    resolvers = declared(ctx, upstream)
+    if built_in(upstream) is Discovery.ENDPOINTS:
+        return cluster(ctx, name)
+    chosen = sufficient(resolvers, lambda some: bool(some) and some[0].kind == "kubernetes_endpoint_resolver")
+    resolved = [tuple(Source.of(view) for view in some) for some in chosen]
+    return ((*asked, *way) for asked, way in product(cluster(ctx, name), resolved))
+
+
+def _tcp(ctx: Context, group: str, name: str) -> Reasons:
+    members = tcp_members_of(ctx, group)
+    ways = [sources for _, sources in of_connections(ctx, members[0].host)] if members else []
+    return ((*asked, *way) for asked, way in product(tcp_leading_to(members, name), ways))

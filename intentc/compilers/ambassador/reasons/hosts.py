@@ -1,0 +1,126 @@
+"""Why Hosts are served: virtual hosts, and listeners with the ways into them.
+
+Whoever is bound to a Listener could be what is served there, so each is a reason, also one that another overrules now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+from intentc import Context, Source
+
+from ..hostname import IRREGULAR, LISTENERS
+from ..hosts.host_binding import HOSTS, HostBinding
+from ..hosts.hostname_binding import takes
+from ..hosts.hostnames import covering, covers
+from ..hosts.listener_settings import OpenListener
+from ..listener import fallback
+from ..routing.tcp_routing import TCPRoute, routes_of
+from . import Reasons, Sources
+from .groups import members_of, tcp_members_of
+from .tls import of_connections, of_host, secrets
+
+_CLEARTEXT, _TLS = "cleartext", "tls"
+
+
+class _Served(NamedTuple):
+    """A Host on one side of a Listener: its binding, and what it needs to be served there."""
+
+    binding: HostBinding
+    sources: Sources
+
+
+def virtual_host(ctx: Context, route_configuration: str, domain: str) -> Reasons:
+    """Why there is this virtual host: a Listener and a Host of this name; or of a wider one, and a Mapping for it."""
+    path, side, *guard = route_configuration.split("|")
+    listener = _listener(ctx, path.replace("/", ":", 1))
+    if listener is None:
+        return
+    found: list[_Served] = []
+    for pattern in _patterns(ctx, domain):
+        for served in _served(ctx, listener, side, pattern):
+            tls = served.binding.tls
+            if side == _TLS and ([served.binding.name] if tls is not None and tls.required else []) != guard:
+                continue
+            found.append(served)
+    for served in [*found, *_standing_in(ctx, listener, side, found)]:
+        if served.binding.hostname == domain:
+            yield served.sources
+        else:
+            for routed in _routed(ctx, f"{served.binding.scope}|{domain}"):
+                yield (routed, *served.sources)
+
+
+def listener(ctx: Context, name: str, port: int) -> Reasons:
+    """Why the Listener ``name`` (namespace:name) listens: it and a TCPMapping for its port, or a Host."""
+    for sources in tcp_routes(ctx, routes_of(ctx, str(port))):
+        yield (Source("listener", name), *sources)
+    opened = _listener(ctx, name)
+    if opened is None:
+        return
+    hostnames = sorted({key.uuid for key, _ in ctx.contributions("listener_binding", name) if key.kind == "hostname"})
+    sides = (_CLEARTEXT, _TLS)
+    found = [one for side in sides for hostname in hostnames for one in _served(ctx, opened, side, hostname)]
+    for served in (*found, *(one for side in sides for one in _standing_in(ctx, opened, side, found))):
+        yield served.sources
+
+
+def tcp_routes(ctx: Context, routes: list[TCPRoute]) -> Reasons:
+    """Why connections are let in: a TCPMapping, and what ends TLS for it if it is for one host."""
+    for route in routes:
+        members = tcp_members_of(ctx, route.group)
+        for member, (_, sources) in product(members, of_connections(ctx, route.host)):
+            yield (Source("tcp_mapping", member.name), *sources)
+
+
+def _listener(ctx: Context, name: str) -> OpenListener | None:
+    opened = (one for _, one in ctx.contributions("open_listener", LISTENERS))
+    return next((one for one in opened if one.name == name), None)
+
+
+def _patterns(ctx: Context, domain: str) -> list[str]:
+    """All hostnames of Hosts that cover ``domain``."""
+    irregular = {value for _, value in ctx.contributions("hostname_binding", IRREGULAR) if covers(value, domain)}
+    return list(dict.fromkeys([domain, *covering(domain), *sorted(irregular)]))
+
+
+def _served(ctx: Context, listener: OpenListener, side: str, hostname: str) -> Iterator[_Served]:
+    """The Hosts of ``hostname`` that could be served on this side of the Listener."""
+    bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", hostname)}
+    for binding in sorted(bindings, key=lambda one: one.name):
+        if not takes(listener, binding):
+            continue
+        own = (Source("listener", listener.name), *((Source(binding.kind, binding.name),) if binding.name else ()))
+        if side == _CLEARTEXT and listener.cleartext:
+            yield _Served(binding, own)
+        if side == _TLS and listener.tls and binding.tls is not None:
+            yield _Served(binding, (*own, *of_host(ctx, binding)))
+
+
+def _standing_in(ctx: Context, listener: OpenListener, side: str, found: list[_Served]) -> Iterator[_Served]:
+    """The Host that would stand in if all of these were gone, and with them every Host that there is."""
+    named = {(served.binding.kind, served.binding.name) for served in found}
+    there = [contributor for contributor, _ in ctx.contributions("host_binding", HOSTS)]
+    if not there or len(there) > len(named):
+        return
+    for contributor in there:
+        view = ctx.get(contributor.kind, contributor.uuid)
+        if view is not None and (view.kind, ":".join(view.fq_name)) not in named:
+            return
+    binding = fallback(listener.name.partition(":")[0], ctx)
+    own = Source("listener", listener.name)
+    if side == _CLEARTEXT and listener.cleartext:
+        yield _Served(binding, (own,))
+    if side == _TLS and listener.tls and binding.tls is not None:
+        yield _Served(binding, (own, *secrets(binding.tls)))
+
+
+def _routed(ctx: Context, table: str) -> Iterator[Source]:
+    """Who stands in a table of routes: each makes it be there."""
+    for contributor, _ in ctx.contributions("routing_table", table):
+        for member in members_of(ctx, contributor.uuid):
+            if table in member.match.tables and not member.shadow:
+                yield Source(member.kind, member.name, member.fields[0])
+                yield from (Source(member.kind, member.name, field) for field in member.again)

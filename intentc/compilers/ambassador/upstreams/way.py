@@ -1,0 +1,52 @@
+"""How an upstream is reached: by which resolver, under which name, and with which TLS; or that it can't be.
+
+Never clear text instead of TLS (spec/ambassador.md, defect 7). What becomes of it in Envoy is the business of
+``cluster.py``; whoever must be sure that somebody could be asked at all calls ``check_way``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from intentc import Context
+
+from ..resolvers import Discovery, discovery
+from .gateway_namespace import gateway_namespace
+from .originating import Origination, check_secrets, origination
+from .targets import allowed_targets, forbidden
+from .unreachable import Unreachable
+from .upstream import Upstream
+
+
+class Way(NamedTuple):
+    """How an upstream is reached. ``discovery`` None: not at all. ``host``: its qualified name, or an address. ``tls``:
+    None for clear text."""
+
+    discovery: Discovery | None
+    host: str
+    tls: Origination | None
+
+
+def check_way(ctx: Context, upstream: Upstream) -> None:
+    """That there is a way to ``upstream`` as it was asked for, whoever answers there. Raises ``Unreachable``."""
+    troubles: list[Unreachable] = []
+    way_to(ctx, upstream, troubles)
+    if troubles:
+        raise troubles[0]
+
+
+def way_to(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way:
+    """The way to ``upstream``; what keeps it from being as it was asked for is added to ``troubles``."""
+    host, tls = upstream.dns_name(gateway_namespace(ctx)), None
+    try:
+        found = discovery(ctx, upstream)
+        if found is Discovery.DNS and forbidden(host, allowed_targets(ctx)):
+            message = f"{host} is the gateway's own machine, or its cloud's metadata; name another service"
+            raise Unreachable("ForbiddenTarget", f"{message}, or allow it in the setting ambassador.allowed_targets")
+        if upstream.tls:
+            tls = origination(ctx, upstream, host)
+            check_secrets(ctx, tls.settings)
+        return Way(found, host, tls)
+    except Unreachable as trouble:
+        troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to {host} get 503"))
+        return Way(None, host, tls)

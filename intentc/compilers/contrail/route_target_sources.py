@@ -1,0 +1,79 @@
+"""Why route targets are where they are: the fields from which each claim of one follows (``ctx.because``).
+
+Kept apart from the rules, which know next to nothing of it: it runs only when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import chain, product
+
+from intentc import Claim, Context, ResourceClaim, Source, View
+
+from .route_targets import DEFAULT_AUTONOMOUS_SYSTEM, GLOBAL_SYSTEM_CONFIG, autonomous_system, primary_name
+
+Reasons = list[tuple[Source, ...]]
+"""The sources of each reason."""
+
+
+def told(ctx: Context, claims: Iterable[Claim], reasons: Callable[[str, tuple[str, ...]], Reasons]) -> Iterator[Claim]:
+    """``claims``, and, if somebody asks, the reasons of each. ``reasons``: a function of the route target and of the
+    fq_name of what refers to it, which is empty where the target itself is claimed."""
+    for claim in claims:
+        if ctx.explaining:
+            named, holder = (
+                (claim.name, ()) if isinstance(claim, ResourceClaim) else (claim.target, claim.holder.fq_name)
+            )
+            for sources in reasons(named.fq_name[-1], holder):
+                ctx.because(claim, *sources)
+        yield claim
+
+
+def owning(owner: View, ctx: Context) -> Reasons:
+    """Why ``owner`` has its own route target: it is there, and the name follows from the autonomous system, too, if
+    somebody set that to another than the default."""
+    if autonomous_system(ctx) == DEFAULT_AUTONOMOUS_SYSTEM:
+        return [(Source.of(owner),)]
+    system = Source("global_system_config", ":".join(GLOBAL_SYSTEM_CONFIG), "autonomous_system")
+    return [(Source.of(owner), system)]
+
+
+def listing(resource: View, fields: Iterable[str], target: str) -> Reasons:
+    """Each place where ``target`` stands in one of the lists of route targets ``fields``."""
+    return [
+        (Source.of(resource, f"{field}.route_target[{position}]"),)
+        for field in fields
+        for position, text in enumerate(resource.field(field).route_target)
+        if text == target
+    ]
+
+
+class Joining:
+    """Why a router's targets are on the routing instances of its networks: by each interface that stands in one.
+
+    ``standing``: (interface, network in which it stands). ``instances``: the routing instances that are there.
+    """
+
+    def __init__(self, router: View, standing: Iterable[tuple[View, View]], instances: Iterable[View]) -> None:
+        self._router = router
+        self._standing = standing
+        self._instances = instances
+
+    def reasons(self, written: Reasons, holder: tuple[str, ...]) -> Reasons:
+        """Why ``holder`` refers to a target that the router has by ``written``; for an empty one, why there is the
+        target at all."""
+        ways = self._ways.get(holder, []) if holder else chain.from_iterable(self._ways.values())
+        return [(*place, *way) for place, way in product(written, ways)]
+
+    @cached_property
+    def _ways(self) -> dict[tuple[str, ...], Reasons]:
+        """Routing instance → what leads to it, one for each interface."""
+        ways: dict[tuple[str, ...], Reasons] = {instance.fq_name: [] for instance in self._instances}
+        for interface, network in self._standing:
+            instance = primary_name(network)
+            if instance in ways:
+                attached = Source.of(self._router, f"virtual_machine_interface_refs[{':'.join(interface.fq_name)}]")
+                stands = Source.of(interface, f"virtual_network_refs[{':'.join(network.fq_name)}]")
+                ways[instance].append((attached, stands, Source.of(network)))
+        return ways

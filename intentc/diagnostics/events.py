@@ -1,0 +1,220 @@
+"""``/events``: what moves, as server-sent events: lines of the journal as they come, and a short status.
+
+Why it exists: a page that asks again and again costs more than one that is told. Followers are bounded, since each
+costs a task and a buffer; one that does not read is let go and may come again, with ``Last-Event-ID``. What the lines
+are is the business of whoever is asked (``Asked.follow``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, cast
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from .answering import json_answer
+from .asking import refusal
+from .observed import Asked, JournalQuery, Observed, Unanswerable
+from .parameters import BadQuery, choice, number, only
+
+EVENTS = {"/events": "lines of the journal and a short status as they come (server-sent events): /events?after=N"}
+
+MOST_FOLLOWERS = 32
+MOST_BACK = 1_000
+"""Lines that are told again to one who comes back; the others are in ``/journal``."""
+STATUS_PERIOD = 1.0
+_HEARTBEAT = 15.0
+"""Seconds after which something is sent though nothing moved, so that proxies and dead connections are noticed."""
+_GATHERED = 0.1
+"""Seconds for which lines are gathered into one send; with ``_MOST_AT_ONCE`` a bound of what one follower costs."""
+_MOST_AT_ONCE = 200
+_PATIENCE = 30.0
+"""Seconds for which a follower may read nothing."""
+
+LISTS = frozenset({"held", "waiting", "refused", "delayed", "withheld_deletes", "quarantine", "planned", "problems"})
+"""Keys of the status that the short one leaves out: their sizes are among its ``counts``."""
+_MOST_AWAITED = 20
+
+
+def short_status(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> dict[str, Any]:
+    """The status without its lists: a few kilobytes whatever the world is. ``ready`` and ``not_ready`` [text] stand
+    beside ``converged`` and ``healthy``."""
+    short = {key: value for key, value in status.items() if key not in LISTS}
+    if "counters" in short:
+        short["counters"] = {name: value for name, value in short["counters"].items() if isinstance(value, int)}
+    if isinstance(awaiting := short.get("awaiting"), list | tuple):
+        short["awaiting"] = list(awaiting[:_MOST_AWAITED])
+    return {**short, "ready": ready[0], "not_ready": list(ready[1])}
+
+
+class Events:
+    """The followers of one process. ``end`` lets all of them go."""
+
+    def __init__(self, observed: Observed, asked: Asked | None) -> None:
+        self._observed = observed
+        self._asked = asked
+        self._streams: set[anyio.CancelScope] = set()
+        self._ended = False
+        self._told: tuple[float, bytes] = (float("-inf"), b"")
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def end(self) -> None:
+        """Close every stream, and open none any more."""
+        self._ended = True
+        for scope in list(self._streams):
+            scope.cancel()
+
+    async def answer(self, request: Request) -> Response:
+        """A stream; 400 for wrong parameters, 503 if there are too many followers. ``only=status`` or ``only=line``
+        leaves out the other."""
+        try:
+            only(request.query_params, ("after", "only"))
+            wanted = choice(request.query_params, "only", ("status", "line"))
+            after = await self._after(request)
+        except BadQuery as error:
+            return refusal(request, Unanswerable(400, str(error), "`/` lists what can be asked"))
+        if self._ended or len(self._streams) >= MOST_FOLLOWERS:
+            reason = "the process ends" if self._ended else f"{MOST_FOLLOWERS} followers are as many as are served"
+            told = json_answer(request, {"error": reason, "next_step": "close a page, or ask again later"}, 503)
+            told.headers["Retry-After"] = "5"
+            return told
+        return _Stream(self, wanted, after)
+
+    async def _after(self, request: Request) -> int | None:
+        """The sequence after which lines are wanted; None without lines to follow."""
+        if self._asked is None:
+            return None
+        given = dict(request.query_params)
+        # A browser that comes back tells where it was by itself; the address is the one of its first visit.
+        if last := request.headers.get("last-event-id", ""):
+            given["after"] = last
+        kept = await self._asked.journal(JournalQuery(limit=1))
+        newest = int(kept["last"])
+        after = number(given, "after", newest, 0, 10**15)
+        # Sequences begin anew with each process: who was told more than there is comes from a former one.
+        return max(0 if after > newest else after, newest - MOST_BACK)
+
+    def status_now(self) -> bytes:
+        """The short status, at most once a second for all followers together."""
+        now = anyio.current_time()
+        if now - self._told[0] >= STATUS_PERIOD * 0.9:
+            short = short_status(self._observed.status(), self._observed.ready())
+            self._told = (now, msgspec.json.encode(short))
+        return self._told[1]
+
+    async def stream(self, send: Callable[[bytes], Any], wanted: str, after: int | None) -> None:
+        """Tell one follower, until cancelled."""
+        outgoing = _Outgoing(send)
+        async with anyio.create_task_group() as group:
+            group.start_soon(outgoing.run, group)
+            if wanted != "line":
+                group.start_soon(self._tell_status, outgoing)
+            if wanted != "status" and self._asked is not None and after is not None:
+                group.start_soon(self._tell_lines, outgoing, self._asked, after)
+
+    async def _tell_status(self, outgoing: _Outgoing) -> None:
+        told = b""
+        while True:
+            now = self.status_now()
+            if now != told:
+                told = now
+                await outgoing.put(_event("status", now))
+            await anyio.sleep(STATUS_PERIOD)
+
+    async def _tell_lines(self, outgoing: _Outgoing, asked: Asked, after: int) -> None:
+        async with aclosing(cast("AsyncGenerator[dict[str, Any]]", asked.follow(after))) as lines:
+            async for line in lines:
+                await outgoing.put(_event("line", msgspec.json.encode(line), line.get("sequence")))
+
+    async def run(self, receive: Receive, send: Callable[[bytes], Any], wanted: str, after: int | None) -> None:
+        """``stream`` until the follower goes or all are let go."""
+        with anyio.CancelScope() as scope:
+            self._streams.add(scope)
+            try:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(_gone, receive, group)
+                    await self.stream(send, wanted, after)
+                    group.cancel_scope.cancel()
+            finally:
+                self._streams.discard(scope)
+
+
+class _Stream(Response):
+    """An answer that goes on until one of both sides ends it."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: Events, wanted: str, after: int | None) -> None:
+        # ``X-Accel-Buffering``: a proxy must not gather what is told now.
+        super().__init__(headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+        self._wanted = wanted
+        self._after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+
+        async def told(content: bytes) -> None:
+            await send({"type": "http.response.body", "body": content, "more_body": True})
+
+        await self._events.run(receive, told, self._wanted, self._after)
+        with anyio.move_on_after(1.0):
+            await send({"type": "http.response.body", "body": b""})
+
+
+class _Outgoing:
+    """What is to be sent to one follower: gathered, so that a storm of lines is a handful of sends."""
+
+    def __init__(self, send: Callable[[bytes], Any]) -> None:
+        self._send = send
+        self._waiting: list[bytes] = [b"retry: 2000\n\n"]
+        self._some = anyio.Event()
+        self._room = anyio.Event()
+        self._some.set()
+
+    async def put(self, content: bytes) -> None:
+        """Wait until there is room: who is slow misses lines at their source, and does not fill our memory."""
+        while len(self._waiting) >= _MOST_AT_ONCE:
+            await self._room.wait()
+        self._waiting.append(content)
+        self._some.set()
+
+    async def run(self, group: TaskGroup) -> None:
+        while True:
+            with anyio.move_on_after(_HEARTBEAT):
+                await self._some.wait()
+            content = b"".join(self._waiting) or b": still here\n\n"
+            self._waiting.clear()
+            self._some, room, self._room = anyio.Event(), self._room, anyio.Event()
+            room.set()
+            with anyio.move_on_after(_PATIENCE) as patience:
+                await self._send(content)
+            if patience.cancelled_caught:
+                group.cancel_scope.cancel()
+            await anyio.sleep(_GATHERED)
+
+
+def _event(name: str, data: bytes, sequence: object = None) -> bytes:
+    """JSON holds no line ends, so one ``data`` line is enough."""
+    identity = b"id: %d\n" % sequence if isinstance(sequence, int) else b""
+    return b"%sevent: %s\ndata: %s\n\n" % (identity, name.encode(), data)
+
+
+async def _gone(receive: Receive, group: TaskGroup) -> None:
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            group.cancel_scope.cancel()
+            return

@@ -1,0 +1,279 @@
+"""The first page: the two words, what is being waited for, and the figures that tell whether to worry.
+
+Why it exists: ``/status`` has sixty keys, and who is woken up needs five of them first. What the keys mean is decided
+where they are made; here they only get a place, a name and a tone. A key that is not there leaves a dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .rendering import iso, link, number
+
+PROBLEMS = 20
+"""Shown here; the objects' page has all of them."""
+AWAITED = 12
+
+
+class Figure(NamedTuple):
+    """``value`` under its ``label``. ``live``: where it stands in the status events, ``a.b`` for nested keys. ``hint``:
+    what it means. ``href``: where more is told. ``tone``: how it looks; ``alarm``: how it looks once it is something,
+    or other than ``unless``. ``since``: seconds since 1970, if the value is a time."""
+
+    label: str
+    value: str
+    live: str = ""
+    hint: str = ""
+    href: str = ""
+    tone: str = ""
+    alarm: str = ""
+    unless: str = ""
+    since: float | None = None
+
+
+class Verdict(NamedTuple):
+    """One of the two words: whether it holds, and what that means for each answer, ``texts`` (if not, if so)."""
+
+    name: str
+    holds: bool
+    tone: str
+    texts: tuple[str, str]
+
+    @property
+    def word(self) -> str:
+        return self.name if self.holds else f"not {self.name}"
+
+    @property
+    def text(self) -> str:
+        return self.texts[self.holds]
+
+
+def verdicts(status: Mapping[str, Any]) -> tuple[Verdict, Verdict]:
+    """Converged and healthy: two questions, which must not be mixed."""
+    converged, healthy = bool(status.get("converged")), bool(status.get("healthy"))
+    return (
+        Verdict(
+            "converged",
+            converged,
+            "good" if converged else "busy",
+            (
+                "there is work to do, or something to wait for",
+                "nothing is left to do for the inputs that were applied",
+            ),
+        ),
+        Verdict(
+            "healthy",
+            healthy,
+            "good" if healthy else "bad",
+            ("something needs people: see the quarantine", "nothing is held, refused, fought over or withheld"),
+        ),
+    )
+
+
+def strip(status: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands on top of every page: the two words, who writes, and how far behind it is."""
+    return {"verdicts": verdicts(status), "role": role(status), "lag": number(status.get("lag_revisions"))}
+
+
+def role(status: Mapping[str, Any]) -> str:
+    """Whether this process writes: ``leader``, ``standby``, ``alone`` or ``observer``."""
+    if told := status.get("role"):
+        return str(told)
+    if status.get("observing"):
+        return "observer"
+    leading = status.get("leading")
+    if leading is None:
+        return "alone"
+    return "leader" if leading.get("leads") else "standby"
+
+
+def overview(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> dict[str, Any]:
+    """What the template shows. ``ready``: as ``Observed.ready`` gives it."""
+    awaiting = [str(text) for text in status.get("awaiting") or ()]
+    reasons = [reason for reason in ready[1] if reason not in awaiting]
+    attention = [str(text) for text in status.get("attention") or ()]
+    withheld: Mapping[str, str] = status.get("writing", {}).get("withheld", {})
+    problems = status.get("problems", [])
+    return {
+        "awaiting": awaiting[:AWAITED],
+        "awaiting_total": len(awaiting),
+        "attention": attention[:AWAITED],
+        "not_ready": reasons,
+        "withheld": [f"{reason}: {text}" for reason, text in withheld.items()],
+        "progress": status.get("progress"),
+        "groups": [
+            ("This process", _process(status)),
+            ("Work", _work(status)),
+            ("For people", _for_people(status)),
+            ("Is it right?", _checks(status)),
+        ],
+        "complete": status.get("first_pass_complete", True),
+        "problems": problems[:PROBLEMS],
+        "problems_total": status.get("counts", {}).get("problems", len(problems)),
+    }
+
+
+def _process(status: Mapping[str, Any]) -> list[Figure]:
+    watch, server = status.get("watch", {}), status.get("api_server", {})
+    leading = status.get("leading") or {}
+    phase = watch.get("phase", "")
+    permitted = status.get("writing", {}).get("permitted")
+    return [
+        Figure("role", role(status), "role", "leader and alone write; a standby takes over; an observer never writes"),
+        Figure("leader", str(leading.get("leader") or "–"), "leading.leader", "the process that may write now"),
+        Figure(
+            "may write",
+            number(permitted),
+            "writing.permitted",
+            "whether writes may be begun now",
+            tone="" if permitted or permitted is None else "warn",
+            alarm="warn",
+            unless="yes",
+        ),
+        Figure(
+            "etcd",
+            phase or "–",
+            "watch.phase",
+            watch.get("last_error") or "what the watch of etcd is doing",
+            tone="" if phase in ("", "watching") else "warn",
+            alarm="warn",
+            unless="watching",
+        ),
+        Figure("applied revision", number(status.get("applied_revision")), "applied_revision", "of etcd"),
+        Figure("lag", number(status.get("lag_revisions")), "lag_revisions", "revisions seen and not yet applied"),
+        Figure(
+            "API server fences",
+            number(server.get("fences")),
+            "",
+            "whether the API server refuses writes of those who lead no more",
+        ),
+    ]
+
+
+def _work(status: Mapping[str, Any]) -> list[Figure]:
+    counts, counters = status.get("counts", {}), status.get("counters", {})
+    return [
+        Figure("intents queued", number(status.get("queue", {}).get("jobs")), "queue.jobs", "to be evaluated"),
+        Figure("objects queued", number(status.get("queue", {}).get("objects")), "queue.objects", "to be compared"),
+        Figure("writes in flight", number(status.get("queue", {}).get("in_flight")), "queue.in_flight"),
+        Figure("evaluations", number(counters.get("evaluations")), "counters.evaluations", "since the start"),
+        Figure("evaluations / s", number(status.get("rates", {}).get("evaluations")), "rates.evaluations"),
+        Figure("writes", number(counters.get("writes")), "counters.writes", "since the start"),
+        Figure("writes / s", number(status.get("rates", {}).get("writes")), "rates.writes"),
+        Figure(
+            "intents in order",
+            number(counts.get("evaluated")),
+            "counts.evaluated",
+            "evaluated, with a complete answer",
+        ),
+    ]
+
+
+_PEOPLE = (
+    ("held", "bad", "intents that can't be compiled now", "/pages/quarantine"),
+    ("refused", "bad", "objects that the API server refuses", "/pages/quarantine"),
+    ("fought", "bad", "objects that another writer sets back", "/pages/quarantine"),
+    ("delayed", "warn", "writes that are tried again by themselves", link("/pages/objects", state="delayed")),
+    ("waiting", "busy", "intents for which something has to come first", link("/pages/objects", state="waiting")),
+    ("paused", "warn", "by an operator", "/pages/quarantine"),
+    ("dropped", "warn", "given up by an operator", "/pages/quarantine"),
+    ("withheld_deletes", "warn", "objects whose deletion waits for leave", "/pages/quarantine"),
+    ("planned", "busy", "objects to write once writes are permitted", link("/pages/objects", state="planned")),
+    ("problems", "warn", "what people must mend in resources", "/views/problems?pretty"),
+)
+"""Name under ``counts`` → tone if there are any, what it counts, where they are listed."""
+
+
+def _for_people(status: Mapping[str, Any]) -> list[Figure]:
+    counts = status.get("counts", {})
+    quarantined = counts.get("quarantined", len(status.get("quarantine", ())))
+    figures = [
+        Figure(
+            "quarantined",
+            number(quarantined),
+            "counts.quarantined",
+            "whom time alone does not heal, each with its reason",
+            "/pages/quarantine",
+            tone="bad" if quarantined else "",
+            alarm="bad",
+        )
+    ]
+    figures += [
+        Figure(
+            name.replace("_", " "),
+            number(counts.get(name)),
+            f"counts.{name}",
+            hint,
+            href,
+            tone=alarm if counts.get(name) else "",
+            alarm=alarm,
+        )
+        for name, alarm, hint, href in _PEOPLE
+    ]
+    pending = status.get("pending_references")
+    hint = "references whose target has not come"
+    return [*figures, Figure("pending references", number(pending), "pending_references", hint, "/pending?pretty")]
+
+
+def _checks(status: Mapping[str, Any]) -> list[Figure]:
+    audit, counters = status.get("audit") or {}, status.get("counters", {})
+    watch = status.get("watch", {})
+    last = audit.get("last_success") or None
+    mismatches = audit.get("mismatches")
+    missing = counters.get("missing_reactions")
+    return [
+        Figure(
+            "last audit",
+            iso(last) if last else "never" if audit else "off",
+            "",
+            "a compile from nothing, compared with what is there",
+            since=last,
+        ),
+        Figure(
+            "audit mismatches",
+            number(mismatches),
+            "audit.mismatches",
+            "objects about which an audit found the engine wrong",
+            tone="bad" if mismatches else "",
+            alarm="bad",
+        ),
+        _reload(status),
+        Figure(
+            "missing reactions",
+            number(len(missing) if missing is not None else None),
+            "",
+            "pairs of kinds that the reaction map leaves out; the output is right nevertheless",
+            "/pages/reactions",
+            "warn" if missing else "",
+        ),
+        Figure(
+            "drift repairs",
+            number(counters.get("drift_repairs")),
+            "counters.drift_repairs",
+            "objects put right that somebody else had changed",
+        ),
+        Figure(
+            "missed events",
+            number(watch.get("missed_events")),
+            "watch.missed_events",
+            "found by the background relist alone",
+            tone="warn" if watch.get("missed_events") else "",
+            alarm="warn",
+        ),
+        Figure(
+            "loop lag",
+            f"{1000 * status['loop_lag_seconds']:.0f} ms" if "loop_lag_seconds" in status else "–",
+            "",
+            "how late timers come lately",
+        ),
+    ]
+
+
+def _reload(status: Mapping[str, Any]) -> Figure:
+    reload: Mapping[str, Any] = status.get("reload") or {}
+    refused = reload.get("last_error")
+    loaded = reload.get("loaded_at") if not refused else None
+    text = "refused" if refused else iso(loaded) if loaded else "–"
+    hint = str(refused or "when the reaction map and the settings were read")
+    return Figure("map loaded", text, "", hint, "/pages/reactions", "bad" if refused else "", since=loaded)

@@ -1,0 +1,45 @@
+"""What stands at a place in an object: beside ``acl_rule[3]`` people want to see which rule that is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_STEP = re.compile(r"([A-Za-z0-9_-]+)|\[(\d+)\]|\.")
+
+
+def value_at(compared: Mapping[str, Any] | None, part: str) -> str:
+    """The value of ``part`` in the object as it should be, else as it is, as JSON on one line; empty if there is none
+    there, or if the name of the part says it already (a reference). ``compared``: as ``Asked.object`` answers."""
+    steps = _steps(part)
+    for document in ((compared or {}).get("desired"), (compared or {}).get("actual")):
+        value = _walk(document, steps)
+        if steps and value is not None:
+            return json.dumps(value, ensure_ascii=False)
+    return ""
+
+
+def _steps(part: str) -> list[str | int]:
+    """The keys and positions that lead to a part; none if it is no path of fields."""
+    found: list[str | int] = []
+    end = 0
+    for step in _STEP.finditer(part):
+        if step.start() != end:
+            return []
+        end = step.end()
+        if step[1]:
+            found.append(step[1])
+        elif step[2]:
+            found.append(int(step[2]))
+    return found if end == len(part) else []
+
+
+def _walk(document: Any, steps: list[str | int]) -> Any:
+    for step in steps:
+        if isinstance(step, int):
+            document = document[step] if isinstance(document, list) and step < len(document) else None
+        else:
+            document = document.get(step) if isinstance(document, dict) else None
+    return document

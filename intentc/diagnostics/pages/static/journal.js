@@ -1,0 +1,122 @@
+// The journal's newest lines as they come; the filters of the page hold for them, too.
+
+import { ago, element, follow, resource, utc } from "./live.js";
+
+const MOST_ROWS = 500;
+
+const table = document.getElementById("lines");
+const body = table.tBodies[0];
+const none = document.getElementById("no-lines");
+const pause = document.getElementById("pause");
+const following = document.getElementById("following");
+const { kind, name, sort } = table.dataset;
+
+let last = Number(table.dataset.last);
+let paused = false;
+let kept = [];
+
+function list(resources, between, most) {
+  const parts = [];
+  for (const one of resources.slice(0, most)) {
+    if (parts.length) parts.push(between);
+    parts.push(...resource(one));
+  }
+  if (resources.length > most) parts.push(` and ${resources.length - most} more`);
+  return parts;
+}
+
+function because(word, parts) {
+  const made = element("div", word, "because");
+  made.append(...parts);
+  return made;
+}
+
+const TONES = { done: "good", waiting: "busy", failed: "bad", held: "bad" };
+
+function row(line) {
+  const made = element("tr", undefined, "new");
+  const time = element("time", ago(line.at));
+  time.dateTime = new Date(line.at * 1000).toISOString();
+  time.title = utc(line.at);
+  time.dataset.ago = line.at;
+  const when = element("td");
+  when.append(time);
+  const what = element("td");
+  const of = element("td");
+  if (line.sort === "write") {
+    what.append(element("span", "write", "badge quiet"));
+    of.append(`${line.operation} `, ...resource(line.object));
+    if (line.written) of.append(element("span", ` revision ${line.written}`, "quiet"));
+    if (line.drift) of.append(" ", element("span", "drift", "badge warn"));
+  } else {
+    what.append(element("span", line.status, `badge ${TONES[line.status] || "quiet"}`));
+    of.append(...resource(line.intent));
+    if (line.path.length > 1) of.append(because("by ", list(line.path, " → ", 8)));
+    if (line.objects.length) of.append(because("changed ", list(line.objects, ", ", 3)));
+  }
+  made.append(element("td", line.sequence, "number"), when, what, of, element("td", line.revision, "number"));
+  return made;
+}
+
+// As the journal finds lines for this page on the server: by a whole name, a uuid, or the end of a name.
+function wanted(line) {
+  if (sort && line.sort !== sort) return false;
+  if (!kind && !name) return true;
+  const about = [line.object, line.intent, ...line.path, ...line.objects].filter(Boolean);
+  return about.some((one) =>
+    (!kind || one.kind === kind.replaceAll("-", "_")) &&
+    (!name || one.name === name || one.uuid === name || one.name.endsWith(`:${name}`)));
+}
+
+function show(line) {
+  body.prepend(row(line));
+  while (body.rows.length > MOST_ROWS) body.deleteRow(-1);
+  none.hidden = true;
+}
+
+// Each line has the number after the one before, unless this page was too slow or the compiler is a new process.
+function tell_gap(sequence) {
+  if (!last || sequence === last + 1) return;
+  const missed = sequence - last - 1;
+  const text = sequence <= last
+    ? "the compiler was started anew: lines count from 1 again"
+    : `${missed} line${missed === 1 ? "" : "s"} in between came too fast to be shown; a reload has them`;
+  const cell = element("td", text, "quiet");
+  cell.colSpan = 5;
+  const made = element("tr");
+  made.append(cell);
+  body.prepend(made);
+}
+
+function tell() {
+  pause.textContent = paused ? "resume" : "pause";
+  pause.setAttribute("aria-pressed", String(paused));
+  if (paused) following.textContent = `paused; ${kept.length} new line${kept.length === 1 ? "" : "s"}`;
+}
+
+pause.hidden = false;
+pause.addEventListener("click", () => {
+  paused = !paused;
+  if (!paused) {
+    kept.forEach(show);
+    kept = [];
+    following.textContent = "live";
+  }
+  tell();
+});
+
+follow(
+  () => `/events?only=line&after=${last}`,
+  {
+    line(line) {
+      tell_gap(line.sequence);
+      last = line.sequence;
+      if (!wanted(line)) return;
+      if (!paused) return show(line);
+      kept.push(line);
+      if (kept.length > MOST_ROWS) kept.shift();
+      tell();
+    },
+  },
+  (state) => { if (!paused) following.textContent = state; },
+);

@@ -1,0 +1,87 @@
+"""A graph as text for programs that draw: mermaid and Graphviz' dot.
+
+Why it exists: names come from users, and may hold quotes, brackets, line ends or markup; here none of that gets out of
+its label. The same graph gives the same text, in the order in which it is handed in. What is drawn is the caller's
+business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Node(NamedTuple):
+    """``id``: unique, any text; ``lines``: what stands in it, one below the other. ``layer``: nodes of one layer stand
+    side by side; None: wherever there is room. ``marked``: drawn with a thick border."""
+
+    id: str
+    lines: Sequence[str]
+    layer: int | None = None
+    marked: bool = False
+
+
+class Arrow(NamedTuple):
+    """From node to node, by their ids; one that leads to no node that is there is left out. ``strong``: drawn thick."""
+
+    start: str
+    end: str
+    label: str = ""
+    strong: bool = False
+
+
+_PLAIN = re.compile(r"[^\w .,:/()+*=-]")
+"""What stands in a mermaid label as a code: mermaid's own signs, HTML's, Markdown's."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def mermaid(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> str:
+    """A mermaid flowchart; it lays nodes out by its own rules, so that layers only settle their order."""
+    listed = _by_layer(nodes)
+    names = {node.id: f"n{number}" for number, node in enumerate(listed)}
+    lines = ["flowchart LR"]
+    lines += [f'    {names[node.id]}["{"<br/>".join(map(_mermaid_text, node.lines))}"]' for node in listed]
+    for arrow in _drawn(arrows, names):
+        label = f'|"{_mermaid_text(arrow.label)}"|' if arrow.label else ""
+        lines.append(f"    {names[arrow.start]} {'==>' if arrow.strong else '-->'}{label} {names[arrow.end]}")
+    marked = [names[node.id] for node in listed if node.marked]
+    if marked:
+        lines += ["    classDef marked stroke-width:3px", f"    class {','.join(marked)} marked"]
+    return "\n".join(lines) + "\n"
+
+
+def dot(nodes: Iterable[Node], arrows: Iterable[Arrow], title: str = "intentc") -> str:
+    """A directed graph in Graphviz' language: ``dot -Tsvg`` draws it."""
+    listed = _by_layer(nodes)
+    names = {node.id: f"n{number}" for number, node in enumerate(listed)}
+    lines = [f"digraph {_dot_text([title])} {{", "    rankdir=LR;", "    node [shape=box];"]
+    for node in listed:
+        border = ", penwidth=3" if node.marked else ""
+        lines.append(f"    {names[node.id]} [label={_dot_text(node.lines)}{border}];")
+    for layer in sorted({node.layer for node in listed if node.layer is not None}):
+        side_by_side = "; ".join(names[node.id] for node in listed if node.layer == layer)
+        lines.append(f"    {{ rank=same; {side_by_side}; }}")
+    for arrow in _drawn(arrows, names):
+        attributes = [f"label={_dot_text([arrow.label])}"] if arrow.label else []
+        attributes += ["penwidth=2"] if arrow.strong else []
+        behind = f" [{', '.join(attributes)}]" if attributes else ""
+        lines.append(f"    {names[arrow.start]} -> {names[arrow.end]}{behind};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _by_layer(nodes: Iterable[Node]) -> list[Node]:
+    return sorted(nodes, key=lambda node: (node.layer is None, node.layer or 0))
+
+
+def _drawn(arrows: Iterable[Arrow], names: dict[str, str]) -> list[Arrow]:
+    return [arrow for arrow in arrows if arrow.start in names and arrow.end in names]
+
+
+def _mermaid_text(text: str) -> str:
+    return _PLAIN.sub(lambda sign: f"#{ord(sign[0])};", _CONTROL.sub(" ", text))
+
+
+def _dot_text(lines: Sequence[str]) -> str:
+    escaped = (_CONTROL.sub(" ", line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'

@@ -1,0 +1,161 @@
+"""Why an object that nobody claims isn't there: who would make it, and what keeps that one from it.
+
+Who would is known of intents that give no complete answer now, by evaluating them as far as they come; and by where the
+object would stand: below a parent that isn't there, or that is there and wants no such object.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from intentc.engine import Engine
+from intentc.model import Key, Name, claimed
+from intentc.pipeline.parts import Parts
+from intentc.pipeline.slices import Slice
+
+from .finding import is_uuid
+from .naming import Document, of_key, of_name
+from .provenance import may_evaluate
+from .states import IN_ORDER, state_of
+from .waiting import entry, for_intent, summed_up, why_command
+
+_LONGEST = 0.1
+"""Seconds for evaluating intents to find one that would claim the object."""
+_NAMED = 5
+"""Intents without an answer that are named, if no better is known."""
+
+
+class Absence(NamedTuple):
+    """``summary``: a sentence. ``owners``: the intents that would make it, as far as known. ``waiting_for``: what would
+    have to come."""
+
+    summary: str
+    owners: tuple[Key, ...]
+    waiting_for: list[Document]
+
+
+async def absence(engine: Engine, name: Name) -> Absence:
+    """Why there is no object ``name``, of which nobody claims anything."""
+    parts = engine.parts
+    if not engine.intake.listed:
+        return Absence(
+            "Nothing is known yet: the first listing has not been applied.",
+            (),
+            [entry("the first listing of etcd", None, "intentc status")],
+        )
+    kind = parts.schema.kinds[name.kind]
+    if not kind.stored:
+        return Absence("No intent contributes to this fact.", (), [])
+    if is_uuid(":".join(name.fq_name)):
+        return Absence("Nothing has this uuid, and nothing that is claimed will have it.", (), [])
+    unanswered = await _by_likeness(parts, name)
+    claimant = await _claimant(parts, unanswered, name)
+    if claimant is not None:
+        return _hindered(engine, claimant, "would make it")
+    usual = await _usual_claimants(parts, name.kind)
+    if (kind.system or usual) and not parts.jobs.idle:
+        return Absence(
+            "Nobody claims it so far, and not everything has been evaluated yet.",
+            (),
+            [entry(f"{parts.jobs.pending()} evaluations", None, "intentc status")],
+        )
+    above = [Name(parent.kind, name.fq_name[:-1]) for parent in kind.parents if len(name.fq_name) > 1]
+    return (
+        _below(engine, above, made=kind.system)
+        or _perhaps(engine, [key for key in unanswered if key.kind in usual])
+        or _nobody(kind.system, bool(usual))
+    )
+
+
+def _below(engine: Engine, above: list[Name], *, made: bool) -> Absence | None:
+    """As far as the place tells why, at which the object would stand. ``made``: by compilers alone."""
+    parts = engine.parts
+    for parent in above:
+        key = parts.logic.named(*parent)
+        if key is not None and state_of(parts, parent, key) != IN_ORDER:
+            return _hindered(engine, key, "may make it")
+        if key is not None and made:
+            compiled = " and compiled" if parent.kind in parts.logic.intent_kinds else ""
+            return Absence(f"Nobody claims it: {parent} is there{compiled}, and wants no such object.", (), [])
+    if not (above and made):
+        return None
+    missing = of_name(parts.logic, above[0])
+    return Absence(
+        f"Nobody claims it: there is no {above[0]}, below which it would stand.",
+        (),
+        [entry(f"{above[0]} to come", missing, why_command(missing))],
+    )
+
+
+def _perhaps(engine: Engine, possible: list[Key]) -> Absence | None:
+    """Intents that give no answer now, of kinds that claim such objects."""
+    if not possible:
+        return None
+    waiting = []
+    for key in possible[:_NAMED]:
+        intent = of_key(engine.parts.logic, key)
+        told = summed_up(for_intent(engine, key))
+        waiting.append(
+            entry(f"perhaps {intent['kind']} {intent['name']}, which waits for {told}", intent, why_command(intent))
+        )
+    return Absence(f"Nobody claims it; {len(possible)} that may want it give no answer now.", (), waiting)
+
+
+def _nobody(system: bool, claimed_otherwise: bool) -> Absence:
+    if system:
+        return Absence("Nobody claims it.", (), [])
+    further = ", and nobody claims it" if claimed_otherwise else ""
+    return Absence(f"There is no such resource: nobody has created it{further}.", (), [])
+
+
+def _hindered(engine: Engine, key: Key, verb: str) -> Absence:
+    """An intent would make it, and is kept from it."""
+    parts = engine.parts
+    intent = of_key(parts.logic, key)
+    state = state_of(parts, Name(key.kind, (intent["name"],)), key)
+    waiting = list(for_intent(engine, key))
+    told = summed_up(waiting)
+    tail = f": it waits for {told}" if told else ""
+    return Absence(f"{intent['kind']} {intent['name']} {verb}, but is {state}{tail}.", (key,), waiting)
+
+
+def _unanswered(parts: Parts) -> Iterator[Key]:
+    """The intents of which nobody knows now what they want."""
+    standing = parts.standing
+    yield from standing.waiting
+    yield from (key for key, _ in standing.held.items())
+    yield from (key for key in parts.logic.held if key.kind in parts.logic.intent_kinds and key not in standing.held)
+
+
+async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
+    """The intents without an answer; those first in whose names most elements of the object's stand."""
+    work, elements = Slice(), set(name.fq_name)
+    found: list[tuple[int, Key]] = []
+    for key in list(_unanswered(parts)):
+        found.append((-len(elements.intersection(parts.logic.name_of(key).split(":"))), key))
+        await work.rest()
+    return [key for _, key in sorted(found)]
+
+
+async def _claimant(parts: Parts, intents: list[Key], name: Name) -> Key | None:
+    """The first of ``intents`` that claims the object before it comes to where it waits or fails."""
+    work, ends = Slice(), time.monotonic() + _LONGEST
+    for key in intents:
+        if time.monotonic() > ends:
+            return None
+        if may_evaluate(parts, key) and any(claimed(claim) == name for claim in parts.runner.explain(key).begun):
+            return key
+        await work.rest()
+    return None
+
+
+async def _usual_claimants(parts: Parts, kind: str) -> set[str]:
+    """The kinds of the intents that claim objects of ``kind``."""
+    work = Slice()
+    found: set[str] = set()
+    for name in [name for name in parts.book.names() if name.kind == kind]:
+        found.update(origin.kind for origin in parts.book.on(name))
+        await work.rest()
+    return found

@@ -1,0 +1,55 @@
+"""All questions that may be asked of a running engine, each handed to the module that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+
+from intentc.diagnostics.observed import JournalQuery, ObjectQuery
+from intentc.engine import Engine
+
+from .compared import one_object
+from .journalled import follow, journal
+from .neighbourhood import neighbourhood
+from .objects import objects
+from .pending import pending
+from .reactions import reactions
+from .why import why
+
+_AT_ONCE = 3
+"""Evaluations to be told why hold the loop for a slice each: however many ask, only so many at a time are answered."""
+
+
+class Answers:
+    """``diagnostics.Asked`` over ``engine``."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._turns = anyio.Semaphore(_AT_ONCE)
+
+    async def why(self, kind: str, name: str, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        async with self._turns:
+            return await why(self._engine, kind, name, part=part, offset=offset, limit=limit)
+
+    async def objects(self, query: ObjectQuery) -> dict[str, Any]:
+        return await objects(self._engine, query)
+
+    async def object(self, kind: str, name: str) -> dict[str, Any]:
+        return await one_object(self._engine, kind, name)
+
+    async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
+        return await neighbourhood(self._engine, kind, name, depth=depth, kinds=kinds)
+
+    async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        return await pending(self._engine, offset, limit)
+
+    async def reactions(self) -> dict[str, Any]:
+        return await reactions(self._engine)
+
+    async def journal(self, query: JournalQuery) -> dict[str, Any]:
+        return await journal(self._engine, query)
+
+    def follow(self, after: int) -> AsyncIterator[dict[str, Any]]:
+        return follow(self._engine, after)

@@ -1,0 +1,93 @@
+"""What follows from a higher-level resource: its outputs, what it refers to in vain, and who reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from intentc.logic import Service
+from intentc.model import Key, Name, Read
+from intentc.model.reads import PARENT, index_read, name_read, object_read, sources_read, targets_read
+from intentc.model.resolvers import FQ_NAME, UUID
+from intentc.pipeline.parts import Parts
+from intentc.pipeline.slices import Slice
+
+from .naming import Document, of_key, of_name
+from .states import IN_ORDER, state_of
+
+_SHOWN = 100
+
+
+class Outputs(NamedTuple):
+    """``shown``: the first of them as JSON, those that are not in order before the others; ``total`` and ``amiss``:
+    how many there are, and how many are not in order."""
+
+    shown: list[Document]
+    total: int
+    amiss: int
+
+
+async def outputs(parts: Parts, key: Key) -> Outputs:
+    """The objects, itself left out, that an intent claims something of, and those of the facts' intents to which it
+    contributes."""
+    work = Slice()
+    states: dict[Name, str] = {}
+    for name in sorted(_claimed(parts, key)):
+        made = parts.logic.named(*name)
+        if made != key:
+            states[name] = state_of(parts, name, made)
+        await work.rest()
+    ordered = sorted(states, key=lambda name: states[name] == IN_ORDER)
+    shown = []
+    for name in ordered[:_SHOWN]:
+        resource = of_name(parts.logic, name)
+        shown.append({**resource, "exists": bool(resource["uuid"]), "state": states[name]})
+    return Outputs(shown, len(states), sum(state != IN_ORDER for state in states.values()))
+
+
+def missing(logic: Service, key: Key) -> list[Document]:
+    """``{"relation", "target"}`` for each reference by uuid or name that leads nowhere."""
+    resource = logic.cache.shown(key)
+    if resource is None:
+        return []
+    links = (link for link in resource.links if link.by in (UUID, FQ_NAME))
+    return [
+        {"relation": link.relation, "target": f"{link.kind} {link.value}"}
+        for link in links
+        if not logic.cache.graph.resolve(resource.kind, link)
+    ][:_SHOWN]
+
+
+def concerns(logic: Service, key: Key) -> tuple[list[Document], int]:
+    """The intents that read something of a resource, itself left out, the first of them as JSON; and how many."""
+    found = {reader for read in _reads_about(logic, key) for reader in logic.reads.readers(read)} - {key}
+    return [of_key(logic, reader) for reader in sorted(found)[:_SHOWN]], len(found)
+
+
+def _claimed(parts: Parts, key: Key) -> set[Name]:
+    found: set[Name] = set()
+    seen = {key}
+    waiting = [key]
+    while waiting:
+        intent = waiting.pop()
+        found.update(parts.book.of(intent))
+        news = {fact for fact in parts.logic.facts_of(intent) if fact.kind in parts.logic.intent_kinds} - seen
+        seen |= news
+        waiting.extend(news)
+    return found
+
+
+def _reads_about(logic: Service, key: Key) -> Iterator[Read]:
+    yield object_read(key)
+    resource = logic.cache.shown(key)
+    if resource is None:
+        return
+    yield name_read(key.kind, resource.fq_name)
+    yield index_read(key.kind, "all", "")
+    for relation in (PARENT, *resource.kind.relations, *resource.kind.mentions):
+        yield targets_read(key, relation)
+    for way in logic.cache.graph.incoming.get(key.kind, ()):
+        yield sources_read(key, way.source, way.relation)
+    for index, values in logic.cache.indexes.offered(key).items():
+        for value in values:
+            yield index_read(key.kind, index, value)

@@ -1,0 +1,198 @@
+"""``GET /why``: all that is known of one resource, as the answer that the page and the command show.
+
+Here the answer is put together, and kept small; each of its parts is found by a module of its own. Nothing is changed
+by asking, and nobody is held up: between two evaluations the loop has its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from intentc.engine import Engine
+from intentc.loading.resources import ANSWER_VERSION
+from intentc.model import Key, Name, Problem
+from intentc.pipeline.parts import Parts
+
+from .absent import absence
+from .finding import Found, find
+from .higher import concerns, missing, outputs
+from .journalled import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
+from .lower import owners_of, parts_shown, parts_told, reads_shown
+from .naming import Document, of_key, of_name
+from .past import BEFORE, Remembered, remembered
+from .provenance import origins_of
+from .sentence import summary_of
+from .states import FACT, LOWER, NONE, is_made, ownership_of, role_of, state_of
+from .waiting import entry, for_intent, for_object, for_unclaimed
+
+_OWNERS = 50
+_EVALUATIONS = 20
+_PROBLEMS = 20
+_WAITING = 20
+_MOST_BYTES = 180_000
+
+
+async def why(
+    engine: Engine, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100
+) -> dict[str, Any]:
+    """The answer; its keys are in ``docs/why.md``. Raises ``Unanswerable`` if it is not plain what is meant."""
+    found = await find(engine, kind, name)
+    return await told(engine, found, part=part, offset=offset, limit=limit)
+
+
+async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
+    """The answer about what was found."""
+    parts = engine.parts
+    name, key = found.name, found.key
+    # Of two objects with one name only the one in force is what compilers mean by it.
+    stored = parts.schema.kinds[name.kind].stored
+    meant = key is None or not stored or parts.logic.named(*name) == key
+    origins = origins_of(parts, name) if meant and stored else ()
+    role = role_of(parts, name, key)
+    intents = _intents(parts, key, origins)
+    past = await remembered(engine, name if role in (LOWER, NONE) or origins else None, intents)
+    told_parts = await parts_told(parts, name, origins)
+    read = await reads_shown(parts, intents)
+    owners = owners_of(parts, name, origins)
+    ownership = ownership_of(parts, name) if meant and role != FACT else None
+    if ownership not in (None, "ours", "shared"):
+        told_parts.pop("", None)  # that it is there follows from nothing: somebody else made it
+    answer: dict[str, Any] = {
+        "apiVersion": ANSWER_VERSION,
+        **(of_key(parts.logic, key) if key is not None else {**of_name(parts.logic, name), "uuid": ""}),
+        "exists": key is not None,
+        "revision": (parts.logic.mod_revision(key) or None) if key is not None else None,
+        "role": role,
+        "summary": "",
+        "state": state_of(parts, name, key),
+        "waiting_for": _waiting(engine, name, key, made=meant and role != FACT),
+        "problems": _problems(parts, name, key, origins),
+        "ownership": ownership,
+        "owners": [of_key(parts.logic, owner) for owner in owners[:_OWNERS]],
+        "owners_total": len(owners),
+        **parts_shown(parts, told_parts, part, offset, limit),
+        **read,
+        "evaluations": _evaluations(engine, intents, past),
+        "written": _written(engine, name, key, past),
+        "history": [line_document(engine, line) for line in past.history],
+        "outputs": [],
+        "outputs_total": 0,
+        "missing": [],
+        "concerns": [],
+        "concerns_total": 0,
+        "candidates": list(found.near),
+    }
+    amiss = 0
+    if key is not None and role != LOWER:
+        made = await outputs(parts, key)
+        amiss = made.amiss
+        answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(parts.logic, key)}
+        answer["concerns"], answer["concerns_total"] = concerns(parts.logic, key)
+    if key is None and name not in parts.book:
+        answer |= await _absent(engine, name, answer["written"])
+    else:
+        answer["summary"] = summary_of(answer, amiss)
+    return _fitting(answer)
+
+
+async def _absent(engine: Engine, name: Name, written: Document | None) -> Document:
+    """What is told otherwise of an object that is not there, and of which nobody claims anything."""
+    lacking = await absence(engine, name)
+    summary = lacking.summary
+    if written is not None and written["operation"] == "delete":
+        summary = f"It was deleted at revision {written['revision'] or '?'}. {summary}"
+    return {
+        "summary": summary,
+        "waiting_for": lacking.waiting_for,
+        "problems": _problems(engine.parts, name, None, lacking.owners),
+        "owners": [of_key(engine.parts.logic, owner) for owner in lacking.owners],
+        "owners_total": len(lacking.owners),
+    }
+
+
+def _intents(parts: Parts, key: Key | None, origins: Iterable[Key]) -> list[Key]:
+    """Whose evaluations are behind the answer: those that claim the object, its own, or those that make up a fact."""
+    own: list[Key] = []
+    if key is not None and key.kind in parts.logic.intent_kinds:
+        own = [key]
+    elif key is not None and not parts.schema.kinds[key.kind].stored:
+        own = [contributor for contributor, _ in parts.logic.contributions(key.kind, key.uuid)]
+    return list(dict.fromkeys([*origins, *own]))
+
+
+def _evaluations(engine: Engine, intents: list[Key], past: Remembered) -> list[Document]:
+    """Of each intent its last, the latest first; with the status of now where nothing is remembered."""
+
+    def age(intent: Key) -> float:
+        told = past.evaluations.get(intent)
+        return -told.line.at if told is not None else 0.0
+
+    shown = []
+    for intent in sorted(intents, key=age)[:_EVALUATIONS]:
+        document = evaluation_document(engine, intent, past.evaluations.get(intent))
+        shown.append({**document, "status": _status(engine.parts, intent) or document["status"]})
+    return shown
+
+
+def _status(parts: Parts, key: Key) -> str | None:
+    """How the last run of an intent ended."""
+    standing = parts.standing
+    if key in standing.waiting:
+        return "waiting"
+    if key in standing.held or key in parts.logic.held:
+        return "held"
+    return "done" if key in standing.evaluated else None
+
+
+def _written(engine: Engine, name: Name, key: Key | None, past: Remembered) -> Document | None:
+    """The last write of ours; of an object of ours of which none is remembered, where it stands."""
+    parts = engine.parts
+    document = written_document(past.written)
+    if document is not None or key is None or ownership_of(parts, name) not in ("ours", "shared"):
+        return document
+    revision = parts.logic.mod_revision(key)
+    since = DROPPED if parts.journal.first > 1 else ELSEWHERE
+    by = BEFORE if revision <= engine.intake.first_listed else since
+    return {"operation": None, "revision": revision, "at": None, "by": by}
+
+
+def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
+    """What people must mend about this resource, and what the intents behind it tell."""
+    joined = ":".join(name.fq_name)
+    standing = parts.standing
+    about = [
+        problem
+        for problem in standing.problems(parts.logic.held.values())
+        if problem.kind == name.kind and problem.name in (joined, key.uuid if key is not None else joined)
+    ]
+    of_intents: list[Problem] = [problem for intent in intents for problem in standing.told_by(intent)]
+    of_plan = list(standing.told_of(name))
+    return [msgspec.structs.asdict(problem) for problem in dict.fromkeys(about + of_plan + of_intents)][:_PROBLEMS]
+
+
+def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list[Document]:
+    parts = engine.parts
+    if not engine.intake.listed:
+        return [entry("the first listing of etcd", None, "intentc status")]
+    found = []
+    if key is not None:
+        found += list(for_intent(engine, key))
+    if made:
+        found += list(for_object(engine, name))
+        if key is not None and name not in parts.book and is_made(parts, name, key):
+            found += list(for_unclaimed(engine, name))
+    return found[:_WAITING]
+
+
+def _fitting(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer with its lists halved until it is small enough; the counts beside them stay whole."""
+    lists = ("parts", "reads", "outputs", "concerns", "history", "problems", "owners", "evaluations", "candidates")
+    while len(msgspec.json.encode(answer)) > _MOST_BYTES:
+        largest = max(lists, key=lambda key: len(msgspec.json.encode(answer[key])))
+        if len(answer[largest]) < 2:
+            break
+        answer[largest] = answer[largest][: len(answer[largest]) // 2]
+    return answer

@@ -1,0 +1,169 @@
+"""A ring of files for the journal, so that the next process knows by which path things came to be as they are.
+
+Any number of processes may share a directory: each appends to a file of its own, which it holds locked, and takes away
+the oldest that nobody holds. A process that begins goes on with the newest free file, so that one that is started again
+and again does not push out what was kept. What a line holds is told in ``records``, when lines are written in
+``keeping``.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from .records import FORMAT, Process, encoded
+
+_PREFIX, _SUFFIX = "journal-", ".jsonl"
+
+
+class UnusableDirectory(OSError):
+    """The directory can't be made or written; the message names it and the key to change."""
+
+
+class JournalFiles:
+    """The ring in ``directory``, open for this process: at most ``files`` files of about ``file_bytes`` each.
+
+    Raises ``UnusableDirectory``. Calls may come from any thread, one at a time.
+    """
+
+    def __init__(self, directory: Path, *, files: int, file_bytes: int, process: Process) -> None:
+        self.directory = directory.expanduser()
+        self._files = files
+        self._file_bytes = file_bytes
+        self._process = process
+        self._has_lines = True
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file, self._size = self._begin()
+        except OSError as error:
+            raise UnusableDirectory(
+                error.errno,
+                f"the journal can't be kept in {self.directory}: {error.strerror or error}; "
+                "set intentc.journal.directory to one that this user may write, or leave it out",
+            ) from None
+
+    def append(self, lines: bytes) -> None:
+        """Write whole lines; a new file is begun once this one is full. Raises ``OSError``: then the lines that went
+        into a file which is full by now may be there."""
+        while lines:
+            end = len(lines)
+            if self._size + end > self._file_bytes:
+                # As many as there is room for; a line that is larger than any file gets one of its own.
+                end = lines.rfind(b"\n", 0, max(0, self._file_bytes - self._size)) + 1
+                if not end and self._has_lines:
+                    self._change()
+                    continue
+                end = end or lines.find(b"\n") + 1 or len(lines)
+            self._size += _written(self._file, lines[:end])
+            self._has_lines = True
+            lines = lines[end:]
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _change(self) -> None:
+        former = self._file
+        self._file, self._size = self._create()
+        self._has_lines = False
+        os.close(former)
+
+    def _begin(self) -> tuple[int, int]:
+        """The newest file that nobody holds, if there is room in it; else a new one."""
+        for path in newest_first(self.directory):
+            try:
+                file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except OSError:
+                continue
+            size = os.fstat(file).st_size
+            if size < self._file_bytes and _locked(file) and _stands(path, file):
+                # What a killed process left torn is ended, so that it spoils no line of ours.
+                torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+                return file, size + _written(file, (b"\n" if torn else b"") + encoded(self._process))
+            os.close(file)
+            if size < self._file_bytes:
+                continue
+            break
+        return self._create()
+
+    def _create(self) -> tuple[int, int]:
+        number = max((_number(path) for path in newest_first(self.directory)), default=0)
+        while True:
+            number += 1
+            path = self.directory / f"{_PREFIX}{number:08}{_SUFFIX}"
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                file = os.open(path, flags, 0o600)
+            except FileExistsError:
+                continue
+            if _locked(file):
+                break
+            os.close(file)
+        self._take_away()
+        return file, _written(file, encoded(self._process))
+
+    def _take_away(self) -> None:
+        """Remove the oldest files that nobody holds, until there are as many as there may be."""
+        paths = list(newest_first(self.directory))
+        for path in paths[self._files :][::-1]:
+            try:
+                file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except OSError:
+                continue
+            try:
+                if _locked(file):
+                    path.unlink(missing_ok=True)
+            finally:
+                os.close(file)
+
+
+def newest_first(directory: Path) -> Iterator[Path]:
+    """The files of a ring. Raises ``OSError``."""
+    return iter(sorted(filter(_number, directory.iterdir()), key=_number, reverse=True))
+
+
+def this_process(installation: str, process: str, started: float) -> Process:
+    """The line with which this process's lines begin."""
+    return Process(FORMAT, installation, process, started)
+
+
+def _number(path: Path) -> int:
+    """Its place in the ring, from 1 on; 0 if it is no file of one."""
+    digits = path.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+    return int(digits) if digits.isdecimal() and path.name == f"{_PREFIX}{digits}{_SUFFIX}" else 0
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def _stands(path: Path, file: int) -> bool:
+    """Whether it was not taken away before it was locked."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
+
+
+def _written(file: int, lines: bytes) -> int:
+    """All of ``lines`` or nothing."""
+    before = os.fstat(file).st_size
+    rest = memoryview(lines)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        os.ftruncate(file, before)
+        raise
+    return len(lines)

@@ -1,0 +1,46 @@
+"""Which stored resources make up the answer of a read: what must change for the answer to change, if it is there.
+
+Why apart: whoever explains an evaluation, or proves a reaction map by what was read, follows reads back to resources.
+Facts have no stored resource; who contributes to them is followed by ``audit.upstream``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from intentc.model import Key, Read
+from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
+
+from .world import CachedWorld
+
+_NOWHERE = Key("", "")
+_OBJECT = object_read(_NOWHERE)[0]
+_NAME = name_read("", ())[0]
+_TARGETS = targets_read(_NOWHERE, "")[0]
+_SOURCES = sources_read(_NOWHERE, "", "")[0]
+_INDEX = index_read("", "", "")[0]
+
+
+def answering(world: CachedWorld, read: Read) -> Iterator[Key]:
+    """The stored resources behind a read. A relation is answered by both of its ends; of an absent object there are
+    none."""
+    match read:
+        case (sort, kind, uuid) if sort == _OBJECT:
+            yield from _there(world, Key(kind, uuid))
+        case (sort, kind, name) if sort == _NAME:
+            in_force = world.cache.names.in_force(kind, name)
+            if in_force is not None:
+                yield Key(kind, in_force)
+        case (sort, kind, uuid, relation) if sort == _TARGETS:
+            yield from _there(world, Key(kind, uuid))
+            yield from (target.key for target in world.targets(Key(kind, uuid), relation))
+        case (sort, kind, uuid, source, relation) if sort == _SOURCES:
+            yield from _there(world, Key(kind, uuid))
+            yield from world.sources(Key(kind, uuid), source, relation)
+        case (sort, kind, index, value) if sort == _INDEX:
+            yield from world.select(kind, index, value)
+
+
+def _there(world: CachedWorld, key: Key) -> Iterator[Key]:
+    if world.cache.state(key) is not None:
+        yield key

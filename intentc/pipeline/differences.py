@@ -1,0 +1,154 @@
+"""How one resource differs from what it was: the smallest fields that say so. Pure.
+
+Fields are told by their path (``access_control_list_entries.acl_rule[2].action_list.simple_action``), references by the
+name of their target (``route_target_refs[target:64512:1]``, the value is its attribute). An element of a list that
+comes or goes is told whole, those that stay are not told. What the API server keeps for itself (times, versions) and
+our own mark are no differences. Secrets never come out of here: only that they changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from intentc.model import MARK_KEY, Kind
+from intentc.model.sensitive import CONCEALED, concealed
+
+Document = dict[str, Any]
+
+CHANGED_SECRET = f"{CONCEALED[:-1]}, another>"
+_IDENTITY = frozenset({"uuid", "name", "fq_name", "parent_uuid", "parent_type", "configuration_version"})
+_STAMPS = frozenset({"created", "last_modified", "uuid"})
+_SALT = secrets.token_hex(16)
+_SEAL = "\0sealed\0"
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field that differs. ``before``, ``after``: plain JSON, None where there is nothing."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+def differences(kind: Kind, before: Document | None, after: Document | None) -> tuple[Field, ...]:
+    """The fields that differ between two stored forms of one resource; None: absent. The fields that the server fills
+    in with what it always fills in are left out of what comes or goes."""
+    told = before is not None and after is not None
+    found = _between(*(_presented(kind, document, whole=told) for document in (before, after)))
+    return tuple(Field(path, *_unsealed(old, new)) for path, old, new in found)
+
+
+def _presented(kind: Kind, document: Document | None, *, whole: bool) -> Document:
+    if document is None:
+        return {}
+    document = concealed(kind, msgspec.json.decode(msgspec.json.encode(document)), _sealed)
+    shown = {name: value for name, value in document.items() if name not in _IDENTITY}
+    if shown.get("display_name") == document["fq_name"][-1]:
+        del shown["display_name"]
+    if not whole:
+        shown.pop("id_perms", None)
+        shown.pop("perms2", None)
+    if isinstance(shown.get("id_perms"), dict):
+        shown["id_perms"] = {name: value for name, value in shown["id_perms"].items() if name not in _STAMPS}
+    if isinstance(shown.get("annotations"), dict):
+        pairs = shown["annotations"].get("key_value_pair") or []
+        shown["annotations"] = {pair["key"]: pair.get("value", "") for pair in pairs if pair["key"] != MARK_KEY}
+    return shown
+
+
+def _between(before: Document, after: Document) -> Iterator[tuple[str, Any, Any]]:
+    for name in sorted(before.keys() | after.keys()):
+        one, other = before.get(name), after.get(name)
+        if name.endswith("_refs") and all(isinstance(value, list | None) for value in (one, other)):
+            yield from _references(name, one or [], other or [])
+        else:
+            yield from _values(name, one, other)
+
+
+def _references(name: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+    one, other = ({_target(entry): entry.get("attr") or {} for entry in entries} for entries in (before, after))
+    for target in sorted(one.keys() | other.keys()):
+        if one.get(target) != other.get(target):
+            yield f"{name}[{target}]", one.get(target), other.get(target)
+
+
+def _target(entry: Document) -> str:
+    return ":".join(entry.get("to") or ()) or str(entry.get("uuid", ""))
+
+
+def _values(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    if before == after and type(before) is type(after):
+        return
+    if _are(dict, before, after):
+        one, other = before or {}, after or {}
+        for name in sorted(one.keys() | other.keys()):
+            yield from _values(f"{path}.{name}", one.get(name), other.get(name))
+    elif _are(list, before, after):
+        yield from _lists(path, before or [], after or [])
+    else:
+        yield path, before, after
+
+
+def _are(sort: type, *values: Any) -> bool:
+    return all(isinstance(value, sort) or value is None for value in values) and any(
+        isinstance(value, sort) for value in values
+    )
+
+
+def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+    gone, come = _only(before, after), _only(after, before)
+    if not gone and not come:
+        yield path, before, after  # another order
+        return
+    for place in sorted(gone.keys() | come.keys()):
+        where = f"{path}[{place}]"
+        if place in gone and place in come and _are(dict, gone[place], come[place]):
+            yield from _values(where, gone[place], come[place])
+        else:
+            yield where, gone.get(place), come.get(place)
+
+
+def _only(one: list[Any], other: list[Any]) -> dict[int, Any]:
+    """The elements of ``one`` that ``other`` hasn't, by their place."""
+    there = Counter(_text(value) for value in other)
+    found = {}
+    for place, value in enumerate(one):
+        text = _text(value)
+        if there[text]:
+            there[text] -= 1
+        else:
+            found[place] = value
+    return found
+
+
+def _text(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="sorted")
+
+
+def _sealed(value: Any) -> str:
+    """A text that is equal for equal secrets, within this process alone, and tells nothing of them."""
+    return _SEAL + hashlib.sha256(_SALT.encode() + _text(value)).hexdigest()
+
+
+def _unsealed(before: Any, after: Any) -> tuple[Any, Any]:
+    if _is_sealed(before) and _is_sealed(after):
+        return CONCEALED, CHANGED_SECRET
+    return _without_seals(before), _without_seals(after)
+
+
+def _is_sealed(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(_SEAL)
+
+
+def _without_seals(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_seals(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_seals(inner) for inner in value]
+    return CONCEALED if _is_sealed(value) else value

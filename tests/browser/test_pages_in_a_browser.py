@@ -1,0 +1,234 @@
+"""The pages in a real browser, over a real system: they open, lead on, draw, and tell what moves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import Browser, Error, expect
+
+from intentc.diagnostics.access import Access
+from tests.browser.site import (
+    BROKEN,
+    DATABASE,
+    SMALL,
+    SPITEFUL,
+    WEB,
+    Site,
+    Visit,
+    object_page,
+    site,
+    visit,
+)
+from tests.scenario.scene import rule, rules
+
+pytestmark = [pytest.mark.anyio, pytest.mark.browser, pytest.mark.etcd, pytest.mark.http]
+
+INGRESS = f"{WEB}:ingress-access-control-list"
+PAGES = {
+    "Overview": ("/", {}),
+    "Objects": ("/pages/objects", {}),
+    INGRESS: ("/pages/object", object_page("access_control_list", INGRESS)),
+    "Reactions": ("/pages/reactions", {}),
+    "Quarantine": ("/pages/quarantine", {}),
+    "Journal": ("/pages/journal", {}),
+}
+"""What the title holds → where."""
+
+
+@pytest.mark.parametrize("title", PAGES)
+async def test_a_page_opens_without_complaints_and_asks_nobody_else(seen: Visit, title: str) -> None:
+    path, parameters = PAGES[title]
+    page = await seen.open(path, **parameters)
+    await page.wait_for_load_state("load")
+    await expect(page).to_have_title(re.compile(re.escape(title)))
+    await expect(page.locator("h1")).to_have_count(1)
+
+
+@pytest.mark.parametrize("title", PAGES)
+async def test_a_page_works_without_scripts(browser: Browser, system: Site, title: str) -> None:
+    async with visit(browser, system.url, java_script_enabled=False) as seen:
+        path, parameters = PAGES[title]
+        page = await seen.open(path, **parameters)
+        await expect(page.locator("main")).not_to_be_empty()
+        await expect(page.get_by_role("navigation", name="Pages", exact=True).get_by_role("link")).to_have_count(5)
+
+
+@pytest.mark.parametrize("title", PAGES)
+async def test_a_page_fits_a_narrow_screen(browser: Browser, system: Site, title: str) -> None:
+    async with visit(browser, system.url, viewport=SMALL) as seen:
+        path, parameters = PAGES[title]
+        page = await seen.open(path, **parameters)
+        wider = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wider <= 0, "the page itself scrolls sideways"
+
+
+# Finding
+
+
+async def test_an_object_is_found_from_any_page_by_a_part_of_its_name(seen: Visit) -> None:
+    page = await seen.open("/")
+    search = page.get_by_role("search").get_by_role("searchbox")
+    await search.fill("DATABASE:ing")
+    await search.press("Enter")
+    await expect(page.locator("main table tbody tr")).to_have_count(1)
+    await page.locator("main table").get_by_role("link", name=re.compile("ingress-access-control-list")).click()
+    await expect(page.locator("h1")).to_contain_text(f"{DATABASE}:ingress-access-control-list")
+
+
+async def test_pages_of_objects_follow_each_other(seen: Visit) -> None:
+    page = await seen.open("/pages/objects")
+    first = await page.locator("main table tbody tr").all_inner_texts()
+    await page.get_by_role("link", name=re.compile("next", re.IGNORECASE)).first.click()
+    await expect(page).to_have_url(re.compile("offset=50"))
+    second = await page.locator("main table tbody tr").all_inner_texts()
+    assert len(first) == 50
+    assert second
+    assert not set(first) & set(second)
+
+
+async def test_one_kind_and_one_state_can_be_chosen(seen: Visit) -> None:
+    page = await seen.open("/pages/objects", state="held", kind="security_group")
+    rows = page.locator("main table tbody tr")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text(BROKEN)
+    await expect(rows).to_contain_text("held")
+
+
+# One object
+
+
+async def test_a_rule_of_a_list_leads_to_the_rule_of_the_group_that_it_follows_from(seen: Visit) -> None:
+    page = await seen.open("/pages/object", **object_page("access_control_list", INGRESS))
+    row = page.locator("tr", has=page.get_by_role("rowheader", name="access_control_list_entries.acl_rule[0]"))
+    await expect(row).to_contain_text("security_group_entries.policy_rule[")
+    await row.get_by_role("link", name=re.compile(WEB)).first.click()
+    await expect(page.locator("h1")).to_contain_text(f":{WEB}")
+    await expect(page.locator("main")).to_contain_text("ingress-access-control-list")
+
+
+async def test_what_is_around_an_object_is_drawn(seen: Visit) -> None:
+    await seen.open("/pages/object", **object_page("security_group", WEB))
+    await _drawn(seen, '[data-drawing="neighbourhood"]')
+
+
+async def test_the_reaction_map_is_drawn(seen: Visit) -> None:
+    await seen.open("/pages/reactions")
+    await _drawn(seen, '[data-drawing="reactions"]')
+
+
+async def _drawn(seen: Visit, selector: str) -> None:
+    """Something was painted: not every point of the canvases is empty."""
+    drawing = seen.page.locator(f"{selector}[data-drawn]")
+    await expect(drawing).to_have_attribute("data-drawn", re.compile(r"^[1-9]\d* nodes, [1-9]\d* edges$"))
+    await seen.page.wait_for_function(
+        """selector => [...document.querySelectorAll(`${selector} canvas`)].some((canvas) => {
+            const { width, height } = canvas;
+            return width && canvas.getContext("2d").getImageData(0, 0, width, height).data.some(Boolean);
+        })""",
+        arg=selector,
+    )
+
+
+async def test_an_object_that_is_not_there_says_why(seen: Visit) -> None:
+    await seen.page.goto(f"{seen.url}/pages/object?kind=access_control_list&name={WEB}:no-such-list")
+    await expect(seen.page.locator("main")).to_contain_text(re.compile("claims|not there|does not exist"))
+    seen.complaints.clear()  # the browser calls every 404 an error
+
+
+async def test_a_name_that_is_html_is_text(seen: Visit) -> None:
+    page = await seen.open("/pages/objects", filter="onerror")
+    link = page.locator("main table").get_by_role("link", name=re.compile(re.escape(SPITEFUL))).first
+    await expect(link).to_be_visible()
+    assert await page.locator("main img").count() == 0
+    await link.click()
+    await expect(page.locator("h1")).to_contain_text(SPITEFUL)
+    await _drawn(seen, '[data-drawing="neighbourhood"]')
+    assert await page.locator("main img").count() == 0
+
+
+# What moves
+
+
+async def test_a_change_is_a_line_of_the_journal_at_once(seen: Visit, system: Site) -> None:
+    page = await seen.open("/pages/journal")
+    await expect(page.locator("#following")).to_contain_text("live")
+    await system.world.create("security_group", "late", security_group_entries=rules(rule("all", "local")))
+    await expect(page.locator("main table tbody")).to_contain_text("late:ingress-access-control-list")
+
+
+async def test_an_order_changes_the_verdict_before_the_readers_eyes(browser: Browser) -> None:
+    async with site() as own:
+        await own.serve()
+        await own.compile()
+        await own.settle()
+        async with visit(browser, own.url) as seen:
+            page = await seen.open("/")
+            health = page.locator('[data-verdict="healthy"]')
+            await expect(health).to_have_text("healthy")
+            uuid = await own.world.create("security_group", "g")
+            await own.settle()
+            await own.world.put_raw("security_group", uuid, b"{")
+            await expect(health).to_have_text("not healthy")
+
+
+async def test_what_is_held_stands_in_the_quarantine_with_its_reason_and_a_command(seen: Visit) -> None:
+    page = await seen.open("/pages/quarantine")
+    row = page.locator("main").locator("tr, li, article", has_text=BROKEN).first
+    await expect(row).to_contain_text("unreadable")
+    await expect(row.locator("code, kbd").filter(has_text="intentc ").first).to_contain_text(BROKEN)
+    assert await page.locator("main form[method=post]").count() == 0
+
+
+async def test_before_the_first_convergence_each_page_opens_and_says_what_is_waited_for(browser: Browser) -> None:
+    async with site() as lonely:
+        # Nobody listens there: the API server has never been reached.
+        await lonely.compile(api_server="http://127.0.0.1:9")
+        async with visit(browser, lonely.url) as seen:
+            for title in ("Overview", "Objects", "Reactions", "Quarantine", "Journal"):
+                page = await seen.open(PAGES[title][0])
+                await expect(page.locator('[data-verdict="converged"]')).to_have_text("not converged")
+            page = await seen.open("/")
+            await expect(page.locator("#awaiting + ol")).to_contain_text(re.compile("API server|ledger"))
+
+
+async def test_with_a_token_a_browser_asks_for_it_once_and_everything_works(browser: Browser, system: Site) -> None:
+    token = "a-token-of-some-length"
+    async with site() as guarded:
+        await guarded.serve()
+        await guarded.compile(Access(lambda: token))
+        await guarded.settle()
+        credentials = {"username": "anybody", "password": token}
+        async with visit(browser, guarded.url, http_credentials=credentials) as seen:
+            page = await seen.open("/pages/journal")
+            await expect(page.locator("#following")).to_contain_text("live")
+            seen.complaints.clear()  # the first 401, to which the browser answered
+        async with visit(browser, guarded.url) as stranger:
+            with pytest.raises(Error, match="AUTH"):
+                await stranger.open("/")
+            stranger.complaints.clear()
+
+
+# The keyboard
+
+
+async def test_the_first_key_leads_past_the_navigation(seen: Visit) -> None:
+    page = await seen.open("/pages/objects")
+    await page.keyboard.press("Tab")
+    skip = page.locator(":focus")
+    await expect(skip).to_have_text("Skip to the content")
+    await expect(skip).to_be_in_viewport()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("main")).to_be_focused()
+
+
+async def test_every_link_and_field_is_reached_by_key_and_seen_when_it_is(seen: Visit) -> None:
+    page = await seen.open("/pages/object", **object_page("security_group", WEB))
+    count = await page.locator("header a, header input").count()
+    reached = set()
+    for _ in range(count):
+        await page.keyboard.press("Tab")
+        reached.add(await page.evaluate("document.activeElement.outerHTML"))
+        outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none"
+    assert len(reached) == count

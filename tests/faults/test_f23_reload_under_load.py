@@ -1,0 +1,186 @@
+"""F23, a reload under load: right, wrong and right again, map and configuration, while everything changes.
+
+What is wrong leaves the former in force; what is right has only those evaluated again whom it concerns; and whatever
+map was in force meanwhile, what is written is the same.
+"""
+
+from __future__ import annotations
+
+import signal
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from intentc.loading.paths import reactions_file
+from tests.faults.bench import Bench
+from tests.faults.load import Tenants, offer
+from tests.faults.oracles import check, flat, listed
+from tests.faults.scale import BASE, RELOADS
+from tests.faults.scale_writing import seeded
+from tests.integration.compile.contents import LOCAL, group, rule, rules
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+SHIPPED = reactions_file("contrail").read_text()
+_GROUPS = "    self: [security_group, security_logging_object]\n"
+WITHOUT_GROUPS = SHIPPED.replace(_GROUPS, "    self: [security_logging_object]\n")
+"""A change of a group does not lead to those that name it."""
+TO_NETWORKS = SHIPPED.replace(_GROUPS, "    self: [security_group, security_logging_object, all: virtual_network]\n")
+UNKNOWN = SHIPPED.replace(_GROUPS, "    self: [security_groups]\n")
+TORN = SHIPPED[: len(SHIPPED) // 2] + "\n  ]"
+_LOAD_SECONDS = 1.0
+
+
+class Files:
+    """The map and the configuration of one compiler, and what came of its reloads."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.map = bench.folder / "reactions.yml"
+        self.map.write_text(SHIPPED)
+        bench.settings["intentc"]["reactions"] = {"contrail": str(self.map)}
+        self.compiler = bench.start()
+        self.configuration: Path = bench.folder / "compiler-1.yml"
+        self.right = self.configuration.read_bytes()
+
+    async def reload(self, times: int = 1) -> dict[str, Any]:
+        """SIGHUP, so often; what the status says of reloads once one more has ended."""
+        before = await self.told()
+        for _ in range(times):
+            self.compiler.process.send_signal(signal.SIGHUP)
+
+        async def ended() -> bool:
+            told = await self.told()
+            done = told["reloads"] + told["failures"] > before["reloads"] + before["failures"]
+            return bool(done and not told["under_way"])
+
+        await reached(ended)
+        return await self.told()
+
+    async def told(self) -> dict[str, Any]:
+        return dict((await self.compiler.status())["reload"])
+
+    async def refused(self, words: str) -> None:
+        """A reload that leaves all as it was, and says why."""
+        before = await self.told()
+        after = await self.reload()
+        assert words in after["last_error"]
+        assert (after["reloads"], after["failures"]) == (before["reloads"], before["failures"] + 1)
+        assert after["loaded_at"] == before["loaded_at"]
+
+    async def taken(self, reactions: str) -> None:
+        """A reload that takes this map into use."""
+        before = await self.told()
+        self.map.write_text(reactions)
+        after = await self.reload()
+        assert after["last_error"] is None
+        assert after["loaded_at"] > before["loaded_at"]
+
+
+async def reached(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Ask until it holds. Raises ``TimeoutError``."""
+    with anyio.fail_after(BASE.patience):
+        while not await condition():  # noqa: ASYNC110 - asked of another process
+            await anyio.sleep(0.01)
+
+
+async def crowd(bench: Bench) -> tuple[Tenants, Files]:
+    """A population that is compiled."""
+    tenants = Tenants(bench.world, seeded())
+    await tenants.populate(BASE.groups, BASE.networks)
+    files = Files(bench)
+    await files.compiler.quiet(bench.world.revision, BASE.patience)
+    return tenants, files
+
+
+async def test_f23_whatever_map_is_in_force_meanwhile_what_is_written_is_the_same(bench: Bench) -> None:
+    tenants, files = await crowd(bench)
+    used = files.compiler.usage()
+    async with anyio.create_task_group() as loading:
+        loading.start_soon(_load, tenants)
+        for _ in range(RELOADS):
+            await _round(files)
+        loading.cancel_scope.cancel()
+    status = await files.compiler.quiet(bench.world.revision, BASE.patience)
+    assert listed(status) == {"first": 1}
+    assert status["reload"]["failures"] == 3 * RELOADS
+    # Groups and lists were added, so memory may have grown; nothing else may.
+    flat(used, files.compiler.usage()._replace(memory=used.memory))
+    await check(bench, files.compiler, BASE.patience)
+
+
+async def _load(tenants: Tenants) -> None:
+    """Changes, whole requests at a time, until the rounds are over."""
+    while True:
+        with anyio.CancelScope(shield=True):
+            await offer(tenants, BASE._replace(seconds=_LOAD_SECONDS))
+        await anyio.lowlevel.checkpoint()
+
+
+async def _round(files: Files) -> None:
+    """Wrong and right, map and configuration."""
+    files.map.write_text(UNKNOWN)
+    await files.refused("unknown kind 'security_groups'")
+    await files.taken(WITHOUT_GROUPS)
+    files.map.write_text(TORN)
+    await files.refused("reactions.yml:")
+    files.configuration.write_text("intentc: {settinks: {}}\n")
+    await files.refused("settinks")
+    files.configuration.write_bytes(_with(files.right, settings={"round": "another"}))
+    await files.taken(TO_NETWORKS)
+    files.configuration.write_bytes(files.right)
+    files.map.write_text(SHIPPED)
+    assert (await files.reload(times=3))["last_error"] is None
+
+
+def _with(configuration: bytes, **own: Any) -> bytes:
+    content = msgspec.json.decode(configuration)
+    return msgspec.json.encode({**content, "intentc": {**content["intentc"], **own}})
+
+
+async def test_f23_only_those_are_evaluated_again_whom_a_reload_concerns(bench: Bench) -> None:
+    _, files = await crowd(bench)
+
+    async def evaluations() -> int:
+        return int((await files.compiler.quiet(bench.world.revision, BASE.patience))["counters"]["evaluations"])
+
+    before = await evaluations()
+    files.map.write_text(UNKNOWN)
+    await files.refused("unknown kind")
+    await files.taken(SHIPPED)
+    await files.taken(WITHOUT_GROUPS)
+    assert await evaluations() == before, "nobody: nothing was added"
+
+    networks = len((await bench.world.stored())["virtual_network"])
+    await files.taken(TO_NETWORKS)
+
+    async def looked_over() -> bool:
+        return await evaluations() >= before + networks + BASE.groups
+
+    await reached(looked_over)
+    # TO_NETWORKS also brings back the reaction among groups.
+    groups = len((await bench.world.stored())["security_group"])
+    assert await evaluations() == before + networks + groups
+    await check(bench, files.compiler, BASE.patience)
+
+
+async def test_f23_a_reaction_that_was_taken_out_is_named_until_it_is_back(bench: Bench) -> None:
+    tenants, files = await crowd(bench)
+
+    async def missing(name: str) -> dict[str, int]:
+        """What is missing once a group has come that another one named before."""
+        await tenants.sync([tenants.group(f"names-{name}", rules(rule(str(uuid.uuid4()), group(name), LOCAL)))])
+        await files.compiler.quiet(bench.world.revision, BASE.patience)
+        await tenants.sync([tenants.group(name, rules())])
+        status = await files.compiler.quiet(bench.world.revision, BASE.patience)
+        return dict(status["counters"]["missing_reactions"])
+
+    await files.taken(WITHOUT_GROUPS)
+    assert await missing("first") == {"security_group <- security_group": 1}
+    await files.taken(SHIPPED)
+    assert await missing("second") == {}
+    await check(bench, files.compiler, BASE.patience)

@@ -1,0 +1,65 @@
+"""A service that asks who asks, and the commands of its configuration."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.processes import Intentc
+from tests.integration.compile.world import World
+from tests.integration.security.authority import Authority
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+TOKEN = "a-token-of-some-length"
+
+
+def configured(intentc: Intentc, **diagnostics: object) -> None:
+    """The configuration file, with this section ``intentc.diagnostics``."""
+    configuration = json.loads(intentc.configuration.read_text())
+    configuration["intentc"]["diagnostics"] = diagnostics
+    intentc.write(configuration)
+
+
+async def test_commands_are_answered_over_tls_with_the_token_of_the_same_file_and_others_are_not(
+    intentc: Intentc, world: World, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path / "authority")
+    server, secret = authority.issue("server"), tmp_path / "token"
+    secret.write_text(TOKEN)
+    secret.chmod(0o600)
+    tls = {"cert": str(server.certificate), "key": str(server.key), "ca": str(authority.certificate)}
+    configured(intentc, address="127.0.0.1:0", token_file=str(secret), tls=tls)
+    service = intentc.start()
+    url = await service.url()
+    assert url.startswith("https://")
+    await world.create("security_group", "g")
+    told = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.partition("://")[2]}
+    listed = await intentc("quarantine", "list", "-o", "json", environment=told)
+    assert (listed.code, listed.json["quarantine"]) == (0, [])
+    secret.write_text(f"{TOKEN}-rotated")
+    assert (await intentc("show", environment=told)).code == 0
+    configured(intentc, address="127.0.0.1:0", token=f"{TOKEN}-of-somebody-else", tls=tls)
+    refused = await intentc("show", environment=told)
+    assert refused.code == 3
+    assert "the token is not the right one" in refused.err
+    assert TOKEN not in refused.err + service.log
+    assert await service.terminate() == 0
+
+
+async def test_a_service_that_would_be_open_to_all_does_not_start(intentc: Intentc) -> None:
+    configured(intentc, address=":0")
+    ended = await intentc("run")
+    assert ended.code == 3
+    assert "set intentc.diagnostics.token_file" in ended.err
+    assert f"{intentc.configuration}:" in ended.err
+
+
+async def test_a_certificate_that_is_not_there_is_told_and_nothing_is_started(intentc: Intentc, tmp_path: Path) -> None:
+    missing = {"cert": str(tmp_path / "no.pem"), "key": str(tmp_path / "no.key")}
+    configured(intentc, address="127.0.0.1:0", tls=missing)
+    ended = await intentc("run")
+    assert ended.code == 3
+    assert "see intentc.diagnostics.tls" in ended.err

@@ -1,0 +1,133 @@
+"""The journal of a real process: asked over HTTP, kept over a kill, and in the way of nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.journal.files import newest_first
+from tests.integration.cli.processes import Intentc, Service
+from tests.integration.compile.world import World
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+GROUP = "default-domain:default-project:g"
+RULES = f"{GROUP}:ingress-access-control-list"
+
+
+def keeping(intentc: Intentc, directory: Path) -> None:
+    """The configuration, with a directory for the journal."""
+    configuration = msgspec.json.decode(intentc.configuration.read_bytes())
+    configuration["intentc"]["journal"] = {"directory": str(directory)}
+    configuration["log_level"] = "debug"
+    intentc.write(configuration)
+
+
+async def group_written(world: World, service: Service) -> str:
+    """A group comes, and its lists are written; its uuid."""
+    await service.settled(world.revision)
+    group = await world.create("security_group", "g")
+    await service.settled(world.revision)
+    return group
+
+
+async def why(service: Service) -> dict[str, Any]:
+    answer = await service.get(f"/why?kind=access_control_list&name={RULES}")
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_files(
+    world: World, intentc: Intentc, tmp_path: Path
+) -> None:
+    directory = tmp_path / "journal"
+    keeping(intentc, directory)
+    first = intentc.start()
+    group = await group_written(world, first)
+    before = await why(first)
+    assert before["evaluations"][0]["told_by"] == "journal"
+    await world.update("security_group", group, display_name="a canary in a body")
+    await first.settled(world.revision)
+    await lines_in_files(directory, 4)
+    first.kill()
+    with next(newest_first(directory)).open("ab") as torn:
+        torn.write(b'{"sort":"evaluation","at":1')
+
+    second = intentc.start()
+    await second.settled(world.revision)
+    after = await why(second)
+    evaluation, written = after["evaluations"][0], after["written"]
+    assert (evaluation["told_by"], evaluation["path"][0]["uuid"]) == ("files", group)
+    assert {**before["written"]} == {**written}
+    assert written["by"].startswith(f"{world.path}/")
+    assert [line["sort"] for line in after["history"]][:2] == ["evaluation", "write"]
+    kept = "".join(path.read_text() for path in newest_first(directory))
+    assert "a canary in a body" not in kept + first.log + second.log
+    assert await second.terminate() == 0
+
+
+async def lines_in_files(directory: Path, count: int) -> None:
+    """Wait until so many lines are kept."""
+    from tests.integration.compile.world import until
+
+    await until(lambda: sum(path.read_bytes().count(b"\n") for path in newest_first(directory)) >= count)
+
+
+async def test_without_files_a_process_says_that_it_was_before_its_start(world: World, intentc: Intentc) -> None:
+    first = intentc.start()
+    await group_written(world, first)
+    first.kill()
+    second = intentc.start()
+    await second.settled(world.revision)
+    answer = await why(second)
+    assert [one["told_by"] for one in answer["evaluations"]] == ["before this start"]
+    assert answer["evaluations"][0]["path"] is None
+
+
+async def test_the_journal_and_the_reactions_of_a_process_can_be_asked_for(world: World, intentc: Intentc) -> None:
+    service = intentc.start()
+    group = await group_written(world, service)
+    answer = (await service.get(f"/journal?kind=security-group&name={group}&sort=evaluation")).json()
+    assert answer["lines"], answer
+    assert answer["lines"][-1]["intent"] == {"kind": "security_group", "name": GROUP, "uuid": group}
+    assert answer["last"] >= answer["lines"][-1]["sequence"]
+    reactions = (await service.get("/reactions")).json()
+    walked = [edge for edge in reactions["edges"] if edge["walks"]]
+    assert all(edge["walks"] == edge["idle"] + edge["ran"] for edge in walked)
+    assert reactions["missing"] == []
+    assert {finding["severity"] for finding in reactions["findings"]} <= {"note"}
+
+
+async def test_a_directory_that_cannot_be_written_ends_the_start_with_one_clear_error(
+    intentc: Intentc, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    keeping(intentc, tmp_path / "file" / "journal")
+    ended = await intentc("run")
+    assert ended.code == 3
+    assert f"the journal can't be kept in {tmp_path}/file/journal: " in ended.err
+    assert "set intentc.journal.directory to one that this user may write" in ended.err
+    assert "Traceback" not in ended.err
+
+
+async def test_each_line_about_an_intent_or_an_object_names_it_its_revision_and_its_path(
+    world: World, intentc: Intentc, tmp_path: Path
+) -> None:
+    keeping(intentc, tmp_path / "journal")
+    service = intentc.start()
+    group = await group_written(world, service)
+    assert await service.terminate() == 0
+    lines = [msgspec.json.decode(line) for line in service.log.splitlines()]
+    about = [line for line in lines if "reaction_path" in line]
+    evaluated = next(line for line in about if line["key"] == f"security_group/{group}")
+    assert evaluated["message"].startswith(f"evaluated security_group/{group}: ")
+    assert evaluated["reaction_path"] == [f"security_group {GROUP}"]
+    assert evaluated["revision"] <= world.revision + 10
+    written = next(line for line in about if line["message"] == f"written: create access_control_list {RULES}")
+    assert (written["resource"], written["reaction_path"]) == (
+        f"access_control_list {RULES}",
+        [f"security_group {GROUP}"],
+    )

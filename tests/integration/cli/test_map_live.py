@@ -1,0 +1,66 @@
+"""``check --reads`` and ``graph`` beside a running compiler on a real etcd and a real API server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.loading.paths import reactions_file
+from tests.integration.cli.processes import Intentc
+from tests.integration.compile.contents import LOCAL, group, rule, rules
+from tests.integration.compile.world import World
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+RULE = "11111111-0000-4000-8000-000000000000"
+
+
+async def told(world: World, intentc: Intentc, *command: str) -> dict[str, Any]:
+    """What a command says of a compiler under whose eyes ``db``, which ``web`` mentions, gets another number."""
+    service = intentc.start()
+    db = await world.create("security_group", "db")
+    await world.create("security_group", "web", **rules(rule(RULE, LOCAL, group("db"))))
+    await service.settled(world.revision)
+    await world.update("security_group", db, configured_security_group_id=77)
+    await service.settled(world.revision)
+    address = (await service.url()).removeprefix("http://")
+    ended = await intentc(*command, environment={"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": address})
+    assert ended.code == 0, ended.err
+    return dict(ended.json)
+
+
+async def test_an_edge_that_was_of_use_is_not_idle(world: World, intentc: Intentc) -> None:
+    found = await told(world, intentc, "check", "--reads", "-o", "json")
+    assert found["reads"]["missing"] == []
+    used = [edge for edge in found["reads"]["edges"] if edge["changed"]]
+    assert {(edge["kind"], edge["cause"], edge["to"]) for edge in used} >= {
+        ("security_group", "self", "security_group")
+    }
+    idle = [finding["message"] for finding in found["findings"] if finding["reason"] == "IdleReaction"]
+    assert not any("security_group (from self) → security_group" in message for message in idle)
+    assert any("port_tuple (from self)" in message for message in idle)
+
+
+async def test_a_reaction_that_is_missing_was_counted(world: World, intentc: Intentc, tmp_path: Path) -> None:
+    lacking = tmp_path / "map.yml"
+    shipped = reactions_file("contrail").read_text()
+    lacking.write_text(shipped.replace("self: [security_group, security_logging_object]", "self: []"))
+    configuration = json.loads(intentc.configuration.read_text())
+    configuration["intentc"]["reactions"] = {"contrail": str(lacking)}
+    intentc.write(configuration)
+    found = await told(world, intentc, "check", "--reads", "-o", "json")
+    (missing,) = found["reads"]["missing"]
+    assert (missing["reader"], missing["read"]) == ("security_group", "security_group")
+    (finding,) = [finding for finding in found["findings"] if finding["reason"] == "MissingReaction"]
+    assert finding["source"].startswith(f"{lacking}:")
+
+
+async def test_what_is_around_an_object_is_what_stands_in_etcd(world: World, intentc: Intentc) -> None:
+    found = await told(world, intentc, "graph", "security_group", "web", "-o", "json")
+    names = {(node["kind"], node["name"].rpartition(":")[2]) for node in found["nodes"]}
+    assert {("access_control_list", "ingress-access-control-list"), ("security_group", "db")} <= names
+    assert msgspec.json.encode(found).count(b'"made":true') >= 2

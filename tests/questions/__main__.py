@@ -1,0 +1,46 @@
+"""``python -m tests.questions [--groups N] [--networks N]``: ask a running system of ten thousand resources everything,
+and print how long each answer took."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import anyio
+
+from intentc.embedded import Etcd, find_binary
+from intentc.watch.etcd import EtcdStore
+from tests.questions.questions import QUESTIONS
+from tests.questions.site import running_site, tell
+
+
+async def ask_all(groups: int, networks: int) -> None:
+    etcd = Etcd(binary=find_binary())
+    etcd.start()
+    store = EtcdStore([etcd.endpoint])
+    try:
+        with tempfile.TemporaryDirectory(prefix="intentc-questions-") as folder:
+            async with running_site(etcd, store, Path(folder), groups, networks) as site:
+                resources = sum(map(len, (await site.world.stored()).values()))
+                tell(f"{resources:,} resources in etcd")
+                for question in QUESTIONS:
+                    tell(question.__name__.replace("_", " "))
+                    await question(site)
+                for text, seconds in site.took.items():
+                    print(f"| {text} | {seconds:.2f} s |")
+    finally:
+        await store.close()
+        etcd.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.questions", description=__doc__)
+    parser.add_argument("--groups", type=int, default=3_000)
+    parser.add_argument("--networks", type=int, default=1_000)
+    given = parser.parse_args()
+    anyio.run(ask_all, given.groups, given.networks)
+
+
+if __name__ == "__main__":
+    main()

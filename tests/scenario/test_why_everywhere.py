@@ -1,0 +1,70 @@
+"""Every object of every golden case is asked why, of both compilers: each field that was written has a reason, and each
+source is a resource that is there."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import msgspec
+import pytest
+
+from intentc.cli.compile import apply_inputs
+from intentc.explaining.why import why
+from intentc.loading.resources import load_resources
+from intentc.model import Name, ReferenceClaim
+from intentc.model.provenance import reference_part
+from intentc.offline import Offline
+from intentc.pipeline.parts import Parts
+from intentc.plugins import Loaded, find_compilers, load_all
+from tests.golden.cases import COMPILERS, Case, cases
+
+pytestmark = pytest.mark.anyio
+
+AS_STORED = "groups_as_stored"
+"""What our own server would refuse: such cases can't be applied."""
+
+CASES = [case for compiler in COMPILERS for case in cases(compiler) if case.topic != AS_STORED]
+
+
+@cache
+def plugins(compiler: str) -> Loaded:
+    return load_all(find_compilers([compiler]))
+
+
+async def compiled(case: Case) -> Offline:
+    offline = Offline(plugins(case.compiler))
+    await offline.seed()
+    await apply_inputs(offline, load_resources(case.given, offline.engine.parts.schema))
+    return offline
+
+
+def claimed_parts(parts: Parts, name: Name) -> set[str]:
+    """Everything of an object that is claimed: itself, fields, references."""
+    found: set[str] = set()
+    for claims in parts.book.on(name).values():
+        for claim in claims:
+            if isinstance(claim, ReferenceClaim):
+                found.add(reference_part(claim))
+            else:
+                found |= {"", *(field for field, _ in claim.properties)}
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+async def test_every_field_that_is_written_has_a_reason_of_which_every_source_is_there(case: Case) -> None:
+    engine = (await compiled(case)).engine
+    parts = engine.parts
+    asked = 0
+    for name in sorted(parts.book.names()):
+        answer = await why(engine, name.kind, ":".join(name.fq_name), limit=1000)
+        asked += 1
+        told = {part["part"] for part in answer["parts"]}
+        for wanted in claimed_parts(parts, name):
+            ours = wanted or answer["ownership"] in ("ours", "shared")
+            within = any(part.startswith((f"{wanted}.", f"{wanted}[")) for part in told)
+            assert wanted in told or within or not ours, wanted
+        reasons = [reason for part in answer["parts"] for reason in part["reasons"]]
+        assert all(source["revision"] for reason in reasons for source in reason["sources"])
+        assert all(part["reasons"] for part in answer["parts"])
+        assert len(msgspec.json.encode(answer)) <= 200_000
+    assert asked

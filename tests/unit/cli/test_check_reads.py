@@ -1,0 +1,114 @@
+"""``check --reads``: the map beside what was really read, of files and of the running compiler."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intentc.loading.paths import reactions_file
+from intentc.testing import load
+from tests.unit.cli.asked_compiler import answering
+from tests.unit.cli.ended import Intentc
+
+ROOT = Path(__file__).resolve().parents[3]
+TENANT = ROOT / "sample" / "tenant.yml"
+
+
+def reads(document: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(document)["reads"]
+    return found
+
+
+@pytest.fixture
+def with_map(tmp_path: Path) -> Callable[[str], Path]:
+    """A configuration with this map in place of Contrail's own."""
+
+    def write(text: str) -> Path:
+        reactions, configuration = tmp_path / "map.yml", tmp_path / "contrail.yml"
+        reactions.write_text(text)
+        configuration.write_text(f"intentc: {{reactions: {{contrail: {reactions}}}}}")
+        return configuration
+
+    return write
+
+
+def test_nothing_is_missing_in_what_ships_and_idle_entries_are_notes(intentc: Intentc) -> None:
+    ended = intentc("check", "--reads", TENANT, "--strict", "-o", "json")
+    assert ended.code == 0
+    assert reads(ended.out)["missing"] == []
+    assert {finding["reason"] for finding in json.loads(ended.out)["findings"]} == {"Unreachable", "IdleReaction"}
+    edges = {(edge["kind"], edge["cause"], edge["to"]): edge for edge in reads(ended.out)["edges"]}
+    assert edges["security_group", "self", "security_group"]["needed"] > 0
+    assert edges["virtual_network", "self", "virtual_network"]["needed"] == 0
+
+
+def test_a_missing_reaction_is_a_warning_with_an_example(intentc: Intentc, with_map: Callable[[str], Path]) -> None:
+    shipped = reactions_file("contrail").read_text()
+    lacking = shipped.replace("self: [security_group, security_logging_object]", "self: [security_logging_object]")
+    configuration = with_map(lacking)
+    ended = intentc("check", "--reads", TENANT, "--config-file", configuration)
+    assert ended.code == 0
+    assert "MissingReaction" in ended.out
+    assert "default-domain:shop:web reads default-domain:shop:database, for example" in ended.out
+    assert "add security_group to `security_group: self:`" in ended.out
+    assert intentc("check", "--reads", TENANT, "--strict", "--config-file", configuration).code == 3
+    found = intentc("check", "--reads", TENANT, "-o", "json", "--config-file", configuration)
+    assert [(one["reader"], one["read"]) for one in reads(found.out)["missing"]] == [
+        ("security_group", "security_group")
+    ]
+
+
+def test_a_held_intent_is_said_to_be_one_of_which_not_all_reads_are_known(
+    intentc: Intentc, tmp_path: Path, mocker: Any
+) -> None:
+    mocker.patch(
+        "intentc.compilers.contrail.security_group.SecurityGroupIntent.evaluate", side_effect=RuntimeError("no")
+    )
+    ended = intentc("check", "--reads", TENANT)
+    assert "security_group default-domain:shop:web is held: what it would read besides is not known" in ended.err
+
+
+def test_a_file_that_is_wrong_is_told_as_compile_does(intentc: Intentc, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text("resources:\n  - {kind: virtual_netwrok, data: {fq_name: [a]}}\n")
+    ended = intentc("check", "--reads", wrong)
+    assert ended.code == 3
+    assert f"{wrong}:2" in ended.err
+
+
+def test_files_without_reads_are_refused(intentc: Intentc) -> None:
+    ended = intentc("check", TENANT)
+    assert ended.code == 2
+    assert "FILE goes with --reads only" in ended.err
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with answering("contrail", load(TENANT.read_text())) as address:
+        monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", address)
+        yield
+
+
+@pytest.mark.usefixtures("running")
+def test_without_files_the_running_compiler_is_asked_which_counts_since_its_start(intentc: Intentc) -> None:
+    ended = intentc("check", "--reads", "-o", "json")
+    assert ended.code == 0
+    found = reads(ended.out)
+    assert found["missing"] == []
+    assert found["since"] > 0
+    edges = {(edge["kind"], edge["cause"], edge["to"]): edge for edge in found["edges"]}
+    assert edges["port_tuple", "self", "service_instance"]["walks"] == 0
+    messages = {finding["message"] for finding in json.loads(ended.out)["findings"]}
+    (told,) = [message for message in messages if message.startswith("port_tuple (from self) → service_instance: ")]
+    assert "no walk led to an intent this way since 20" in told
+
+
+def test_nobody_who_runs_is_told(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", "127.0.0.1:1")
+    ended = intentc("check", "--reads")
+    assert ended.code == 4
+    assert "intentc run" in ended.err

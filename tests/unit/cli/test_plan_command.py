@@ -1,0 +1,181 @@
+"""``plan``: which arguments go together, and how a plan reads on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from intentc.cli.plan_reactions import lines as lines_of_comparison
+from intentc.cli.plan_text import lines
+from intentc.dependencies import Finding
+from intentc.logic.coverage import Missing
+from intentc.model import Problem
+from intentc.pipeline.differences import Field
+from intentc.preview.reach import EdgeChange, Reach
+from intentc.preview.reacting import Comparison
+from intentc.preview.report import Change, Number, Owner, Plan, Withheld, summary_of
+from tests.unit.cli.ended import Intentc
+
+PLACEHOLDER = "<route_target_number for d:p:net:net>"
+
+
+def plan(**fields: object) -> Plan:
+    return Plan(revision=7, installation="default", versions={}, seconds=0.25, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give FILE..., or --delete --kind KIND NAME..., or --reactions FILE"),
+        (("--kind", "project", "p"), "--kind goes with --delete"),
+        (("--delete", "--let-go", "a.yml"), "--let-go goes with --kind"),
+        (("--reactions", "m.yml", "a.yml"), "--reactions goes with none of"),
+        (("--compiler", "contrail", "a.yml"), "--compiler goes with --reactions"),
+    ],
+)
+def test_arguments_that_don_t_go_together_are_refused(
+    intentc: Intentc, arguments: tuple[str, ...], message: str
+) -> None:
+    ended = intentc("plan", *arguments)
+    assert ended.code == 2
+    assert message in ended.err
+
+
+def test_a_file_is_read_before_anybody_is_asked(intentc: Intentc, tmp_path: Path) -> None:
+    ended = intentc("plan", tmp_path / "absent.yml")
+    assert ended.code == 3
+    assert f"where: {tmp_path / 'absent.yml'}" in ended.err
+
+
+def test_each_change_has_its_sign_its_reason_and_its_fields() -> None:
+    group = Change("update", "security_group", "d:p:web", "1", (Field("display_name", "web", "front"),))
+    made = Change(
+        "create",
+        "route_target",
+        f"target:64512:{PLACEHOLDER}",
+        None,
+        tuple(Field(f"field_{n}", None, n) for n in range(15)),
+        (Owner("routing_instance", "d:p:net:net"),),
+    )
+    instance = Change(
+        "update",
+        "routing_instance",
+        "d:p:net:net",
+        "2",
+        (
+            Field("route_target_refs[target:1:1]", None, {}),
+            Field("route_target_refs[target:1:2]", {"import_export": "import"}, None),
+            Field("list[0]", None, "x" * 500),
+        ),
+    )
+    gone = Change("delete", "access_control_list", "d:p:web:ingress", "3")
+    changes = (group, made, instance, gone)
+    told = list(lines(plan(applied=(group,), follows=(made, instance, gone), summary=summary_of(list(changes)))))
+    assert told == [
+        "You change:",
+        "  ~ security_group d:p:web",
+        "      display_name: web → front",
+        "",
+        "Follows from it:",
+        f"  + route_target target:64512:{PLACEHOLDER}   because of routing_instance d:p:net:net",
+        *(f"      field_{n}: {n}" for n in range(12)),
+        "      … 3 more fields; -o json shows all",
+        "  ~ routing_instance d:p:net:net",
+        "      + route_target_refs[target:1:1]",
+        '      - route_target_refs[target:1:2]: {"import_export":"import"}',
+        f"      + list[0]: {'x' * 159}…",
+        "  - access_control_list d:p:web:ingress",
+        "",
+        "Plan: 1 to create, 2 to change, 1 to delete (revision 7, 0.2 s).",
+    ]
+
+
+def test_what_stands_beside_the_changes_is_told_too() -> None:
+    problem = Problem("security_group", "d:p:web", "Missing", "there is no group d:p:x", "a.yml:3")
+    told = list(
+        lines(
+            plan(
+                due=(Change("delete", "access_control_list", "d:p:x:ingress", "3"),),
+                problems=(problem,),
+                numbers=(
+                    Number("given", "route_target_number", "d:p:net:net", PLACEHOLDER),
+                    Number("freed", "security_group_id", "d:p:web", "8000004"),
+                ),
+                withheld=(Withheld("access_control_list", 60),),
+            )
+        )
+    )
+    assert told == [
+        "Numbers (which ones are given only the server can say):",
+        f"  + route_target_number: {PLACEHOLDER}",
+        "  - security_group_id: 8000004 of d:p:web",
+        "",
+        "Problems that come:",
+        "  a.yml:3: security_group d:p:web: there is no group d:p:x",
+        "",
+        "60 deletes of access_control_list wait for `intentc allow-deletes access_control_list`.",
+        "The live system is not converged: 1 write is due anyway, and not part of this plan.",
+        "No difference: nothing would be written (revision 7, 0.2 s).",
+    ]
+
+
+def test_who_creates_and_who_completes_count_once() -> None:
+    one, other = Change("create", "project", "d:p", None), Change("update", "project", "d:p", None)
+    again = Change("delete", "project", "d:p", "1")
+    assert summary_of([one, other]) == summary_of([one])
+    assert (summary_of([one, again]).create, summary_of([one, again]).delete) == (1, 1)
+
+
+def test_another_map_is_told_by_edges_reach_and_missing_reactions() -> None:
+    found = Comparison(
+        revision=7,
+        installation="default",
+        compiler="toy",
+        findings=(
+            Finding("m.yml:2", "warning", "SilentStop", "a goes on to b"),
+            Finding("m.yml:9", "note", "Unreachable", "no change ever reaches c"),
+        ),
+        edges=(
+            EdgeChange("added", "a", "self", "b", True, "m.yml:2", 6),
+            EdgeChange("removed", "a", "self", "c", False, "old.yml:3", 2),
+        ),
+        reach=(
+            Reach(
+                kind="a",
+                resources=9,
+                looked_at=3,
+                mean_before=1.5,
+                most_before=2,
+                mean_after=3.0,
+                most_after=4,
+                come=6,
+                go=2,
+            ),
+        ),
+        missing=(Missing("c", "a", 2, "one", "other"),),
+    )
+    told = list(lines_of_comparison(found))
+    assert told == [
+        "Findings:",
+        "  m.yml:2: warning SilentStop: a goes on to b",
+        "",
+        "Edges:",
+        "  + a (from self) → all b   m.yml:2   6 pairs come by it alone",
+        "  - a (from self) → c   old.yml:3   2 pairs go by it alone",
+        "",
+        "Whom a change of one resource reaches (only kinds for which that may differ):",
+        "  RESOURCE  THERE ARE        BEFORE: MEAN / MOST  AFTER: MEAN / MOST  PAIRS COME  PAIRS GO",
+        "  a         9 (3 looked at)  1.5 / 2              3 / 4               6           2",
+        "",
+        "Missing reactions that it would bring (read, and no path leads there):",
+        "  c reads a: 2 times, as one does other",
+        "",
+        "Reactions of toy: edges +1 -1, pairs +6 -2, missing reactions +1 -0; nothing is written otherwise, since "
+        "recorded reads decide and not the map (revision 7).",
+    ]

@@ -1,0 +1,191 @@
+"""``intentc status``: two separate words, what is waited for, and exit codes that scripts can rely on."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from intentc.cli import waiting
+from intentc.cli.errors import Exit
+from intentc.cli.status import span, told
+from intentc.cli.status_display import rendered
+from intentc.loading.yaml import load_yaml
+from tests.unit.cli.ended import Intentc
+from tests.unit.cli.toy_api_server import ToyApiServer
+
+
+def status(**fields: Any) -> dict[str, Any]:
+    return {
+        "converged": True,
+        "healthy": True,
+        "role": "leader",
+        "leading": {"leads": True, "leader": "host-1"},
+        "applied_revision": 1200,
+        "lag_revisions": 0,
+        "queue": {"jobs": 0, "objects": 0, "in_flight": 0},
+        "rates": {"evaluations": 12.5, "writes": 3.0},
+        "counts": {"quarantined": 0},
+        "pending_references": 0,
+        "awaiting": [],
+        "attention": [],
+        "progress": None,
+        "audit": {"last_result": "never", "last_revision": 0, "last_success": 0.0},
+        "reload": {"reloads": 0, "failures": 0, "loaded_at": 0.0, "last_error": None, "under_way": False},
+        "busy_seconds": 0.0,
+        "problems": ["long lists are left out"],
+        **fields,
+    }
+
+
+BUSY = status(
+    converged=False,
+    healthy=False,
+    role="standby",
+    leading={"leads": False, "leader": "host-2"},
+    lag_revisions=1234,
+    counts={"quarantined": 3},
+    awaiting=["host-2, which leads", "the evaluation of 7 intents"],
+    attention=["held: `intentc quarantine list`"],
+    busy_seconds=150.0,
+)
+
+
+@pytest.fixture
+def compiler(connected: ToyApiServer) -> ToyApiServer:
+    connected.status = [status()]
+    return connected
+
+
+def table(out: str) -> dict[str, str]:
+    return {line[:11].strip(): line[12:] for line in out.splitlines()}
+
+
+def test_one_that_is_well_says_so_in_two_words_and_ends_with_0(intentc: Intentc, compiler: ToyApiServer) -> None:
+    ended = intentc("status")
+    shown = table(ended.out)
+    assert ended.code == Exit.DONE
+    assert (shown["converged"], shown["healthy"], shown["role"]) == ("yes", "yes", "leader")
+    assert shown["revision"] == "1200 applied, 0 behind etcd"
+    assert shown["rates"] == "12.5 evaluations/s, 3 writes/s"
+    assert (shown["waits for"], shown["needs you"]) == ("nothing", "nothing")
+
+
+def test_one_that_is_not_says_what_it_waits_for_and_what_it_needs(intentc: Intentc, compiler: ToyApiServer) -> None:
+    compiler.status = [BUSY]
+    ended = intentc("status")
+    shown = table(ended.out)
+    assert ended.code == Exit.HELD
+    assert (shown["converged"], shown["healthy"]) == ("no, for 2 min", "no")
+    assert shown["role"] == "standby; host-2 leads"
+    assert shown["revision"] == "1200 applied, 1,234 behind etcd"
+    assert shown["quarantine"] == "3"
+    assert "waits for   host-2, which leads\n            the evaluation of 7 intents\n" in ended.out
+    assert shown["needs you"] == "held: `intentc quarantine list`"
+
+
+def test_one_that_does_not_see_etcd_has_converged_for_what_it_knows(intentc: Intentc, compiler: ToyApiServer) -> None:
+    compiler.status = [status(awaiting=["etcd, no watch since 12:00:00 UTC"])]
+    assert table(intentc("status").out)["converged"] == "yes, for what it knows: it does not see etcd"
+
+
+def test_one_that_works_is_no_failure(intentc: Intentc, compiler: ToyApiServer) -> None:
+    compiler.status = [{**BUSY, "healthy": True}]
+    assert intentc("status").code == Exit.DONE
+
+
+def test_nobody_there_ends_with_4(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", "127.0.0.1:1")
+    ended = intentc("status")
+    assert ended.code == Exit.UNREACHABLE
+    assert "next:" in ended.err
+
+
+@pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", lambda text: load_yaml(text).value)])
+def test_programs_get_the_same_without_the_long_lists(
+    intentc: Intentc, compiler: ToyApiServer, form: str, read: Any
+) -> None:
+    compiler.status = [BUSY]
+    document = read(intentc("status", "-o", form).out)
+    assert document["apiVersion"] == "intentc/v1"
+    assert (document["converged"], document["healthy"], document["leader"]) == (False, False, "host-2")
+    assert document["awaiting"] == BUSY["awaiting"]
+    assert "problems" not in document
+
+
+def test_a_failed_reload_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
+    compiler.status = [status(reload={"last_error": "map.yml:3: unknown kind 'x'"})]
+    assert table(intentc("status").out)["reload"] == (
+        "failed, the former stays in force: map.yml:3: unknown kind 'x'"
+    )  # fmt: skip
+
+
+def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
+    compiler.status = [status(progress={"phase": "evaluating", "done": 1500, "total": 10_000})]
+    assert table(intentc("status").out)["first load"] == "evaluating 1,500 of 10,000"
+
+
+@pytest.mark.parametrize(
+    ("audit", "text"),
+    [
+        (None, "none here: nobody audits beside it"),
+        ({"last_result": "never", "last_revision": 0, "last_success": 0.0}, "never yet"),
+        ({"last_result": "failed", "last_revision": 0, "last_success": 0.0}, "failed, at revision 0"),
+    ],
+)
+def test_the_last_audit_is_told(intentc: Intentc, compiler: ToyApiServer, audit: Any, text: str) -> None:
+    compiler.status = [status(audit=audit)]
+    assert table(intentc("status").out)["last audit"] == text
+
+
+def test_an_older_compiler_is_understood_as_far_as_it_tells(intentc: Intentc, compiler: ToyApiServer) -> None:
+    compiler.status = [{"converged": True, "healthy": True, "applied_revision": 7, "quarantine": [{}, {}]}]
+    shown = table(intentc("status").out)
+    assert (shown["role"], shown["revision"], shown["quarantine"]) == ("unknown", "7 applied, unknown yet", "2")
+
+
+def test_watched_without_a_terminal_it_is_one_line_of_json_for_each_change(
+    intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intentc.cli.status._PERIOD", 0.0)
+    compiler.status = [status(), status(rates={"evaluations": 1.0, "writes": 0.0}), status(), BUSY, status()]
+    answers = len(compiler.status)
+    current = waiting.current_status
+
+    async def until_the_last(where: Any) -> dict[str, Any]:
+        nonlocal answers
+        answers -= 1
+        if answers < 0:
+            raise KeyboardInterrupt
+        return await current(where)
+
+    monkeypatch.setattr(waiting, "current_status", until_the_last)
+    ended = intentc("status", "--watch")
+    assert ended.code == Exit.INTERRUPTED
+    assert [json.loads(line)["converged"] for line in ended.out.splitlines()] == [True, False, True]
+
+
+def test_the_display_shows_the_same_words_and_a_bar_while_it_loads() -> None:
+    out = io.StringIO()
+    progress = {"phase": "evaluating", "done": 1500, "total": 10_000}
+    Console(file=out, width=100).print(rendered(told(status(converged=False, progress=progress))))
+    text = out.getvalue()
+    assert "no, for 0 s" in text
+    assert "evaluating" in text.splitlines()[-1]
+    assert "━" in text.splitlines()[-1]
+
+
+def test_a_compiler_that_answers_no_more_is_said_in_the_display() -> None:
+    out = io.StringIO()
+    Console(file=out, width=100).print(rendered({"error": "the compiler does not answer"}))
+    assert out.getvalue().split() == ["not", "there", "the", "compiler", "does", "not", "answer"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (119.0, "119 s"), (120.0, "2 min"), (7200.0, "2 h"), (200_000.0, "2 d")]
+)
+def test_a_length_of_time_is_short(seconds: float, text: str) -> None:
+    assert span(seconds) == text

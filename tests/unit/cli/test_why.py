@@ -1,0 +1,122 @@
+"""``intentc why``: the running compiler's answer as a tree, or as a document; and what is told where there is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from intentc.cli.errors import Exit
+from intentc.diagnostics.serving import running_diagnostics
+from intentc.explaining import Answers
+from intentc.loading.yaml import load_yaml
+from tests.scenario.scene import Scene, rule, rules
+from tests.unit.cli.ended import Intentc
+from tests.unit.diagnostics.test_diagnostics_app import Compiler
+
+NOBODY = "127.0.0.1:1"
+EGRESS = "default-domain:blue:web:egress-access-control-list"
+
+
+async def world() -> Answers:
+    """Group ``web`` has a rule to ``db``, one to a group that isn't there, and forty more."""
+    scene = await Scene().begin()
+    await scene.apply("security_group", "blue:db")
+    many = [rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(40)]
+    entries = rules(rule("local", "gone"), rule("local", "db"), *many)
+    await scene.apply("security_group", "blue:web", security_group_entries=entries)
+    return Answers(scene.offline.engine)
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A compiler that can be asked, where commands ask."""
+    with start_blocking_portal() as portal:
+        answers = portal.call(world)
+        diagnostics = running_diagnostics(Compiler(), "127.0.0.1", 0, asked=answers)
+        with portal.wrap_async_context_manager(diagnostics) as url:
+            monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", url.removeprefix("http://"))
+            yield
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_rule_is_shown_with_the_groups_rule_that_it_comes_from(intentc: Intentc) -> None:
+    ended = intentc("why", "access-control-list", "web:egress-access-control-list")
+    lines = ended.out.splitlines()
+    assert ended.code == Exit.DONE
+    assert lines[0].startswith(f"access_control_list {EGRESS}   in order, ours, revision ")
+    assert lines[2].startswith("├── because of security_group default-domain:blue:web  (revision ")
+    assert lines[3] == "├── access_control_list_entries.acl_rule[0]"
+    assert lines[4].startswith(
+        "│   ├── security_group default-domain:blue:web  security_group_entries.policy_rule[1]  "
+    )
+    assert lines[5].startswith("│   └── security_group default-domain:blue:db  (revision ")
+    assert "\033" not in ended.out
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_long_list_of_parts_is_cut_and_says_how_to_see_the_rest(intentc: Intentc) -> None:
+    cut = intentc("why", "access_control_list", EGRESS).out
+    assert "… 21 more parts: --all shows them, --part TEXT chooses" in cut
+    whole = intentc("why", "access_control_list", EGRESS, "--all").out
+    assert "acl_rule[40]" in whole
+    assert "more parts" not in whole
+    assert "history" in whole
+
+
+@pytest.mark.usefixtures("compiler")
+def test_parts_are_chosen_by_a_text(intentc: Intentc) -> None:
+    chosen = intentc("why", "access_control_list", EGRESS, "--part", "acl_rule[7]", "-o", "json")
+    assert [part["part"] for part in json.loads(chosen.out)["parts"]] == ["access_control_list_entries.acl_rule[7]"]
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_resource_is_shown_with_what_follows_from_it_what_it_lacks_and_its_problems(intentc: Intentc) -> None:
+    shown = intentc("why", "security_group", "web").out
+    assert "├── what follows from it (2)" in shown
+    assert f"access_control_list {EGRESS}   in order" in shown
+    assert "security_group: security_group default-domain:blue:gone" in shown
+    assert "problem UnknownSecurityGroup: security_group default-domain:blue:web: rule 1 " in shown
+
+
+@pytest.mark.usefixtures("compiler")
+def test_programs_get_the_whole_answer(intentc: Intentc) -> None:
+    as_json = json.loads(intentc("why", "security_group", "web", "-o", "json").out)
+    assert (as_json["apiVersion"], as_json["kind"], as_json["exists"]) == ("intentc/v1", "security_group", True)
+    as_yaml = load_yaml(intentc("why", "security_group", "web", "-o", "yaml").out).value
+    assert as_yaml["outputs_total"] == 2
+
+
+@pytest.mark.usefixtures("compiler")
+def test_what_is_not_there_is_explained_and_ends_with_1(intentc: Intentc) -> None:
+    ended = intentc("why", "access_control_list", "blue:wep:egress-access-control-list")
+    assert ended.code == Exit.DIFFERENT
+    assert ended.out.splitlines()[:2] == [
+        "access_control_list blue:wep:egress-access-control-list   absent",
+        "├── Nobody claims it: there is no security_group blue:wep, below which it would stand.",
+    ]
+    assert "names that are near" in ended.out
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_name_that_fits_several_is_refused_with_them(intentc: Intentc) -> None:
+    ended = intentc("why", "access_control_list", "egress-access-control-list")
+    assert (ended.code, ended.out) == (Exit.USAGE, "")
+    assert "egress-access-control-list fits 3 of access_control_list" in ended.err
+    assert "next:" in ended.err
+
+
+@pytest.mark.usefixtures("compiler")
+def test_an_unknown_kind_is_refused_with_the_nearest(intentc: Intentc) -> None:
+    ended = intentc("why", "security_grup", "web")
+    assert ended.code == Exit.USAGE
+    assert "unknown kind 'security_grup'; did you mean security_group" in ended.err
+
+
+def test_a_compiler_that_is_not_there_is_unreachable(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", NOBODY)
+    ended = intentc("why", "security_group", "web")
+    assert ended.code == Exit.UNREACHABLE
+    assert "does not answer" in ended.err

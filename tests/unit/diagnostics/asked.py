@@ -1,0 +1,228 @@
+"""A ``diagnostics.Asked`` without an engine: a small world of answers in the shapes that the real one gives.
+
+Tests change what they are about: the answers are plain dictionaries and lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
+
+NOW = 1_790_000_000.0
+
+
+def resource(kind: str, name: str) -> dict[str, Any]:
+    """``RESOURCE``: the uuid follows from the name."""
+    return {"kind": kind, "name": name, "uuid": f"uuid-of-{name}"}
+
+
+WEB = resource("security_group", "d:shop:web")
+DATABASE = resource("security_group", "d:shop:database")
+INGRESS = resource("access_control_list", "d:shop:web:ingress-access-control-list")
+
+
+def line(sequence: int, **changed: Any) -> dict[str, Any]:
+    """``LINE`` of an evaluation of ``WEB``, which a change of ``DATABASE`` led to."""
+    return {
+        "sequence": sequence,
+        "at": NOW + sequence,
+        "sort": "evaluation",
+        "revision": 40 + sequence,
+        "intent": WEB,
+        "path": [DATABASE, WEB],
+        "source": DATABASE,
+        "status": "done",
+        "claims": 2,
+        "objects": [INGRESS],
+        "object": None,
+        "operation": None,
+        "written": None,
+        "drift": False,
+        **changed,
+    }
+
+
+def write(sequence: int, **changed: Any) -> dict[str, Any]:
+    """``LINE`` of a write of ``INGRESS``."""
+    return line(
+        sequence,
+        **{
+            "sort": "write",
+            "intent": None,
+            "path": [],
+            "source": None,
+            "status": "",
+            "claims": 0,
+            "objects": [],
+            "object": INGRESS,
+            "operation": "Update",
+            "written": 50 + sequence,
+            **changed,
+        },
+    )
+
+
+def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """The answer about a lower-level object that is in order."""
+    reason = {"intent": WEB, "sources": [{**WEB, "revision": 41, "field": "security_group_entries.policy_rule[0]"}]}
+    return {
+        "apiVersion": "intentc/v1",
+        **subject,
+        "exists": True,
+        "revision": 52,
+        "role": "lower",
+        "summary": "It is there because of security_group d:shop:web.",
+        "state": "in order",
+        "waiting_for": [],
+        "problems": [],
+        "ownership": "ours",
+        "owners": [WEB],
+        "parts": [
+            {"part": "", "reasons": [{"intent": WEB, "sources": [{**WEB, "revision": 41, "field": ""}]}]},
+            {"part": "access_control_list_entries.acl_rule[0]", "reasons": [reason]},
+        ],
+        "parts_total": 2,
+        "reads": [{**WEB, "revision": 41}, {**DATABASE, "revision": 42}],
+        "reads_total": 2,
+        "evaluations": [
+            {"intent": WEB, "status": "done", "revision": 42, "at": NOW, "path": [DATABASE, WEB], "told_by": "journal"}
+        ],
+        "written": {"operation": "Update", "revision": 52, "at": NOW, "by": "intentc/host-1"},
+        "history": [line(1), write(2)],
+        "outputs": [],
+        "outputs_total": 0,
+        "missing": [],
+        "concerns": [],
+        **changed,
+    }
+
+
+class Answered:
+    """``Asked``: every answer is an attribute; ``queries`` are the ones that came for objects and for the journal."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = [
+            {**WEB, "revision": 41, "role": "higher", "ours": False, "state": "in order", "problems": 0},
+            {**DATABASE, "revision": 42, "role": "higher", "ours": False, "state": "held", "problems": 1},
+            {**INGRESS, "revision": 52, "role": "lower", "ours": True, "state": "in order", "problems": 0},
+        ]
+        self.reasons: dict[tuple[str, str], dict[str, Any]] = {
+            (subject["kind"], subject["name"]): why_of(subject) for subject in (WEB, DATABASE, INGRESS)
+        }
+        self.compared: dict[str, Any] = {
+            "revision": 52,
+            "actual": {"display_name": "ingress", "access_control_list_entries": {"dynamic": False}},
+            "desired": {"access_control_list_entries": {"dynamic": True}},
+            "differences": [{"field": "access_control_list_entries.dynamic", "actual": False, "desired": True}],
+        }
+        self.around: dict[str, Any] = {
+            "center": "access_control_list/uuid-of-" + INGRESS["name"],
+            "nodes": [
+                {"id": f"{one['kind']}/{one['uuid']}", **one, "role": role, "depth": depth}
+                for one, role, depth in ((INGRESS, "lower", 0), (WEB, "higher", 1))
+            ],
+            "edges": [
+                {
+                    "from": f"{WEB['kind']}/{WEB['uuid']}",
+                    "to": f"{INGRESS['kind']}/{INGRESS['uuid']}",
+                    "relation": "child",
+                    "made": True,
+                }
+            ],
+            "cut": False,
+        }
+        self.map: dict[str, Any] = {
+            "kinds": ["access_control_list", "project", "security_group"],
+            "edges": [
+                {
+                    "kind": "security_group",
+                    "cause": "self",
+                    "to": "security_group",
+                    "everyone": False,
+                    "source": "reactions/contrail.yml:12",
+                    "walks": 7,
+                    "idle": 2,
+                    "ran": 5,
+                    "changed": 3,
+                },
+                {
+                    "kind": "project",
+                    "cause": "self",
+                    "to": "security_group",
+                    "everyone": True,
+                    "source": "reactions/contrail.yml:15",
+                    "walks": 4,
+                    "idle": 4,
+                    "ran": 0,
+                    "changed": 0,
+                },
+            ],
+            "findings": [
+                {
+                    "severity": "note",
+                    "source": "reactions/contrail.yml:15",
+                    "reason": "UnreachableCause",
+                    "message": "no change reaches a project through itself",
+                }
+            ],
+            "missing": [{"reader": "security_group", "read": "project", "count": 3}],
+            "loaded_at": NOW,
+            "reloads": 1,
+            "last_error": None,
+            "since": NOW,
+        }
+        self.lines: list[dict[str, Any]] = [line(1), write(2), line(3, intent=DATABASE, path=[DATABASE])]
+        self.queries: list[ObjectQuery | JournalQuery] = []
+
+    async def why(self, kind: str, name: str, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        found = self.reasons.get((kind, name))
+        if found is None:
+            raise Unanswerable(404, f"there is no {kind} {name!r}", "look for it: /objects?filter=", (WEB["name"],))
+        parts = [one for one in found["parts"] if part in one["part"]]
+        return {**found, "parts": parts[offset : offset + limit], "parts_total": len(parts)}
+
+    async def objects(self, query: ObjectQuery) -> dict[str, Any]:
+        self.queries.append(query)
+        kinds: dict[str, int] = {}
+        for row in self.rows:
+            kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+        wanted = [
+            row
+            for row in self.rows
+            if query.kind in ("", row["kind"]) and query.state in ("", row["state"]) and query.text in row["name"]
+        ]
+        shown = wanted[query.offset : query.offset + query.limit]
+        return {"kinds": kinds, "total": len(wanted), "offset": query.offset, "rows": shown}
+
+    async def object(self, kind: str, name: str) -> dict[str, Any]:
+        return {**resource(kind, name), **self.compared}
+
+    async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
+        return self.around
+
+    async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        return {"total": 0, "offset": offset, "limit": limit, "pending_references": []}
+
+    async def reactions(self) -> dict[str, Any]:
+        return self.map
+
+    async def journal(self, query: JournalQuery) -> dict[str, Any]:
+        self.queries.append(query)
+        kept = [
+            one
+            for one in self.lines
+            if one["sequence"] > query.after
+            and (not query.before or one["sequence"] < query.before)
+            and query.sort in ("", one["sort"])
+            and query.name in str((one["intent"] or one["object"])["name"])
+        ]
+        chosen = kept[-query.limit :] if query.before else kept[: query.limit]
+        numbers = [one["sequence"] for one in self.lines] or [0]
+        return {"first": numbers[0], "last": numbers[-1], "lines": chosen}
+
+    async def follow(self, after: int) -> AsyncIterator[dict[str, Any]]:
+        for one in self.lines:
+            if one["sequence"] > after:
+                yield one

@@ -1,0 +1,92 @@
+"""``docs/operating.md``: every metric is told there and no other, and its example alerts are rules over metrics that
+exist. And each metric stands for something that a running service really tells."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from intentc.auditing import Auditing
+from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REFUSED, ROLE, registry_of
+from intentc.loading.yaml import load_yaml
+from intentc.xds.metrics import Figures
+from tests.unit.pipeline.conftest import plant
+from tests.unit.pipeline.plant import Plant
+from tests.unit.serving import service_of
+
+__all__ = ["plant"]
+
+PAGE = (Path(__file__).parents[3] / "docs" / "operating.md").read_text()
+TOLD = {(name, kind) for name, kind in re.findall(r"^\| `(intentc_\w+)`[^|]*\| (\w+) \|", PAGE, re.MULTILINE)}
+NEEDS_FILES = {"journal.files.failures", "journal.files.lost"}
+"""Told only with ``intentc.journal.directory``."""
+
+
+def compiler_metrics() -> set[tuple[str, str]]:
+    gauges = {figure.name for figure in GAUGES} | {READY, ROLE, RELOAD_REFUSED, BUILD}
+    return {(name, "gauge") for name in gauges} | {(f"{figure.name}_total", "counter") for figure in COUNTERS}
+
+
+def xds_metrics() -> set[tuple[str, str]]:
+    figures = Figures(lambda: {"streams": 0, "elements": {"all": 0, "refused": 0, "held": 0}})
+    return {
+        (f"{family.name}_total" if family.type == "counter" else family.name, family.type)
+        for family in figures.registry.collect()
+        if family.name.startswith("intentc_")
+    }
+
+
+def test_every_metric_is_told_and_no_other() -> None:
+    assert compiler_metrics() | xds_metrics() == TOLD
+
+
+def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
+    (text,) = re.findall(r"^```yaml\n(groups:.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    groups: list[dict[str, Any]] = load_yaml(text).value["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert len({rule["alert"] for rule in rules}) == len(rules) >= 10
+    names = {name for name, _ in TOLD}
+    for rule in rules:
+        used = set(re.findall(r"intentc_\w+", rule["expr"]))
+        assert used, rule
+        assert used <= names, rule
+        assert rule["annotations"]["summary"]
+        counters = {name for name in used if name.endswith("_total")}
+        assert all(f"increase({name}[" in rule["expr"] for name in counters), "a counter alone says nothing"
+
+
+@pytest.mark.anyio
+async def test_each_metric_stands_for_what_a_service_tells(plant: Plant) -> None:
+    async def spawn() -> Any:
+        raise AssertionError("nobody audits here")
+
+    service = service_of(plant, elected=True, auditing=Auditing(plant.engine, spawn))
+    missing = [figure.place for figure in (*GAUGES, *COUNTERS) if _at(service.status(), figure.place) is None]
+    # What it waits for is not known before it has listed; fences, before the server has answered.
+    assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences"}
+    registry: CollectorRegistry = registry_of(service)
+    assert registry.get_sample_value("intentc_role", {"role": "standby"}) == 1.0
+    assert registry.get_sample_value("intentc_reload_refused") == 0.0
+
+
+def _at(status: Any, place: str) -> Any:
+    for key in place.split("."):
+        status = status.get(key) if isinstance(status, dict) else None
+    return status
+
+
+def test_the_ten_questions_are_ten() -> None:
+    questions = re.findall(r"^\*\*(\d+)\. .*\?\*\*", PAGE, re.MULTILINE)
+    assert questions == [str(number) for number in range(1, 11)]
+
+
+def test_every_command_that_is_named_exists() -> None:
+    from intentc.cli.commands import COMMANDS
+
+    named = set(re.findall(r"(?:`|\$ )intentc ([a-z][a-z-]*)", PAGE))
+    assert named <= COMMANDS.keys()
+    assert {"why", "status", "audit", "check", "quarantine", "plan"} <= named

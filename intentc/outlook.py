@@ -41,7 +41,7 @@ class Outlook:
         self._engine = engine
         self._source = source
         self._pace = Pace()
-        self._pending = PendingReferences(engine.parts.logic)
+        self._pending = PendingReferences(engine.parts.logic, lambda: engine.quiet)
         self._loaded = False
         self.lacking = ""
 
@@ -86,7 +86,7 @@ class Outlook:
                 *self._of_etcd(),
                 *([] if converged else list(self._of_the_engine(leadership)) or [_A_MOMENT]),
             ],
-            "attention": list(attention(engine.parts, self._pending.count, self._pending.examples)),
+            "attention": list(attention(engine.parts, self._pending.count, self._pending.still())),
             "progress": self.progress(),
         }
 

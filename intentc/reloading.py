@@ -150,7 +150,7 @@ class Reloading:
 
     def _concerned(self, change: Change) -> list[Key]:
         cache = self._engine.parts.logic.cache
-        return [key for kind in sorted(change.kinds) for key in sorted(cache.all(kind))]
+        return [key for kind in sorted(change.kinds) for key in cache.all(kind)]
 
     def _take_into_use(self, change: Change) -> None:
         """All at once: nothing else runs meanwhile."""

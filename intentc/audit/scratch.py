@@ -26,6 +26,7 @@ from intentc.model import (
     RemoveReference,
     Snapshot,
     Update,
+    verb,
 )
 from intentc.model.reads import allocation_read
 from intentc.orders import Book, Drop, Kept, Pause, Suspect
@@ -140,16 +141,12 @@ def _wishes(parts: Parts) -> Iterator[Difference]:
 
 def _change(operation: Operation) -> Change:
     match operation:
-        case Create(properties=properties, references=references):
-            return Change("create", _fields(properties, references))
-        case Update(properties=properties, references=references):
-            return Change("update", _fields(properties, references))
+        case Create(properties=values, references=references) | Update(properties=values, references=references):
+            return Change(verb(operation), _fields(values, references))
         case Delete():
-            return Change("delete")
-        case AddReference(relation=relation):
-            return Change("add_ref", (f"{relation}_refs",))
-        case RemoveReference(relation=relation):
-            return Change("remove_ref", (f"{relation}_refs",))
+            return Change(verb(operation))
+        case AddReference(relation=relation) | RemoveReference(relation=relation):
+            return Change(verb(operation), (f"{relation}_refs",))
 
 
 def _fields(properties: Mapping[str, Any], references: Mapping[str, Any]) -> tuple[str, ...]:

@@ -130,9 +130,14 @@ class Events:
             await anyio.sleep(STATUS_PERIOD)
 
     async def _tell_lines(self, outgoing: _Outgoing, asked: Asked, after: int) -> None:
-        async with aclosing(cast("AsyncGenerator[dict[str, Any]]", asked.follow(after))) as lines:
-            async for line in lines:
-                await outgoing.put(_event("line", msgspec.json.encode(line), line.get("sequence")))
+        try:
+            async with aclosing(cast("AsyncGenerator[dict[str, Any]]", asked.follow(after))) as lines:
+                async for line in lines:
+                    await outgoing.put(_event("line", msgspec.json.encode(line), line.get("sequence")))
+        except Unanswerable as error:
+            # The answer has begun, so that its code can't tell any more.
+            told = {"error": error.error, "next_step": error.next_step}
+            await outgoing.put(_event("unanswerable", msgspec.json.encode(told)))
 
     async def run(self, receive: Receive, send: Callable[[bytes], Any], wanted: str, after: int | None) -> None:
         """``stream`` until the follower goes or all are let go."""

@@ -78,6 +78,7 @@ async def running_diagnostics(
             lifespan="off",
             ws="none",
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=1,
             **_encryption(access.tls),
         )

@@ -19,7 +19,8 @@ from .reactions import reactions
 from .why import why
 
 _AT_ONCE = 3
-"""Evaluations to be told why hold the loop for a slice each: however many ask, only so many at a time are answered."""
+"""Whatever looks at the whole world, or evaluates to be told why, holds the loop a slice at a time: however many ask,
+only so many at a time are answered."""
 
 
 class Answers:
@@ -34,16 +35,20 @@ class Answers:
             return await why(self._engine, kind, name, part=part, offset=offset, limit=limit)
 
     async def objects(self, query: ObjectQuery) -> dict[str, Any]:
-        return await objects(self._engine, query)
+        async with self._turns:
+            return await objects(self._engine, query)
 
     async def object(self, kind: str, name: str) -> dict[str, Any]:
-        return await one_object(self._engine, kind, name)
+        async with self._turns:
+            return await one_object(self._engine, kind, name)
 
     async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
-        return await neighbourhood(self._engine, kind, name, depth=depth, kinds=kinds)
+        async with self._turns:
+            return await neighbourhood(self._engine, kind, name, depth=depth, kinds=kinds)
 
     async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
-        return await pending(self._engine, offset, limit)
+        async with self._turns:
+            return await pending(self._engine, offset, limit)
 
     async def reactions(self) -> dict[str, Any]:
         return await reactions(self._engine)

@@ -87,7 +87,7 @@ def line_document(engine: Engine, told: Told) -> Document:
             "objects": [],
             "objects_total": 0,
             "object": named.object(line.name, line.uuid),
-            "operation": line.operation.lower(),
+            "operation": line.operation,
             "written": line.written,
             "drift": line.drift,
         }
@@ -135,7 +135,7 @@ def written_document(told: Told | None) -> Document | None:
     if told is None or not isinstance(told.line, Write):
         return None
     line = told.line
-    return {"operation": line.operation.lower(), "revision": line.written, "at": line.at, "by": told.by}
+    return {"operation": line.operation, "revision": line.written, "at": line.at, "by": told.by}
 
 
 class _Naming:

@@ -40,7 +40,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
 class Write(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="sort", tag="write"):
     """One write of the object ``name`` that the API server acknowledged.
 
-    ``revision``: what was applied when it was planned. ``operation``: ``Create``, ``Update``, … ``written``: the
+    ``revision``: what was applied when it was planned. ``operation``: ``create``, ``update``, … ``written``: the
     revision that the server told, None if it tells none. ``drift``: it puts right what somebody else changed.
     ``at``: seconds since 1970. ``uuid``: the object's, empty if nobody told.
     """

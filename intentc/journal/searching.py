@@ -92,6 +92,7 @@ def _last(text: mmap.mmap, mark: bytes, end: int) -> int:
         if place >= 0 or begin == 0:
             return place
         end = begin + len(mark) - 1
+        time.sleep(0)  # the loop in the other thread has its turn
     return -1
 
 

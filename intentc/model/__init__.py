@@ -15,6 +15,7 @@ from .operations import (
     ReferenceValue,
     RemoveReference,
     Update,
+    verb,
 )
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem
@@ -65,4 +66,5 @@ __all__ = [
     "object_uuid",
     "reference_part",
     "snake",
+    "verb",
 ]

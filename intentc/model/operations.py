@@ -84,3 +84,16 @@ class RemoveReference(NamedTuple):
 
 
 Operation = Create | Update | Delete | AddReference | RemoveReference
+
+_VERBS = {
+    Create: "create",
+    Update: "update",
+    Delete: "delete",
+    AddReference: "add_ref",
+    RemoveReference: "remove_ref",
+}
+
+
+def verb(operation: Operation) -> str:
+    """What an operation does, in one word as everywhere: in plans, in the journal, in audits."""
+    return _VERBS[type(operation)]

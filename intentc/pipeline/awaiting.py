@@ -69,7 +69,7 @@ def work_left(
 
 def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
     """What somebody must do, each with the command that does it or tells more. ``pending``: how many references have no
-    target, and the first of them."""
+    target; ``examples``: the first that have none."""
     standing, reasons = parts.standing, parts.permission.reasons
     if UPGRADE in reasons:
         yield reasons[UPGRADE]
@@ -91,12 +91,10 @@ def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterat
             yield f"{what}: {name.kind} {':'.join(name.fq_name)}{_more(table)}: `intentc quarantine list`"
     if standing.dropped:
         yield f"given up by order: {counted(len(standing.dropped), 'intent')}: `intentc quarantine list`"
-    if pending:
-        for key, link in islice(examples, 1):
-            holder = f"{key.kind} {parts.logic.name_of(key)}"
-            which = f"{link.kind} {link.value}, to which {holder} refers"
-            further = f", and {counted(pending - 1, 'more target')} that references name" if pending > 1 else ""
-            yield f"not there: {which}{further}: `intentc why {holder}`"
+    for key, link in islice(examples, 1):
+        holder = f"{key.kind} {parts.logic.name_of(key)}"
+        more = f", and {counted(pending - 1, 'more reference')} like that" if pending > 1 else ""
+        yield f"not there: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
 
 
 def _wished(parts: Parts, numbers: Numbers) -> str:

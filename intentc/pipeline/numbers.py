@@ -242,12 +242,6 @@ class Numbers:
     async def _grant(self, place: Place, fence: str | None) -> None:
         value = await self._parts.write.allocate(*place, fence)
         crashpoints.reach("allocate.answered")
-        wishes = self._wishes.get(place.origin, {})
-        wish = wishes.pop(place, None)
-        if wish is not None:
-            self._parts.standing.numbers_refused.release(wish.origin)
-        if not wishes:
-            self._wishes.pop(place.origin, None)
         self._note(place, value)
         if not self._read(place):
             # While the answer was under way the owner went, or took to something else.
@@ -271,11 +265,22 @@ class Numbers:
     def _note(self, place: Place, value: int | None) -> None:
         if value is not None:
             self._held.setdefault(place.origin, {})[place] = value
+            self._fulfilled(place)
         elif place.origin in self._held:
             self._held[place.origin].pop(place, None)
             if not self._held[place.origin]:
                 del self._held[place.origin]
         self._intake.concern(self._parts.logic.allocated(*place, value))
+
+    def _fulfilled(self, place: Place) -> None:
+        """The number is there, whoever asked for it: a new leader learns from the ledger what the former one was given
+        for those who wished in both, and must not ask once more."""
+        wishes = self._wishes.get(place.origin, {})
+        wish = wishes.pop(place, None)
+        if wish is not None:
+            self._parts.standing.numbers_refused.release(wish.origin)
+        if not wishes:
+            self._wishes.pop(place.origin, None)
 
     def _read(self, place: Place) -> bool:
         return bool(self._parts.logic.reads.readers(allocation_read(*place)))

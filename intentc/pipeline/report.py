@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..model import Key, Problem
+from ..model import Key, Problem, verb
 from .collecting import Collecting
 from .evaluating import Evaluating
 from .levers import DROPPED, PAUSED, SUSPECT, key_of
@@ -91,7 +91,7 @@ def report(
         "withheld_deletes": [str(name) for name in withheld[:_LISTED]],
         "quarantine": list(islice(quarantine(parts), _QUARANTINED)),
         "planned": [
-            {"object": str(name), "writes": [type(operation).__name__ for operation in standing.planned[name]]}
+            {"object": str(name), "writes": [verb(operation) for operation in standing.planned[name]]}
             for name in heapq.nsmallest(_LISTED, standing.planned)
         ],
         "problems": [msgspec.structs.asdict(problem) for problem in problems[:_LISTED]],

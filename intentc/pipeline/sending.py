@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from .. import crashpoints
 from ..journal import Write
-from ..model import AddReference, Create, Delete, Key, Name, Operation, Problem, RemoveReference, Update
+from ..model import AddReference, Create, Delete, Key, Name, Operation, Problem, RemoveReference, Update, verb
 from ..planning import Plan
 from ..writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError, Written
 from .parts import Parts
@@ -89,15 +89,15 @@ class Sending:
                     Write(
                         revision=parts.logic.revision,
                         name=name,
-                        operation=type(operation).__name__,
+                        operation=verb(operation),
                         written=revision,
                         drift=drift,
                         uuid=operation.key.uuid,
                     )
                 )
                 if _LOG.isEnabledFor(logging.DEBUG):
-                    done = type(operation).__name__.lower()
-                    _LOG.debug("written: %s %s", done, name, extra={**about(parts, name), "written": revision})
+                    extra = {**about(parts, name), "written": revision}
+                    _LOG.debug("written: %s %s", verb(operation), name, extra=extra)
                 self.written += 1
                 if restorations == self._restorations:
                     self.last_revision = max(self.last_revision, revision or 0)

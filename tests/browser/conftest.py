@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.browser.large_world import FULL
-from tests.browser.site import Site, Visit, chromium, site, visit
+from tests.browser.site import WITHIN_MS, Site, Visit, chromium, site, visit
 
 GROUPS = 3_300 if FULL else 30
 """Security groups beside those that tests look at; each has two lists."""
@@ -22,6 +22,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
+    expect.set_options(timeout=WITHIN_MS)
     async with chromium() as started:
         yield started
 

@@ -26,10 +26,12 @@ SAMPLE = ROOT / "sample" / "tenant.yml"
 SHOP = ("default-domain", "shop")
 DATABASE_UUID = "5b0f0000-0000-4000-8000-000000000022"
 LIST = {"kind": "access_control_list", "name": "web:egress-access-control-list"}
+INSTANCE = {"kind": "routing_instance", "name": "front:front"}
 PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "overview": ("/", {}),
     "objects": ("/pages/objects", {"filter": "shop"}),
-    "object": ("/pages/object", {**LIST, "depth": "2"}),
+    "object": ("/pages/object", {**INSTANCE, "depth": "1"}),
+    "list": ("/pages/object", {**LIST, "depth": "2"}),
     "absent": ("/pages/object", {"kind": "access_control_list", "name": "shop:webb:ingress-access-control-list"}),
     "reactions": ("/pages/reactions", {}),
     "quarantine": ("/pages/quarantine", {}),

@@ -26,6 +26,8 @@ from tests.integration.compile.world import PERSON, PROJECT, World
 from tests.scenario.scene import rule, rules
 
 WITHIN_MS = 10_000
+_AT_ONCE = 150
+"""Groups in one transaction: six operations each."""
 SMALL = {"width": 390, "height": 800}
 USUAL = {"width": 1280, "height": 900}
 
@@ -74,7 +76,7 @@ class Site:
 
     async def fill(self, groups: int) -> None:
         """So many further groups, each with its two lists."""
-        for start in range(0, groups, 200):
+        for start in range(0, groups, _AT_ONCE):
             await self.world.sync(
                 *(
                     (
@@ -86,10 +88,10 @@ class Site:
                             "security_group_entries": rules(rule("all", "local"), rule("local", "all")),
                         },
                     )
-                    for place in range(start, min(groups, start + 200))
+                    for place in range(start, min(groups, start + _AT_ONCE))
                 )
             )
-        await self.settle()
+            await self.settle()
 
 
 def _from(group: str) -> dict[str, Any]:

@@ -147,6 +147,23 @@ async def test_a_name_that_is_html_is_text(seen: Visit) -> None:
     assert await page.locator("main img").count() == 0
 
 
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "const made = document.createElement('script'); made.text = 'window.ran = 1'; document.body.append(made)",
+        "document.body.innerHTML = '<img src=x onerror=\"window.ran = 1\">'",
+        "document.body.setAttribute('onclick', 'window.ran = 1'); document.body.click()",
+    ],
+)
+async def test_text_is_never_run_as_a_script(seen: Visit, attempt: str) -> None:
+    """Even if a name found its way into the page as HTML."""
+    page = await seen.open("/pages/objects")
+    assert await page.evaluate(f"() => {{ try {{ {attempt} }} catch (refused) {{}} return window.ran }}") is None
+    await page.wait_for_timeout(50)
+    assert await page.evaluate("window.ran") is None
+    seen.complaints.clear()  # the browser tells of each attempt
+
+
 # What moves
 
 

@@ -33,7 +33,9 @@ WITHOUT_GROUPS = SHIPPED.replace(_GROUPS, "    self: [security_logging_object]\n
 TO_NETWORKS = SHIPPED.replace(_GROUPS, "    self: [security_group, security_logging_object, all: virtual_network]\n")
 UNKNOWN = SHIPPED.replace(_GROUPS, "    self: [security_groups]\n")
 TORN = SHIPPED[: len(SHIPPED) // 2] + "\n  ]"
-_LOAD_SECONDS = 1.0
+_LOAD = BASE._replace(rate=BASE.rate // 2, seconds=min(BASE.seconds, 10.0))
+"""Offered again and again, until the rounds are over; half the base load, since each round has a fifth of the world
+evaluated again besides."""
 
 
 class Files:
@@ -117,7 +119,7 @@ async def _load(tenants: Tenants) -> None:
     """Changes, whole requests at a time, until the rounds are over."""
     while True:
         with anyio.CancelScope(shield=True):
-            await offer(tenants, BASE._replace(seconds=_LOAD_SECONDS))
+            await offer(tenants, _LOAD)
         await anyio.lowlevel.checkpoint()
 
 

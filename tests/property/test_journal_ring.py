@@ -15,7 +15,7 @@ evaluations = st.builds(
     st.integers(0, 30),
     st.integers(0, 12),
 )
-writes = st.builds(lambda number: Write(1, Name("rules", (str(number),)), "Create", number), st.integers(0, 9))
+writes = st.builds(lambda number: Write(1, Name("rules", (str(number),)), "create", number), st.integers(0, 9))
 steps = st.lists(st.one_of(evaluations, writes, st.just("clear")), max_size=60)
 
 

@@ -9,7 +9,6 @@ business of ``envoy/cluster.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -52,12 +51,27 @@ class ClusterIntent(Intent):
             for kind, name in sorted({(origin.kind, origin.name) for origin in origins}):
                 ctx.problem_on(kind, name, reason, message)
         config = cluster(self.uuid, upstream, _location(self.uuid, upstream, way), _transport_socket(upstream, way))
-        why, told = partial(reasons.cluster, ctx, self.uuid), partial(cluster_parts, ctx, self.uuid, config)
-        yield element(self, ctx, "envoy_cluster", (self.uuid,), config, origins, why=why, parts=told)
+        yield element(
+            self,
+            ctx,
+            "envoy_cluster",
+            (self.uuid,),
+            config,
+            origins,
+            why=lambda: reasons.cluster(ctx, self.uuid),
+            parts=lambda: cluster_parts(ctx, self.uuid, config),
+        )
         if endpoints is not None:
-            assignment = load_assignment(self.uuid, endpoints)
-            why, told = partial(reasons.endpoints, ctx, self.uuid), partial(endpoint_parts, ctx, self.uuid, endpoints)
-            yield element(self, ctx, "envoy_endpoints", (self.uuid,), assignment, origins, why=why, parts=told)
+            yield element(
+                self,
+                ctx,
+                "envoy_endpoints",
+                (self.uuid,),
+                load_assignment(self.uuid, endpoints),
+                origins,
+                why=lambda: reasons.endpoints(ctx, self.uuid),
+                parts=lambda: endpoint_parts(ctx, self.uuid, endpoints),
+            )
         if way.tls is not None:
             # Also of those that can't be used: then the Secret is told.
             yield from (Fact("secret_use", name, "") for name in names(way.tls.settings))

@@ -8,7 +8,7 @@ route goes nowhere rather than elsewhere: if nobody can be served, its requests 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from typing import Any
 
 from intentc import Claim, Context, Fact, Intent
 
@@ -41,27 +41,39 @@ class MappingGroupIntent(Intent):
     def _elements(
         self, ctx: Context, members: list[GroupMember], match: RouteMatch, found: Sharing
     ) -> Iterator[Claim | Fact]:
-        name = route_name(match)
-        routes = list(routes_of(name, match, found))
-        origins = [Origin(member.kind, member.name, member.fields[0]) for member in found.members]
-        for position, config in enumerate(routes):
-            yield element(
-                self,
-                ctx,
-                "envoy_route",
-                (config["name"],),
-                config,
-                origins,
-                why=partial(route, members, config["name"]),
-                parts=partial(route_parts, ctx, members, found, config, position),
-                tables=list(match.tables),
-                # Those of one name stand together, in their order.
-                sort_key=f"{sort_key(match, name)}\t{len(routes) - position:04d}",
-                clusters=sorted(clusters_in(config)),
-            )
+        routes = list(routes_of(route_name(match), match, found))
+        for position in range(len(routes)):
+            yield self._route(ctx, members, match, found, routes, position)
         if routes:
             for table in match.tables:
                 yield Fact("routing_table", table, "")
+
+    def _route(
+        self,
+        ctx: Context,
+        members: list[GroupMember],
+        match: RouteMatch,
+        found: Sharing,
+        routes: list[dict[str, Any]],
+        position: int,
+    ) -> Claim:
+        config = routes[position]
+        name: str = config["name"]
+        # Those of one match stand together, in their order.
+        order = f"{sort_key(match, routes[0]['name'])}\t{len(routes) - position:04d}"
+        return element(
+            self,
+            ctx,
+            "envoy_route",
+            (name,),
+            config,
+            [Origin(member.kind, member.name, member.fields[0]) for member in found.members],
+            why=lambda: route(members, name),
+            parts=lambda: route_parts(ctx, members, found, config, position),
+            tables=list(match.tables),
+            sort_key=order,
+            clusters=sorted(clusters_in(config)),
+        )
 
     @staticmethod
     def _tell_unserved(ctx: Context, members: list[GroupMember]) -> None:

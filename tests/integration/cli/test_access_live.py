@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.integration.cli.processes import Intentc
@@ -63,3 +64,15 @@ async def test_a_certificate_that_is_not_there_is_told_and_nothing_is_started(in
     ended = await intentc("run")
     assert ended.code == 3
     assert "see intentc.diagnostics.tls" in ended.err
+
+
+async def test_a_service_whose_page_is_open_ends_in_order(intentc: Intentc) -> None:
+    service = intentc.start()
+    url = await service.url()
+    async with httpx2.AsyncClient(trust_env=False) as http, http.stream("GET", f"{url}/events") as followed:
+        lines = followed.aiter_lines()
+        assert await anext(lines)
+        assert await service.terminate() == 0
+        assert [line async for line in lines][-1] == ""
+    levels = {json.loads(line)["level"] for line in service.log.splitlines()}
+    assert not levels & {"error", "critical"}

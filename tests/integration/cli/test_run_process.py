@@ -69,7 +69,7 @@ async def test_observe_writes_and_allocates_nothing_and_its_status_shows_what_it
     assert await world.values() == before
     assert status["observing"] is True
     assert {"object", "writes"} == status["planned"][0].keys()
-    assert any("group-0" in entry["object"] and entry["writes"] == ["Create"] for entry in status["planned"])
+    assert any("group-0" in entry["object"] and entry["writes"] == ["create"] for entry in status["planned"])
 
 
 async def test_a_running_process_tells_its_health_readiness_status_and_metrics(world: World, intentc: Intentc) -> None:

@@ -199,7 +199,7 @@ async def test_observing_writes_and_allocates_nothing_and_shows_what_it_would_do
         assert status["counts"]["planned"] >= 6
         planned = {entry["object"]: entry["writes"] for entry in status["planned"]}
         acl = next(name for name in planned if "group-0" in name and "ingress" in name)
-        assert planned[acl] == ["Create"]
+        assert planned[acl] == ["create"]
         assert status["waiting"]
     await world.compile_once()
     await world.assert_compiled()

@@ -57,7 +57,7 @@ def write(sequence: int, **changed: Any) -> dict[str, Any]:
             "claims": 0,
             "objects": [],
             "object": INGRESS,
-            "operation": "Update",
+            "operation": "update",
             "written": 50 + sequence,
             **changed,
         },
@@ -89,7 +89,7 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "evaluations": [
             {"intent": WEB, "status": "done", "revision": 42, "at": NOW, "path": [DATABASE, WEB], "told_by": "journal"}
         ],
-        "written": {"operation": "Update", "revision": 52, "at": NOW, "by": "intentc/host-1"},
+        "written": {"operation": "update", "revision": 52, "at": NOW, "by": "intentc/host-1"},
         "history": [line(1), write(2)],
         "outputs": [],
         "outputs_total": 0,

@@ -216,9 +216,11 @@ async def test_with_a_client_authority_only_those_with_a_certificate_come_in(
     async with served(Access(None, tls_of(authority.issue("server"), clients.certificate))) as url:
         known = reaching(url, ca=authority.certificate, client_cert=mine.certificate, client_key=mine.key)
         assert (await current_status(known))["applied_revision"] == 42
-        for files in ({}, {"client_cert": foreign.certificate, "client_key": foreign.key}):
+        nobody = reaching(url, ca=authority.certificate)
+        other = reaching(url, ca=authority.certificate, client_cert=foreign.certificate, client_key=foreign.key)
+        for unknown in (nobody, other):
             with pytest.raises(CommandError):
-                await current_status(reaching(url, ca=authority.certificate, **files))
+                await current_status(unknown)
 
 
 async def test_older_tls_is_not_spoken(authority: Authority) -> None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from intentc.diagnostics import asking
 from intentc.diagnostics.answering import MOST_BYTES, bounded, encoded
+from intentc.diagnostics.app import PATHS, VIEWS
 from intentc.diagnostics.asking import QUESTIONS
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
+from intentc.explaining import states
 from tests.unit.diagnostics.asked import INGRESS, WEB, Answered
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio
 
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "diagnostics.md"
 OF_WEB = f"kind={WEB['kind']}&name={WEB['name']}"
 
 
@@ -167,6 +172,15 @@ async def test_one_without_answers_has_none_of_these_paths() -> None:
     ):
         assert (await http.get(f"{url}/why?kind=k&name=n")).status_code == 404
         assert (await http.get(f"{url}/pages/objects")).status_code == 404
+
+
+def test_the_states_that_may_be_asked_for_are_those_that_are_told() -> None:
+    assert set(asking.STATES) == set(states.STATES)
+
+
+@pytest.mark.parametrize("path", [*PATHS, *VIEWS, *QUESTIONS])
+def test_each_path_stands_in_the_documentation(path: str) -> None:
+    assert f"`{path}`" in DOCUMENTATION.read_text()
 
 
 @pytest.mark.parametrize("indented", [False, True])

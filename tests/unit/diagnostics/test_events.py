@@ -13,7 +13,7 @@ import pytest
 
 from intentc.diagnostics import events
 from intentc.diagnostics.events import MOST_BACK, MOST_FOLLOWERS, short_status
-from intentc.diagnostics.observed import JournalQuery
+from intentc.diagnostics.observed import JournalQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from tests.unit.diagnostics.asked import Answered, line
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
@@ -201,11 +201,42 @@ async def test_the_end_of_the_server_ends_every_stream_in_order() -> None:
     assert answered.followers == 0
 
 
+async def test_one_who_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_PATIENCE", 0.05)
+    monkeypatch.setattr(events, "_GATHERED", 0.0)
+    answered = Growing()
+    async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=answered) as url:
+        host, _, port = url.partition("://")[2].rpartition(":")
+        async with await anyio.connect_tcp(host, int(port)) as deaf:
+            await deaf.send(b"GET /events?only=line HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            with anyio.fail_after(10):
+                while not answered.followers:  # noqa: ASYNC110 - the server has begun to follow
+                    await anyio.sleep(0.01)
+                answered.add(*(line(number, status="x" * 100_000) for number in range(4, 404)))
+                while answered.followers:  # noqa: ASYNC110 - and noticed
+                    await anyio.sleep(0.01)
+
+
 async def test_a_storm_of_lines_is_a_handful_of_sends() -> None:
     answered = Growing()
     async with served(answered) as http, following(http, "/events?only=line") as stream:
         answered.add(*(line(number) for number in range(4, 604)))
         assert [(await stream.next())[1]["sequence"] for _ in range(600)] == list(range(4, 604))
+
+
+async def test_a_journal_that_can_not_be_followed_says_so_and_the_status_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def nobody(after: int) -> AsyncIterator[dict[str, Any]]:
+        for one in answered.lines:
+            if one["sequence"] > after:
+                yield one
+        raise Unanswerable(503, "too many follow", "ask /journal")
+
+    answered = Growing()
+    monkeypatch.setattr(answered, "follow", nobody)
+    async with served(answered) as http, following(http) as stream:
+        assert (await stream.next("unanswerable"))[1] == {"error": "too many follow", "next_step": "ask /journal"}
 
 
 async def test_one_without_a_journal_tells_its_status() -> None:

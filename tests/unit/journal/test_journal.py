@@ -24,7 +24,7 @@ def evaluated(origin: Key, *path: Key, objects: tuple[Name, ...] = (), revision:
 def test_an_object_is_found_with_its_evaluations_and_writes() -> None:
     journal = Journal()
     first = evaluated(GROUP, objects=(RULES,))
-    write = Write(1, RULES, "Create", 7)
+    write = Write(1, RULES, "create", 7)
     journal.add(first)
     journal.add(evaluated(OTHER))
     journal.wrote(write)
@@ -35,11 +35,11 @@ def test_an_intent_is_found_with_what_its_change_led_to() -> None:
     journal = Journal()
     own = evaluated(GROUP, GROUP, objects=(RULES,))
     led_to = evaluated(OTHER, GROUP, OTHER)
-    write = Write(1, RULES, "Create", 7)
+    write = Write(1, RULES, "create", 7)
     for line in (own, led_to):
         journal.add(line)
     journal.wrote(write)
-    journal.wrote(Write(1, Name("rules", ("else",)), "Create", 8))
+    journal.wrote(Write(1, Name("rules", ("else",)), "create", 8))
     assert journal.of(GROUP) == (own, led_to, write)
     assert journal.of(OTHER) == (led_to,)
 
@@ -80,7 +80,7 @@ def test_what_lines_take_is_not_counted_low() -> None:
         rules = Name("access_control_list", tuple(f"{part}-{number:09}-of-a-long-name" for part in "abcd"))
         group = Key("security_group", f"{number:036}")
         journal.add(evaluated(group, group, objects=(rules,)))
-        journal.wrote(Write(number, Name(rules.kind, tuple(f"{part}!" for part in rules.fq_name)), "Create", number))
+        journal.wrote(Write(number, Name(rules.kind, tuple(f"{part}!" for part in rules.fq_name)), "create", number))
     taken = memory() - before
     tracemalloc.stop()
     assert taken <= journal.size_bytes

@@ -109,7 +109,7 @@ async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_na
     entry, write = plant.parts.journal.about(part("a"))[-2:]
     assert isinstance(entry, Entry) and isinstance(write, Write)
     assert (entry.origin, entry.path, entry.status, entry.source_revision) == (a, (a,), "gone", 0)
-    assert write.operation == "Delete"
+    assert write.operation == "delete"
     assert plant.parts.journal.names[a] == "a"
 
 

@@ -87,7 +87,7 @@ async def test_the_journal_says_who_was_evaluated_and_what_was_written_for_it(pl
     entry, write = plant.parts.journal.of(key)
     assert isinstance(entry, Entry) and isinstance(write, Write)
     assert (entry.status, entry.claims, entry.objects) == ("done", 1, (part("a"),))
-    assert (write.name, write.operation) == (part("a"), "Create")
+    assert (write.name, write.operation) == (part("a"), "create")
 
 
 async def test_a_value_that_cannot_be_read_holds_its_intent_and_nobody_else(plant: Plant) -> None:

@@ -56,7 +56,7 @@ async def test_an_observer_reports_what_it_would_write(plant: Plant) -> None:
     observer = Plant(plant.offline.store, observe=True)
     await observer.offline.settle()
     assert observer.write.log == []
-    assert observer.engine.status()["planned"] == [{"object": str(part("a")), "writes": ["Create"]}]
+    assert observer.engine.status()["planned"] == [{"object": str(part("a")), "writes": ["create"]}]
 
 
 def test_a_failed_intent_is_held_until_a_run_succeeds() -> None:

@@ -24,12 +24,13 @@ async def put(plant: Plant, number: int, *targets: str) -> None:
 
 
 async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(plant: Plant) -> None:
-    pending = PendingReferences(plant.parts.logic)
+    pending = PendingReferences(plant.parts.logic, lambda: True)
     await put(plant, 1, f"{ABSENT}2", f"{ABSENT}3")
     await pending.look()
     assert pending.count == 2
     assert [example.link.value for example in pending.examples] == [f"{ABSENT}2", f"{ABSENT}3"]
     await put(plant, 2)
+    assert [example.link.value for example in pending.still()] == [f"{ABSENT}3"], "at once, whatever was counted"
     await pending.look()
     assert pending.count == 1
     await put(plant, 3)
@@ -38,7 +39,7 @@ async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(pla
 
 
 async def test_nothing_is_counted_while_nothing_changes(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    pending = PendingReferences(plant.parts.logic, period=0.0)
+    pending = PendingReferences(plant.parts.logic, lambda: True, period=0.0)
     looks = 0
     look = pending.look
 

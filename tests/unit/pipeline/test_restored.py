@@ -88,8 +88,9 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
     restore = plant.offline.store.faults.backup()
     async with serving(service):
         with anyio.fail_after(10):
-            await plant.engine.settled(1)
-            await soon(lambda: plant.write.log == ["create a"])
+            # Asked for is not made: what the restore takes back must have been seen first.
+            await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
+            assert plant.write.log == ["create a"]
             restore()
             plant.offline.store.faults.cut_watches()
             await audited.wait()
@@ -114,7 +115,8 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     async with serving(service_of(plant, auditing=Auditing(plant.engine, spawn, period=0.0))):
-        await soon(lambda: plant.write.log == ["create a"])
+        # Asked for is not made: what a restore should take back must have been seen first.
+        await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
         restore()
         await soon(lambda: len(audits) == 1)
         await plant.boxes("b", settle=False)

@@ -44,7 +44,11 @@ def leading_along(members: list[GroupMember], name: str, cluster: str) -> Reason
 
 
 def leading_to(members: list[GroupMember], cluster: str) -> Reasons:
-    """Why a group leads to an upstream: who names it, and who lets him take part."""
+    """Why a group that leads to an upstream does: who names it, and who lets him take part."""
+    if len(members) == 1:
+        # As most are; and an upstream may be that of ten thousand groups.
+        yield (_place(members[0], 1),)
+        return
     for some in sufficient(members, lambda some: cluster in _uses(_able(members, some))):
         yield tuple(_place(member, 1) for member in some)
 

@@ -1,0 +1,68 @@
+"""``intentc status`` of real processes: two words, the role, and what a person must do; SIGHUP as a service manager
+sends it."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+
+from intentc.watch.protocol import Put
+from tests.integration.cli.processes import SAMPLE, Intentc, Service
+from tests.integration.compile.world import World, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+ADDRESS = "INTENTC_INTENTC__DIAGNOSTICS__ADDRESS"
+
+
+async def status(intentc: Intentc, service: Service) -> tuple[int, dict[str, Any]]:
+    """The exit code, and the document."""
+    address = (await service.url()).removeprefix("http://")
+    ended = await intentc("status", "-o", "json", environment={ADDRESS: address})
+    return ended.code, ended.json
+
+
+async def test_a_leader_and_a_standby_tell_what_they_are_and_that_all_is_done(intentc: Intentc, world: World) -> None:
+    assert (await intentc("apply", SAMPLE)).code == 0
+    leader = intentc.start()
+    await leader.settled(1)
+    standby = intentc.start()
+    await standby.settled(1)
+    for service, role in ((leader, "leader"), (standby, "standby")):
+        code, told = await status(intentc, service)
+        assert code == 0
+        assert (told["converged"], told["healthy"], told["role"], told["awaiting"]) == (True, True, role, [])
+        assert told["lag_revisions"] == 0
+        assert told["progress"] is None
+
+
+async def test_one_that_holds_something_ends_with_5_and_names_the_command(intentc: Intentc, world: World) -> None:
+    assert (await intentc("apply", SAMPLE)).code == 0
+    service = intentc.start()
+    await service.settled(1)
+    uuid = next(iter((await world.stored())["security_group"]))
+    broken = await world.store.transaction([], [Put(f"/{world.path}/security_group/{uuid}", b'{"fq_name": 7}')])
+    await service.settled(broken.revision)
+    code, told = await status(intentc, service)
+    assert (code, told["converged"], told["healthy"]) == (5, True, False)
+    assert "`intentc quarantine list`" in told["attention"][0]
+
+
+async def test_a_service_reloads_at_sighup_and_ends_at_sigterm(intentc: Intentc, world: World) -> None:
+    service = intentc.start()
+    await service.settled(1)
+    right = intentc.configuration.read_bytes()
+    intentc.configuration.write_text("intentc: {journals: {}}\n")
+    service.process.send_signal(signal.SIGHUP)
+    await until(lambda: "reload refused" in service.log)
+    intentc.configuration.write_bytes(right)
+    code, told = await status(intentc, service)
+    assert code == 0
+    assert "journals" in told["reload"]["last_error"]
+    service.process.send_signal(signal.SIGHUP)
+    await until(lambda: '"reloaded"' in service.log)
+    code, told = await status(intentc, service)
+    assert (told["reload"]["reloads"], told["reload"]["failures"], told["reload"]["last_error"]) == (1, 1, None)
+    assert await service.terminate() == 0

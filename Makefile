@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test faults simulate mutation browser bench fix lock clean
+.PHONY: demo test questions faults simulate mutation browser bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenant: etcd, API server and compiler start, compile, show what came out, and end.
@@ -38,6 +38,9 @@ mutation: $(READY)
 # The diagnostics pages in a browser, over 10,000 resources in a real system and 100,000 in memory (`make test`: fewer).
 browser: $(READY)
 	INTENTC_BROWSER=full $(BIN)/python -m pytest -q tests/browser
+
+questions: $(READY)
+	$(BIN)/python -m tests.questions
 
 bench: $(READY)
 	$(BIN)/python -m tests.perf --write

@@ -26,11 +26,13 @@ _A_MOMENT = "another look at what was put off for a moment"
 
 
 class Leadership(NamedTuple):
-    """Who leads, as this process sees it. ``hindered``: why it doesn't write though it leads; empty if it does."""
+    """Who leads, as this process sees it. ``hindered``: why it doesn't write though it leads; empty if it does.
+    ``unanswered_since``: since when (seconds since 1970) etcd has not answered, if that has cost us the leadership."""
 
     leads: bool
     leader: str | None
     hindered: str
+    unanswered_since: float | None = None
 
 
 class Outlook:
@@ -77,16 +79,19 @@ class Outlook:
         reach.saw(engine.reconciling.sending.last_revision)
         return {
             "role": self._role(leadership),
-            "lag_revisions": reach.lag,
+            "lag_revisions": reach.lag if self._sees_etcd(leadership) else None,
             "rates": self._pace.rates(),
             "pending_references": self._pending.count,
             "busy_seconds": 0.0 if converged else round(self._pace.busy_seconds, 1),
             "oldest_job_seconds": round(engine.parts.jobs.oldest_seconds(), 1),
             "awaiting": [
-                *self._of_etcd(),
+                *self._of_etcd(leadership),
                 *([] if converged else list(self._of_the_engine(leadership)) or [_A_MOMENT]),
             ],
-            "attention": list(attention(engine.parts, self._pending.count, self._pending.still())),
+            "attention": [
+                *self._of_the_reload(),
+                *attention(engine.parts, self._pending.count, self._pending.still()),
+            ],
             "progress": self.progress(),
         }
 
@@ -111,7 +116,12 @@ class Outlook:
             engine.parts, engine.collecting, engine.evaluating, engine.reconciling, engine.numbers, self._pace
         )
 
-    def _of_etcd(self) -> Iterator[str]:
+    def _sees_etcd(self, leadership: Leadership | None) -> bool:
+        """Whether what is known of etcd's revision is of now."""
+        unanswered = leadership is not None and leadership.unanswered_since is not None
+        return self._source.state.phase is not Phase.DISCONNECTED and not unanswered
+
+    def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
         """What keeps it from knowing the inputs of now: it may have converged for those that it knows."""
         if self.lacking:
             yield self.lacking
@@ -125,8 +135,15 @@ class Outlook:
             case Phase.LISTING:
                 which = "the first list of etcd" if not self._engine.intake.listed else "a new list of etcd"
                 yield f"{which}: {reach.listed:,} of {reach.to_list:,} keys are read"
+            case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
+                # A watch that says nothing counts as cut only after some heartbeats; the lease tells earlier.
+                yield f"an answer of etcd, none since {at(leadership.unanswered_since)}"
             case Phase.WATCHING if state.refusal:
                 yield f"etcd to take what is written: {state.refusal}"
+
+    def _of_the_reload(self) -> Iterator[str]:
+        if (error := self._engine.evaluating.edges.last_error) is not None:
+            yield f"reload refused, the former stays in force: {error}; mend that, see `intentc check`, and send SIGHUP"
 
     def progress(self) -> dict[str, Any] | None:
         """How far the first load is: ``phase`` (``connecting``, ``listing``, ``evaluating``, ``writing``), ``done`` of

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -29,6 +30,9 @@ from intentc.pipeline.slices import Slice
 from intentc.plugins import reaction_maps
 
 _LOG = logging.getLogger(__name__)
+READING_SECONDS = 60.0
+"""In which files must be read: a disk that does not answer must not keep the next reload waiting for ever."""
+_READING_AT_ONCE = 4
 _SHOWN = 20
 """Edges that the log names of those that come or go."""
 _ALIVE = frozenset({"intentc.settings", "intentc.reactions", "log_level", "intentc.log.format"})
@@ -36,13 +40,16 @@ _ALIVE = frozenset({"intentc.settings", "intentc.reactions", "log_level", "inten
 
 
 class Change(NamedTuple):
-    """What a reload would do. ``added`` and ``removed``: edges, as text, with file and line; ``settings``: name → its
+    """What a reload would do. ``added`` and ``removed``: edges, as text, with file and line; ``former``: how many edges
+    there were; ``gone``: how many of them lead nowhere any more; ``settings``: name → its
     new value, with ``unset`` gone; ``kinds``: whose intents are evaluated again; ``restart``: keys of the configuration
     that need one."""
 
     reactions: ReactionMap
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    former: int
+    gone: int
     settings: Mapping[str, Any]
     unset: tuple[str, ...]
     kinds: frozenset[str]
@@ -68,6 +75,8 @@ class Reloading:
         self._read = read
         self._on_read = on_read
         self._requested = anyio.Event()
+        # Threads that hang must not take the places of those that others wait for.
+        self._reading = anyio.CapacityLimiter(_READING_AT_ONCE)
 
     def request(self) -> None:
         """Reload soon. Asked for again while one goes on: once more after it, with what is there then."""
@@ -86,8 +95,7 @@ class Reloading:
         """Reload now. False if what is there can't be used: then nothing has changed, and the log says why."""
         record = self._engine.evaluating.edges
         try:
-            loaded = await anyio.to_thread.run_sync(self._read)
-            reactions = await anyio.to_thread.run_sync(self._proved, loaded.configuration)
+            loaded, reactions = await self._read_anew()
         except Exception as error:
             # Whatever is in a file, it must not end a service that works.
             record.last_error = str(error) or type(error).__name__
@@ -112,6 +120,19 @@ class Reloading:
         _LOG.info("reloaded")
         return True
 
+    async def _read_anew(self) -> tuple[Loaded, ReactionMap]:
+        """In threads that are left to themselves if they hang. Raises ``InvalidInput`` or ``OSError``."""
+        try:
+            with anyio.fail_after(READING_SECONDS):
+                loaded = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True, limiter=self._reading)
+                prove = partial(self._proved, loaded.configuration)
+                return loaded, await anyio.to_thread.run_sync(prove, abandon_on_cancel=True, limiter=self._reading)
+        except TimeoutError:
+            raise OSError(
+                f"configuration and reaction maps could not be read within {READING_SECONDS:g} s; does the disk answer"
+                " on which they are?"
+            ) from None
+
     def _proved(self, configuration: Configuration) -> ReactionMap:
         """The map that a configuration names. Raises ``InvalidInput`` for one that can't be read or is wrong."""
         reactions = load(*reaction_maps(configuration, self._compilers))
@@ -132,6 +153,8 @@ class Reloading:
             reactions,
             tuple(f"{edge} ({after[edge].source})" for edge in added),
             tuple(f"{edge} ({before[edge].source})" for edge in removed),
+            len(before),
+            sum(edge not in after for edge in before),
             {name: value for name, value in new.items() if name not in old or old[name] != value},
             tuple(name for name in old if name not in new),
             frozenset(self._kinds(added, removed, logic.reactions, reactions)),
@@ -180,6 +203,12 @@ def _tell(change: Change, concerned: int) -> None:
     for sign, changed in (("+", change.added), ("-", change.removed)):
         for text in changed[:_SHOWN]:
             _LOG.info("reload: %s %s", sign, text)
+    if change.gone * 2 > change.former:
+        _LOG.warning(
+            "reload: the new map leaves out %d of %d reactions; if nobody meant that, put the former one back",
+            change.gone,
+            change.former,
+        )
     for name in (*change.settings, *change.unset):
         _LOG.info("reload: the setting %s has changed", name)
     _LOG.info(

@@ -147,6 +147,7 @@ def build_service(
         server=write.capabilities if isinstance(write, HttpWriteService) else None,
         views=compilers.views,
         keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
+        etcd=", ".join(configuration.etcd.endpoints),
     )
 
 
@@ -187,7 +188,8 @@ class _CacheView:
 
 
 class CompilerService:
-    """An engine at work over ``source``; answers the questions of ``diagnostics.Observed``."""
+    """An engine at work over ``source``; answers the questions of ``diagnostics.Observed``. ``etcd``: its addresses,
+    for people."""
 
     def __init__(
         self,
@@ -202,6 +204,7 @@ class CompilerService:
         server: Capabilities | None,
         views: Mapping[str, Overview] | None = None,
         keeping: Keeping | None = None,
+        etcd: str = "",
     ) -> None:
         self.engine = engine
         self.results = Results(engine.parts, views or {})
@@ -212,6 +215,7 @@ class CompilerService:
         self.takeover = takeover
         self.auditing = auditing
         self._keeping = keeping
+        self._etcd = etcd
         self._source = source
         self._outlook = Outlook(engine, source)
         self._hold_suspects = hold_suspects
@@ -228,7 +232,11 @@ class CompilerService:
         end, or an API server that refuses us for another compiler though we don't lead."""
         # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
         self._running = True
+        # The time that it has been busy counts from here.
+        self._outlook.look()
         try:
+            # First, since the API server has its answers from there, too: who is told of its pause looks in vain.
+            await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
             await self._until_done("the ledger can't be read", self.engine.numbers.load)
             await self._until_done("suspects can't be held", self._hold_suspects)
             await self.orders.load()
@@ -322,6 +330,8 @@ class CompilerService:
         state = self._source.state
         if not state.ready:
             reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
+        elif self.takeover is not None and self.takeover.election.unanswered_since() is not None:
+            reasons.append("etcd: no answer, so that the leadership was lost")
         if not self.engine.collecting.complete:
             reasons.append("the first pass is not complete")
         if not self.engine.reconciling.reachable:
@@ -372,7 +382,9 @@ class CompilerService:
         if self.takeover is None:
             return None
         election = self.takeover.election
-        return Leadership(election.fence() is not None, election.leader(), self.takeover.hindered)
+        return Leadership(
+            election.fence() is not None, election.leader(), self.takeover.hindered, election.unanswered_since()
+        )
 
     def pending(self) -> list[dict[str, str]]:
         return pending(self.engine.parts)

@@ -73,6 +73,7 @@ class Auditing:
         self._on_unjudged = on_unjudged
         self._turn = asyncio.Lock()
         self._figures: dict[str, Any] = {
+            "period": float(period),
             "runs": 0,
             "failures": 0,
             "mismatches": 0,
@@ -80,12 +81,15 @@ class Auditing:
             "last_seconds": 0.0,
             "last_success": 0.0,
             "last_result": "never",
+            "last_error": None,
         }
 
     def figures(self) -> dict[str, Any]:
-        """For ``/status``: ``runs`` that brought a report, ``failures`` that did not, ``mismatches`` in all; of the
-        last run its revision, seconds and result (``equal``, ``mismatches``, ``not judged``, ``failed``; ``never``);
-        ``last_success``: when one was judged last (seconds since 1970, 0: never)."""
+        """For ``/status``: ``period`` (seconds, 0: only on demand); ``runs`` that brought a report, ``failures`` that
+        did not, ``mismatches`` in all; ``last_revision`` and ``last_seconds`` of the last one that brought a report;
+        ``last_result`` of the last one (``equal``, ``mismatches``, ``not judged``, ``failed``; ``never``);
+        ``last_error``: why it failed, None if it didn't; ``last_success``: when one was judged last (seconds since
+        1970, 0: never)."""
         return dict(self._figures)
 
     async def run(self) -> None:
@@ -111,9 +115,9 @@ class Auditing:
             began = time.monotonic()
             try:
                 report = await self._spawn()
-            except AuditFailed:
+            except AuditFailed as error:
                 self._figures["failures"] += 1
-                self._figures["last_result"] = "failed"
+                self._figures |= {"last_result": "failed", "last_error": str(error)}
                 raise
             verdict = await self._verdict(report)
             if not verdict.judged:
@@ -126,7 +130,8 @@ class Auditing:
         figures = self._figures
         figures["runs"] += 1
         figures["mismatches"] += len(verdict.mismatches)
-        figures |= {"last_revision": verdict.revision, "last_seconds": round(seconds, 3), "last_result": result}
+        figures |= {"last_revision": verdict.revision, "last_seconds": round(seconds, 3)}
+        figures |= {"last_result": result, "last_error": None}
         if verdict.judged:
             figures["last_success"] = time.time()
         log = _LOG.info if verdict.judged else _LOG.warning

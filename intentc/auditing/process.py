@@ -66,11 +66,20 @@ async def _answer(process: Process) -> Report:
     finally:
         await _end(process)
     if code not in _ANSWERED:
-        raise AuditFailed(f"it ended with code {code}" + (f": {said[-1]}" if said else ""))
+        raise AuditFailed(f"it ended with code {code}" + (f": {_reason(said)}" if said else ""))
     try:
         return msgspec.json.decode(out, type=Report)
     except msgspec.MsgspecError as error:
         raise AuditFailed(f"its report can't be read: {error}") from None
+
+
+def _reason(said: Sequence[str]) -> str:
+    """Of the lines of a command that failed, what was wrong and where; of another program's its last words."""
+    told = dict(line.split(": ", 1) for line in said if line.startswith(("error: ", "where: ")))
+    if "error" not in told:
+        return said[-1]
+    place = told.get("where", "")
+    return told["error"] + (f" ({place})" if place and place not in told["error"] else "")
 
 
 async def _log(stream: ByteReceiveStream, said: list[str]) -> None:

@@ -7,8 +7,11 @@ follows from a change, are ``logic``'s business.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
+
+import msgspec
 
 from intentc.model import Key, Kind, Problem, Resource, Schema
 from intentc.model.resolvers import FQ_NAME, UUID
@@ -41,6 +44,7 @@ class Cache:
         self.indexes = IndexTable()
         self.graph = Graph(schema, self._states, self.names, self.indexes)
         self._held: dict[Key, Problem] = {}
+        self._held_of: Counter[str] = Counter()
 
     def state(self, key: Key) -> State | None:
         """How ``key`` stands; None if it is absent."""
@@ -89,6 +93,11 @@ class Cache:
         """The present keys that can't be used now, with the reasons."""
         return self._held
 
+    @property
+    def held_of(self) -> Mapping[str, int]:
+        """Kind → how many of ``held`` are of it."""
+        return self._held_of
+
     def __len__(self) -> int:
         return sum(map(len, self._states.values()))
 
@@ -121,9 +130,11 @@ class Cache:
             else:
                 states[key.uuid] = after
             if isinstance(after, Held):
+                self._held_of[key.kind] += key not in self._held
                 self._held[key] = after.problem
             elif isinstance(before, Held):
                 del self._held[key]
+                self._held_of[key.kind] -= 1
             visible_before, visible_after = shown(before), shown(after)
             self.graph.replace(
                 key,
@@ -161,11 +172,14 @@ def _with_history(arrived: Held, before: State | None) -> Held:
     """An unreadable value beside what was known of its key: name and last readable state stay."""
     if before is None:
         return arrived
+    fq_name = before.fq_name or arrived.fq_name
+    # People know it by its name, though the value that can't be read may not tell it any more.
+    problem = msgspec.structs.replace(arrived.problem, name=":".join(fq_name) or arrived.problem.name)
     return Held(
         arrived.key,
-        before.fq_name or arrived.fq_name,
+        fq_name,
         arrived.create_revision,
         arrived.mod_revision,
-        arrived.problem,
+        problem,
         shown=shown(before),
     )

@@ -18,7 +18,7 @@ from .indexes import IndexTable
 from .names import NameTable
 from .states import State, name_in_force, shown
 
-_Wanted = tuple[str, str, str, str, str]
+Wanted = tuple[str, str, str, str, str]
 """(source kind, relation, target kind, index, probe value)."""
 
 
@@ -47,7 +47,7 @@ class Graph:
         self._states = states
         self._names = names
         self._indexes = indexes
-        self._wanting: MultiMap[_Wanted, Key] = MultiMap()
+        self._wanting: MultiMap[Wanted, Key] = MultiMap()
         self.incoming: Mapping[str, tuple[Incoming, ...]] = {
             target: tuple(dict.fromkeys(_incoming(referring))) for target, referring in schema.referring.items()
         }
@@ -139,6 +139,10 @@ class Graph:
             for way in self.incoming.get(key.kind, ()):
                 yield from self._by(way, key, state)
 
+    def wanted(self) -> tuple[Wanted, ...]:
+        """All that anybody refers to, be it there or not: very many, to be looked through a few at a time."""
+        return self._wanting.keys()
+
     def pending(self) -> Iterator[Pending]:
         """The references by uuid or name whose target is absent, found by looking at each resource in turn."""
         for states in list(self._states.values()):
@@ -177,7 +181,7 @@ def _resolver(kind: Kind, link: Link) -> Resolver:
     return RESOLVERS[kind.mentions[link.relation].resolver]
 
 
-def _wanted(kind: Kind, link: Link) -> _Wanted:
+def _wanted(kind: Kind, link: Link) -> Wanted:
     by = link.by
     probe = link.value if by in (UUID, FQ_NAME) else _resolver(kind, link).probe(link.value)
     return (kind.name, link.relation, link.kind, by, probe)

@@ -84,12 +84,16 @@ async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Lo
 
     from .client import ApiClient
     from .connecting import api_server
-    from .planning import carry_out, make_plan, resources_of
+    from .planning import Impossible, carry_out, make_plan, resources_of
     from .transfer import Stale, print_actions
 
     configuration = loaded.configuration
     saved = read(file)
-    made = await make_plan(saved.input, configuration)
+    try:
+        made = await make_plan(saved.input, configuration, saved.salt)
+    except Impossible as error:
+        # It could be carried out when it was planned: perhaps that was done already.
+        raise Stale(f"it can't be carried out any more: {error.what}", where=str(file)) from None
     found = deviations(saved, made.saved)
     if found:
         further = f"; and {len(found) - _SHOWN_DEVIATIONS} more" if len(found) > _SHOWN_DEVIATIONS else ""

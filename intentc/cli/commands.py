@@ -39,6 +39,8 @@ COMMANDS: Mapping[str, str] = {
 """Name → what it does, in the order in which help shows them."""
 
 DEFAULT = "run"
+_RELOADED = ("run", "dev")
+"""Those that a SIGHUP asks to read again, and does not end, from before they are imported."""
 CONFIG_FILE_OPTION = "--config-file"
 CONFIG_FILE_VARIABLE = "INTENTC_CONFIG_FILE"
 
@@ -52,6 +54,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        if name in _RELOADED:
+            from .hangups import heed
+
+            heed()
         return cast(click.Command, importlib.import_module(f"intentc.cli.{name.replace('-', '_')}").command)
 
     def resolve_command(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     help="Numbers already given, YAML: {pool: {fq_name of the owner, joined by ':': number}}.",
 )
 @click.option("--view", help="In place of the resources, this view of them: `routes`, say (`intentc show`).")
-@click.option("--with-secrets", is_flag=True, help="With -o envoy: private keys, too, in clear.")
+@click.option("--with-secrets", is_flag=True, help="With -o envoy: private keys and other secrets, too, in clear.")
 @compilers_option
 @configured()
 def command(
@@ -65,8 +65,8 @@ async def _compile(
     with_secrets: bool,
     configuration: Configuration,
 ) -> int:
-    from intentc.model.sensitive import concealed
     from intentc.offline import Offline
+    from intentc.pipeline.secrets import concealed_outputs
     from intentc.plugins import installed
 
     from .places import located
@@ -95,8 +95,7 @@ async def _compile(
 
         print_bootstrap(offline.outputs(), compilers.schema, with_secrets=with_secrets)
     else:
-        outputs = [concealed(compilers.schema.kind(found["kind"]), found) for found in offline.outputs()]
-        _print(output, outputs, problems)
+        _print(output, concealed_outputs(offline.engine.parts, offline.outputs()), problems)
     _print_problems(output, problems)
     return Exit.HELD if offline.engine.parts.standing.held else Exit.DONE
 

@@ -76,10 +76,11 @@ def lease_keepers(configuration: Configuration) -> KeeperFactory:
 def diagnostics_access(configuration: Configuration) -> Access:
     """Who may ask the diagnostics of a service that runs with ``configuration``."""
     from intentc.diagnostics.access import Access, Tls
+    from intentc.diagnostics.token import PresentToken
 
     own = configuration.intentc.diagnostics
     tls = Tls(own.tls.cert, own.tls.key, own.tls.client_ca) if own.tls.cert else None
-    return Access(own.token.reveal if own.token else None, tls)
+    return Access(PresentToken(own.token) if own.token else None, tls)
 
 
 def _etcd_tls(configuration: Configuration) -> Tls | None:

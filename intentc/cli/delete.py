@@ -99,6 +99,14 @@ async def delete_named(
     except Refused as error:
         if seen is not None and error.status in STALE:
             raise Stale(error.what) from None
+        if error.item is not None and error.item < len(holders):
+            holder = holders[error.item]
+            raise CommandError(
+                f"{holder.key.kind} {':'.join(holder.fq_name)} can't let go: {await with_names(client, error.what)}",
+                where=error.where,
+                next_step="give it another reference, or delete it before",
+                code=error.code,
+            ) from None
         held = not let_go and error.status in STALE
         hint = "or give --let-go: then they let go, in the same transaction" if held else error.next_step
         raise CommandError(

@@ -14,6 +14,7 @@ import msgspec
 
 from intentc.model import Schema
 from intentc.model.events import Change
+from intentc.model.sensitive import concealed
 from intentc.xds.elements import Element, decode_element
 from intentc.xds.kinds import SECRET, TYPE_OF, calls_for_envoy
 
@@ -38,15 +39,27 @@ def print_bootstrap(outputs: Iterable[Mapping[str, Any]], schema: Schema, *, wit
         raise CommandError(
             "these compilers make nothing for Envoy", next_step="name one that does: --compiler", code=Exit.USAGE
         )
-    elements = elements_of(outputs)
+    outputs = list(outputs)
+    without = outputs if with_secrets else [_concealed(output, schema) for output in outputs]
+    elements = elements_of(without)
     shown = [element for element in elements if with_secrets or element.kind != SECRET]
     configuration, wrong = _bootstrap(shown)
     click.echo(msgspec.json.format(msgspec.json.encode(configuration), indent=2))
     left_out = len(elements) - len(shown)
     if left_out:
         click.echo(f"secrets left out: {left_out}; Envoy asks for them (--with-secrets puts them in)", err=True)
+    hidden = sum(one != other for one, other in zip(outputs, without, strict=True))
+    if hidden:
+        click.echo(f"elements with <secret> in place of a value: {hidden} (--with-secrets shows it)", err=True)
     if wrong:
         raise CommandError("\n".join(wrong), next_step="mend what they come from; all other elements are printed")
+
+
+def _concealed(output: Mapping[str, Any], schema: Schema) -> Mapping[str, Any]:
+    """Without what its schema declares sensitive; a secret is left out as a whole."""
+    if output["kind"] == SECRET or not schema.kind(output["kind"]).sensitive:
+        return output
+    return concealed(schema.kind(output["kind"]), msgspec.json.decode(msgspec.json.encode(output)))
 
 
 def _bootstrap(elements: list[Element]) -> tuple[dict[str, Any], list[str]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
 from .commands import CONFIG_FILE_OPTION, LazyGroup
 from .errors import EXIT_HELP, Exit, explain, show
+
+_SERVERS = frozenset({"run", "dev", "apiserver", "xds"})
+_AFTER_DEV = "no configuration is given here: if `intentc dev` runs, use the `export` line that it printed"
 
 
 @click.group(
@@ -36,11 +40,25 @@ def run(args: Sequence[str]) -> int:
         return Exit.USAGE
     except (Exception, KeyboardInterrupt) as error:
         failure = explain(error)
+        if failure.code is Exit.UNREACHABLE and not _configured(args, os.environ):
+            failure.next_step = f"{_AFTER_DEV}; otherwise {failure.next_step}" if failure.next_step else _AFTER_DEV
         show(failure)
         return failure.code
     return code if isinstance(code, int) else Exit.DONE
 
 
+def _configured(args: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether anything says where the servers are, or they are what was to be started."""
+    named = any(argument.split("=")[0] == CONFIG_FILE_OPTION for argument in args)
+    return named or any(name.startswith("INTENTC_") for name in environment) or not _SERVERS.isdisjoint(args)
+
+
 def main() -> None:
     """The ``intentc`` script."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    # What has no threads needs not load what knows about them.
+    if "threading" in sys.modules:
+        from .leaving import leave_hanging_threads
+
+        leave_hanging_threads(code)
+    sys.exit(code)

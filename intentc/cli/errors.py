@@ -32,7 +32,7 @@ Exit codes:
   2    usage: unknown command, option or argument
   3    configuration, reaction map or input invalid, or refused by the server
   4    etcd or API server not reachable
-  5    some intents are held: they can't be compiled now, and what they made stays
+  5    not healthy: something is held, refused, put off or withheld
   70   internal error: please report it
   130  interrupted
 """

@@ -21,6 +21,11 @@ def name_of(resource: Loaded) -> str:
     return ":".join(data.get("fq_name") or [data.get("name") or data.get("uuid") or ""])
 
 
+def fq_name_of(resource: Loaded) -> list[str]:
+    """The elements of the same, which may hold colons themselves; of a bare name or uuid one."""
+    return list(resource.data.get("fq_name") or [name_of(resource)])
+
+
 def targets_first(resources: Sequence[Loaded], schema: Schema) -> list[Loaded]:
     """``resources`` with parents and reference targets before those that name them, else by kind and name.
 

@@ -49,6 +49,7 @@ def command(
     told as <POOL for NAME> and <uuid of NAME>. A plan that is saved with --out holds the files as they are, secrets
     included; only you may read it, and `intentc apply PLAN` refuses it once it would come to anything else.
     """
+    _no_saved_plan(() if kind else given)
     _check(given, delete=delete, kind=kind, let_go=let_go, out=out, reactions=reactions, compiler=compiler)
     if reactions is not None:
         return _compare(reactions, compiler, output, exit_code, loaded.configuration)
@@ -58,6 +59,19 @@ def command(
     plan = run_service(_plan, input_of(given, delete=delete, kind=kind, let_go=let_go), out, loaded.configuration)
     _print(output, plan, out)
     return Exit.DIFFERENT if exit_code and not plan.summary.nothing else Exit.DONE
+
+
+def _no_saved_plan(given: tuple[str, ...]) -> None:
+    from intentc.preview.saved import is_saved
+
+    for file in given:
+        if file != "-" and is_saved(Path(file)):
+            raise CommandError(
+                "this is a saved plan, and no resource to plan for",
+                where=file,
+                next_step=f"`intentc apply {file}` carries it out; to see one again, make it anew from its files",
+                code=Exit.USAGE,
+            )
 
 
 def _check(

@@ -40,15 +40,48 @@ async def compare_maps(file: Path, compiler: str | None, configuration: Configur
             next_step=f"give --compiler {' or '.join(configuration.intentc.compilers)}",
             code=Exit.USAGE,
         )
+    in_force, against = await _in_force(name, file, in_force, configuration)
     maps = {**configuration.intentc.reactions, name: str(file)}
     settings = msgspec.structs.replace(configuration.intentc, reactions=maps)
     other = installed(msgspec.structs.replace(configuration, intentc=settings))
     gathered = await live(in_force, configuration)
     before, after = (trial_over(gathered, loaded, configuration) for loaded in (in_force, other))
     try:
-        return await compare(name, before, after, told=progress)
+        found = await compare(name, before, after, told=progress)
     finally:
         progress("")
+    return msgspec.structs.replace(found, against=against)
+
+
+async def _in_force(name: str, file: Path, configured: Loaded, configuration: Configuration) -> tuple[Loaded, str]:
+    """``configured`` with the map of the compiler ``name`` that the running service has in force, which may be another
+    than its file says by now; and what the new one is compared with, for people. If nobody answers, the configured
+    one."""
+    from intentc.dependencies import ReactionMap
+    from intentc.dependencies.reactions import Reaction, Visit
+    from intentc.plugins import reaction_maps
+
+    from .waiting import asked, url_of
+
+    where = configuration.intentc.diagnostics
+    try:
+        answer = await asked(where, "/reactions")
+    except CommandError as error:
+        files = dict(zip(configuration.intentc.compilers, reaction_maps(configuration, configured.compilers), strict=True))
+        if files[name].resolve() == file.resolve():
+            return configured, f"{file} is the configured map; it was compared with itself, since {error.what}"
+        return configured, f"compared with the configured map, {files[name]}, since {error.what}"
+    own = configured.compiler_of_kind
+    edges = [
+        Reaction(
+            edge["kind"], edge["cause"], (Visit(edge["to"], edge["everyone"], edge["source"]),), edge["source"]
+        )
+        for edge in answer["edges"]
+        if own.get(edge["kind"]) == name
+    ]
+    others = [reaction for reaction in configured.reactions if own.get(reaction.kind) != name]
+    told = configured._replace(reactions=ReactionMap([*edges, *others]))
+    return told, f"compared with the map in force at {url_of(where, '')}"
 
 
 def _whose(file: Path, in_force: Loaded) -> str:
@@ -60,6 +93,13 @@ def _whose(file: Path, in_force: Loaded) -> str:
         compiler.name: sum(in_force.compiler_of_kind.get(kind) == compiler.name for kind in kinds)
         for compiler in in_force.compilers
     }
+    if kinds and not any(known.values()):
+        raise CommandError(
+            f"no compiler in use has these kinds; in use: {', '.join(known)}",
+            where=str(file),
+            next_step="see that intentc.compilers names the compiler whose map this is",
+            code=Exit.USAGE,
+        )
     most = [name for name, count in known.items() if count and count == max(known.values())]
     if len(most) != 1:
         raise CommandError(
@@ -81,6 +121,9 @@ def lines(found: Comparison) -> Iterator[str]:
     if found.invalid:
         yield "The map is invalid; nothing else was looked at."
         return
+    if found.against:
+        yield f"{found.against[:1].upper()}{found.against[1:]}." if found.against.startswith("c") else f"{found.against}."
+        yield ""
     if found.edges:
         yield "Edges:"
         for edge in found.edges:

@@ -5,6 +5,7 @@ Why apart from ``plan``: applying a saved plan makes the plan anew. What a plan 
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +36,10 @@ class Made(NamedTuple):
     seen: Mapping[Key, int]
 
 
+class Impossible(CommandError):
+    """An input can't be carried out in the world of now, for reasons of that world."""
+
+
 def input_of(given: Iterable[str], *, delete: bool, kind: str | None, let_go: bool) -> Input:
     """What the arguments of ``apply`` and ``delete`` mean, files read. Raises ``InvalidInput``."""
     from intentc.loading.resources import read_texts
@@ -60,8 +65,9 @@ def resources_of(given: Input, schema: Schema) -> list[Resource]:
     return targets_first(resources, schema)
 
 
-async def make_plan(given: Input, configuration: Configuration) -> Made:
-    """The plan for an input, over the world of now. Raises ``CommandError``, ``InvalidInput`` and ``StoreError``."""
+async def make_plan(given: Input, configuration: Configuration, salt: str = "") -> Made:
+    """The plan for an input, over the world of now. ``salt``: of the saved plan with which it is going to be compared.
+    Raises ``CommandError``, ``InvalidInput`` and ``StoreError``."""
     from intentc.model import Key
     from intentc.plugins import installed
     from intentc.preview import plan
@@ -72,19 +78,21 @@ async def make_plan(given: Input, configuration: Configuration) -> Made:
     compilers = installed(configuration)
     resources = [] if given.kind else resources_of(given, compilers.schema)
     gathered = await live(compilers, configuration)
+    salt = salt or secrets.token_hex(16)
     trial = trial_over(gathered, compilers, configuration, "\n".join(text.text for text in given.texts))
 
     async def work(connection: Connection) -> Collection[Key]:
         return await _carry_out(connection, given, resources, compilers.schema)
 
     try:
-        made = await plan(trial, work, told=progress)
+        made = await plan(trial, work, told=progress, salt=salt)
     finally:
         progress("")
     problems = tuple(located(problem, resources) for problem in made.problems)
     saved = Saved(
         cluster_id=gathered.cluster_id,
         path=configuration.etcd.path,
+        salt=salt,
         input=given,
         plan=msgspec.structs.replace(made, problems=problems),
     )
@@ -149,7 +157,7 @@ async def carry_out(
     """Do at the server of ``client`` what an input says. ``seen``: as for ``apply_by``."""
     from .apply import apply_by
     from .delete import delete_by, delete_named
-    from .ordering import name_of
+    from .ordering import fq_name_of
 
     if given.kind:
         return await delete_named(client, schema, given.kind, given.names, seen, let_go=given.let_go)
@@ -158,10 +166,7 @@ async def carry_out(
         actions = ["deleted" if uuid else "absent" for uuid in uuids]
     else:
         actions = (await apply_by(client, resources, schema, seen)).actions
-    return [
-        (resource.kind, name_of(resource).split(":"), action)
-        for resource, action in zip(resources, actions, strict=True)
-    ]
+    return [(resource.kind, fq_name_of(resource), action) for resource, action in zip(resources, actions, strict=True)]
 
 
 async def _carry_out(
@@ -173,10 +178,9 @@ async def _carry_out(
     try:
         await carry_out(client, given, resources, schema)
     except CommandError as error:
-        if client.url not in error.where:
-            raise
         # A call at our own copy is no place where anybody could look.
-        raise CommandError(error.what, next_step=error.next_step, code=error.code) from None
+        where = "" if client.url in error.where else error.where
+        raise Impossible(error.what, where=where, next_step=error.next_step, code=error.code) from None
     return client.touched
 
 

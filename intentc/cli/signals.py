@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import FrameType
 
 import anyio
+
+from .hangups import gone, take
+from .hangups import terminal as terminal_now
 
 _LOG = logging.getLogger("intentc")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -28,13 +29,13 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 @asynccontextmanager
 async def ended_by_signals(reload: Callable[[], None] | None = None) -> AsyncIterator[anyio.CancelScope]:
     """Gives a scope around the block that is cancelled at the first signal that asks the process to end. ``reload``: is
-    called, in the loop, at each SIGHUP; None leaves that as it was."""
+    called, in the loop, at each SIGHUP, and for one that came before (``hangups.heed``); None leaves that as it was."""
     scope = anyio.CancelScope()
     loop = asyncio.get_running_loop()
-    terminal = _terminal()
+    terminal = terminal_now()
 
     def act(received: signal.Signals) -> None:
-        if received is not signal.SIGHUP or reload is None or (terminal is not None and not os.isatty(terminal)):
+        if received is not signal.SIGHUP or reload is None or gone(terminal):
             _LOG.info("%s: %s", received.name, "ending already" if scope.cancel_called else "ending")
             scope.cancel()
         else:
@@ -49,18 +50,10 @@ async def ended_by_signals(reload: Callable[[], None] | None = None) -> AsyncIte
     former = {number: signal.signal(number, hear) for number in heard}
     try:
         with scope:
+            if reload is not None and (early := take()).heard:
+                terminal = terminal if terminal is not None else early.terminal
+                act(signal.SIGHUP)
             yield scope
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _terminal() -> int | None:
-    """The file descriptor at which a terminal is, if this process was started from one."""
-    for stream in (sys.stdin, sys.stderr):
-        try:
-            if stream is not None and stream.isatty():
-                return stream.fileno()
-        except (OSError, ValueError):
-            continue
-    return None

@@ -53,8 +53,9 @@ _RESTLESS = frozenset({"rates", "busy_seconds"})
 def command(watch: bool, output: str, loaded: Loaded) -> int:
     """Has the compiler converged, is it healthy, and what does it wait for? (asks the running compiler)
 
-    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held, refused or withheld. Exit
-    code 5 if it is not healthy, 4 if it can't be reached.
+    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held, refused, put off or
+    withheld. The revision is that of the last change of a resource; other keys of etcd count, too, so that audits and
+    plans name later ones. Exit code 5 if it is not healthy, 4 if it can't be reached.
     """
     return anyio.run(_watch if watch else _once, output, loaded)
 
@@ -156,9 +157,9 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "rates", f"{rates.get('evaluations', 0):g} evaluations/s, {rates.get('writes', 0):g} writes/s"
     yield "quarantine", f"{content['quarantined']:,}"
     yield "references", f"{content.get('pending_references', 0):,} whose target has not come"
-    yield "last audit", _audited(content.get("audit"))
-    if failure := (content.get("reload") or {}).get("last_error"):
-        yield "reload", f"failed, the former stays in force: {failure}"
+    yield "last audit", _audited(content.get("audit"), role)
+    if (content.get("reload") or {}).get("last_error"):
+        yield "reload", "refused, the former stays in force"
     if progress := content.get("progress"):
         of = f"{progress['done']:,} of {progress['total']:,}" if progress["total"] else ""
         yield "first load", f"{progress['phase']} {of}".rstrip()
@@ -180,13 +181,21 @@ def span(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _audited(figures: Mapping[str, Any] | None) -> str:
+def _audited(figures: Mapping[str, Any] | None, role: str) -> str:
     if figures is None:
-        return "none here: nobody audits beside it"
-    if figures["last_result"] == "never":
-        return "never yet"
-    ago = f", judged {span(time.time() - figures['last_success'])} ago" if figures["last_success"] else ""
-    return f"{figures['last_result']}, at revision {figures['last_revision']}{ago}"
+        return "`dev` makes none; `intentc audit` makes one now"
+    result = figures["last_result"]
+    if result == "never":
+        if figures.get("period", 1.0) == 0:
+            return "none by itself, intentc.audit.period is 0; `intentc audit` makes one now"
+        if role == "observer":
+            return "one that observes makes none; `intentc audit` makes one now"
+        return "audits are the leader's; ask it" if role == "standby" else "never yet"
+    ago = f"judged {span(time.time() - figures['last_success'])} ago" if figures["last_success"] else ""
+    if result == "failed":
+        before = f"; the last one of revision {figures['last_revision']} was {ago}" if ago else ""
+        return f"failed: {figures.get('last_error') or 'see its log'}{before}"
+    return f"{result}, at revision {figures['last_revision']}" + (f", {ago}" if ago else "")
 
 
 def _listed(name: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from intentc.plugins import installed
 
 from .client import ApiClient, Change, Refused
 from .errors import CommandError, Exit
-from .ordering import name_of, targets_first
+from .ordering import fq_name_of, name_of, targets_first
 from .output import print_document
 from .places import place_of, told_of
 
@@ -135,7 +135,7 @@ async def with_names(client: ApiClient, message: str) -> str:
 
 def print_results(output: str, resources: Sequence[Loaded], actions: Sequence[str], revision: int) -> None:
     """What was done with each resource of the input, as ``print_actions`` has it."""
-    done = [(r.kind, name_of(r).split(":"), action) for r, action in zip(resources, actions, strict=True)]
+    done = [(r.kind, fq_name_of(r), action) for r, action in zip(resources, actions, strict=True)]
     print_actions(output, done, revision)
 
 

@@ -25,6 +25,8 @@ _ANSWER_SECONDS = 60.0
 """A view of a very large world takes its time."""
 
 
+_WORDS = 200
+"""Characters shown of an answer that is no JSON."""
 _CANDIDATES = 5
 """Names that may be meant, shown of those that the compiler tells."""
 
@@ -133,7 +135,8 @@ async def _answer(
         answer = await http.get(url, params=dict(parameters or {}))
         if answer.status_code in (400, 401, 404, 409):
             return _without_error(answer, url)
-        answer.raise_for_status()
+        if not answer.is_success:
+            raise _failed(answer, url)
         return dict(answer.json())
     except (httpx2.HTTPError, ValueError) as error:
         raise _silent(lack, url, error) from None
@@ -148,14 +151,40 @@ def _without_error(answer: httpx2.Response, url: str) -> dict[str, Any]:
         told = {}
     if told.get("exists") is False:
         return told
+    message = str(told.get("error") or _refusal(answer))
     candidates = [str(name) for name in told.get("candidates") or ()]
-    meant = f"did you mean {' or '.join(candidates[:_CANDIDATES])}?" if candidates else ""
+    # A message that names them itself need not be said twice: then the compiler's own advice is worth more.
+    said = any(name in message for name in candidates)
+    meant = f"did you mean {' or '.join(candidates[:_CANDIDATES])}?" if candidates and not said else ""
     raise CommandError(
-        str(told.get("error") or f"the compiler has no {answer.url.path}"),
+        message,
         where=url,
         next_step=meant or str(told.get("next_step") or ""),
         code=Exit.INVALID if answer.status_code == 401 else Exit.USAGE,
     )
+
+
+def _refusal(answer: httpx2.Response) -> str:
+    if answer.status_code == 404:
+        return f"the compiler has no {answer.url.path}"
+    return f"the compiler refuses the request: {answer.text.strip()[:_WORDS] or _status(answer)}"
+
+
+def _failed(answer: httpx2.Response, url: str) -> CommandError:
+    """It is there and answers, and what it answers is of no use."""
+    internal = answer.status_code == 500
+    return CommandError(
+        f"the compiler answered with an error: {_status(answer)}",
+        where=url,
+        next_step="its log tells what went wrong: please report that"
+        if internal
+        else "see that intentc.diagnostics.address names a compiler, and look at its log",
+        code=Exit.INTERNAL if internal else Exit.UNREACHABLE,
+    )
+
+
+def _status(answer: httpx2.Response) -> str:
+    return f"{answer.status_code} {answer.reason_phrase}".strip()
 
 
 def _silent(what: str, url: str, error: Exception) -> CommandError:

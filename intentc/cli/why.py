@@ -23,7 +23,7 @@ _PAGE = 500
 @click.command(name="why")
 @click.argument("kind")
 @click.argument("name")
-@click.option("--part", default="", help="Only parts (fields, rules, references) with this text in their names.")
+@click.option("--part", default="", help="Only parts (fields, rules, references) with this text in their names or in what they hold.")
 @click.option("--all", "everything", is_flag=True, help="Every part, everything that was read, and the history.")
 @output_option
 @configured()
@@ -32,7 +32,7 @@ def command(kind: str, name: str, part: str, everything: bool, output: str, load
 
     NAME: the fq_name joined by ':', a unique end of it, or the uuid. Of what compilers make: the resources and fields
     that each part follows from, what led to the last evaluation, and who wrote it. Of what users write: what follows
-    from it, and what it waits for. Ends with 1 if there is no such object.
+    from it, and what it waits for. Ends with 1 if there is no such object, or no such part.
 
     Of what another program uses, NAME may be what that calls it, with its word in place of KIND: for an Envoy
     `intentc why envoy cluster.NAME.upstream_rq_5xx`.
@@ -47,10 +47,11 @@ async def _why(kind: str, name: str, part: str, everything: bool, output: str, l
     if output == "table":
         from .why_tree import print_tree
 
-        print_tree(answer, everything=everything)
+        print_tree(answer, part=part, everything=everything)
     else:
         print_document(output, answer, (), ())
-    return Exit.DONE if answer["exists"] else Exit.DIFFERENT
+    found = answer["exists"] and (answer["parts"] or not part)
+    return Exit.DONE if found else Exit.DIFFERENT
 
 
 async def _answer(kind: str, name: str, part: str, everything: bool, loaded: Loaded) -> dict[str, Any]:

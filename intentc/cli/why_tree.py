@@ -5,6 +5,8 @@ Names come from whoever may write resources: what can't be printed is written ou
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,22 +21,27 @@ Document = dict[str, Any]
 _SHOWN = 10
 """Of each long list, unless everything is wanted."""
 _PARTS = 20
+_LINE = 300
+"""Characters of what a part holds."""
 _UNWRAPPED = 100_000
 _AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _GOOD, _BAD, _FAINT = "green", "yellow", "dim"
 
 
-def print_tree(answer: Document, *, everything: bool = False) -> None:
-    """On stdout. ``everything``: lists are not cut."""
+def print_tree(answer: Document, *, part: str = "", everything: bool = False) -> None:
+    """On stdout. ``everything``: lists are not cut. ``part``: as for ``tree_of``."""
     terminal = sys.stdout.isatty()
     console = Console(file=sys.stdout, width=None if terminal else _UNWRAPPED, highlight=False, soft_wrap=False)
-    console.print(tree_of(answer, now=time.time(), everything=everything))
+    console.print(tree_of(answer, now=time.time(), part=part, everything=everything))
 
 
-def tree_of(answer: Document, *, now: float, everything: bool = False) -> Tree:
-    """``now``: seconds since 1970, for what is told as an age."""
+def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = False) -> Tree:
+    """``now``: seconds since 1970, for what is told as an age. ``part``: the text by which parts were chosen."""
     tree = Tree(_head(answer))
-    whole = [part for part in answer["parts"] if not part["part"]]
+    whole = [each for each in answer["parts"] if not each["part"]]
+    deleted = answer.get("deleted")
+    if deleted is not None and deleted["at"] is not None:
+        tree.add(_text(f"deleted at revision {deleted['revision']}, {_age(deleted['at'], now)}", style=_BAD))
     if answer["state"] != "in order" or not whole:
         tree.add(_text(answer["summary"]))
     for waited in answer["waiting_for"]:
@@ -48,13 +55,13 @@ def tree_of(answer: Document, *, now: float, everything: bool = False) -> Tree:
         branch = tree.add("names that are near")
         for name in answer["candidates"]:
             branch.add(_text(name))
-    _parts(tree, answer, whole, everything=everything)
+    _parts(tree, answer, whole, part, everything=everything)
     _lists(tree, answer, everything=everything)
     for evaluation in _cut(answer["evaluations"], everything):
         tree.add(_text(_evaluated(evaluation, now, alone=len(answer["evaluations"]) == 1)))
     if answer["written"] is not None:
         tree.add(_text(_written(answer["written"], now)))
-    if everything and answer["history"]:
+    if (everything or deleted is not None) and answer["history"]:
         branch = tree.add("history")
         for line in answer["history"]:
             branch.add(_text(_line(line, now)))
@@ -69,18 +76,20 @@ def _head(answer: Document) -> Text:
     return head.append("   ").append(", ".join(words), style=_GOOD if answer["state"] == "in order" else _BAD)
 
 
-def _parts(tree: Tree, answer: Document, whole: Sequence[Document], *, everything: bool) -> None:
-    for part in whole:
-        _reasons(tree, "because of", part, inline=True)
-    others = [part for part in answer["parts"] if part["part"]]
-    alike = [part["part"] for part in others if whole and part["reasons"] == whole[0]["reasons"]]
+def _parts(tree: Tree, answer: Document, whole: Sequence[Document], part: str, *, everything: bool) -> None:
+    for each in whole:
+        _reasons(tree, "because of", each, inline=True)
+    others = [each for each in answer["parts"] if each["part"]]
+    alike = [each["part"] for each in others if whole and each["reasons"] == whole[0]["reasons"]]
     if alike:
         more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN and not everything else ""
         tree.add(_text(f"for the same reason: {', '.join(_cut(alike, everything))}{more}"))
-    own = [part for part in others if part["part"] not in alike]
+    own = [each for each in others if each["part"] not in alike]
     shown = own if everything else own[:_PARTS]
-    for part in shown:
-        _reasons(tree, part["part"], part, inline=False)
+    for each in shown:
+        _reasons(tree, each["part"], each, inline=False)
+    if part and not answer["parts"] and answer["exists"]:
+        tree.add(_text(f"no part has {part!r} in its name or in what it holds", style=_BAD))
     left = answer["parts_total"] - len(whole) - len(alike) - len(shown)
     if left > 0:
         tree.add(_text(f"… {left} more parts: --all shows them, --part TEXT chooses", style=_FAINT))
@@ -96,6 +105,8 @@ def _reasons(tree: Tree, label: str, part: Document, *, inline: bool) -> None:
     if len(reasons) > 1:
         label = f"{label} any of these" if inline else f"{label}: any of these suffices"
     branch = tree.add(_text(label))
+    if not inline and part.get("value"):
+        branch.add(_text(f"holds {_compact(part['value'])}", style=_FAINT))
     if len(reasons) == 1:
         alone = reasons[0]["sources"]
     if len(reasons) == 1 or len(alone) == len(reasons):
@@ -111,10 +122,18 @@ def _reasons(tree: Tree, label: str, part: Document, *, inline: bool) -> None:
 
 
 def _lists(tree: Tree, answer: Document, *, everything: bool) -> None:
-    made = [f"{_words(output)}   {output['state']}" for output in answer["outputs"]]
+    made = [f"{_words(output)}   {output['state']}{_with(output)}" for output in answer["outputs"]]
     _list(tree, "what follows from it", made, answer["outputs_total"], everything=everything)
+    needing = [f"{_words(each)}  {each['part']}".rstrip() for each in answer.get("needed_by", ())]
+    among = "" if answer.get("needed_by_whole", True) else ", and perhaps more"
+    _list(tree, f"others that need it{among}", needing, answer.get("needed_by_total", 0), everything=everything)
+    if answer["exists"] and answer["role"] in ("higher", "both"):
+        command = f"intentc plan --delete --kind {answer['kind']} {shlex.quote(answer['name'])}"
+        tree.add(_text(f"what deleting it would change: `{command}` tells exactly", style=_FAINT))
     lacking = [f"{each['relation']}: {each['target']}" for each in answer["missing"]]
     _list(tree, "what it names, and is not there", lacking, len(lacking), everything=everything)
+    naming = [f"{_words(each)}   {each['relation']}" for each in answer.get("named_by", ())]
+    _list(tree, "who names it in vain", naming, answer.get("named_by_total", 0), everything=everything)
     _list(tree, "who reads it", map(_words, answer["concerns"]), answer["concerns_total"], everything=everything)
     if everything:
         read = [f"{_words(each)}  (revision {each['revision']})" for each in answer["reads"]]
@@ -137,6 +156,27 @@ def _list(tree: Tree, label: str, texts: Iterable[str], total: int, *, everythin
 
 def _counted(count: int, one: str, several: str) -> str:
     return f"{count} {one if count == 1 else several}"
+
+
+def _with(output: Document) -> str:
+    others = output.get("with_others", 0)
+    return f", with {_counted(others, 'other', 'others')}" if others else ""
+
+
+def _compact(value: str) -> str:
+    """What a part holds, on a line: without what is empty in it."""
+    try:
+        value = json.dumps(_without_empty(json.loads(value)), ensure_ascii=False, separators=(",", ":"))
+    except ValueError:
+        pass  # it was cut
+    return value if len(value) <= _LINE else f"{value[:_LINE]}…"
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        inner = ((name, _without_empty(one)) for name, one in value.items())
+        return {name: one for name, one in inner if one not in (None, {}, [], "")}
+    return [_without_empty(one) for one in value] if isinstance(value, list) else value
 
 
 def _source(source: Document) -> str:
@@ -169,9 +209,15 @@ def _written(written: Document, now: float) -> str:
 def _line(line: Document, now: float) -> str:
     if line["sort"] == "write":
         drift = " (somebody else had changed it)" if line["drift"] else ""
-        return f"{_age(line['at'], now)}: {line['operation']} {_words(line['object'])}{drift}"
+        fields = f": {', '.join(line['fields'])}" if line.get("fields") else ""
+        return f"{_age(line['at'], now)}: {line['operation']} {_words(line['object'])}{fields}{drift}{_by(line)}"
     path = " → ".join(map(_words, line["path"])) or _words(line["intent"])
-    return f"{_age(line['at'], now)}: evaluated at revision {line['revision']}: {path} ({line['status']})"
+    return f"{_age(line['at'], now)}: evaluated at revision {line['revision']}: {path} ({line['status']}){_by(line)}"
+
+
+def _by(line: Document) -> str:
+    """Whose line it is, where it is another process's."""
+    return f", by {line['by']}" if line.get("by") else ""
 
 
 def _age(at: float, now: float) -> str:

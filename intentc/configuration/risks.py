@@ -17,7 +17,8 @@ from .building import KeyPath, dotted
 from .sections import Configuration
 from .values import Url, is_loopback
 
-_SHORTEST_TOKEN = 16
+SHORTEST_TOKEN = 16
+"""Characters of the diagnostics' token; a shorter one could be guessed."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -55,9 +56,9 @@ def refuse_open_diagnostics(configuration: Configuration, source: Callable[[KeyP
     def refused(message: str, *key: str) -> InvalidInput:
         return InvalidInput(message, source=source((*at, *key)), reason="InvalidConfiguration")
 
-    if own.token and len(own.token.reveal()) < _SHORTEST_TOKEN:
+    if own.token and len(own.token.reveal()) < SHORTEST_TOKEN:
         raise refused(
-            f"intentc.diagnostics.token has fewer than {_SHORTEST_TOKEN} characters and could be guessed; make one with"
+            f"intentc.diagnostics.token has fewer than {SHORTEST_TOKEN} characters and could be guessed; make one with"
             " `openssl rand -hex 32`",
             "token",
         )

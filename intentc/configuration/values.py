@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from intentc.model.files import Stamp, stamps
+from intentc.model.files import Stamp, read_regular, stamps
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
@@ -53,6 +53,26 @@ class Secret:
                         self._texts.append(text)
         return self._texts[-1]
 
+    def present(self, least: int = 1) -> str:
+        """As ``reveal``, but empty while its file is not there, can't be read, or has fewer than ``least`` characters:
+        for what lets people in, which must end when the file does."""
+        text = self._texts[-1]
+        if self._path is not None and (stamp := stamps([self._path])) != self._stamp:
+            try:
+                text = _content(self._path)
+            except (OSError, UnicodeDecodeError):
+                return ""
+            if len(text) >= least:
+                self._stamp = stamp
+                if text != self._texts[-1]:
+                    self._texts.append(text)
+        return text if len(text) >= least else ""
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it stands in, if it has one of its own."""
+        return self._path
+
     @property
     def texts(self) -> tuple[str, ...]:
         """All that it was so far: a former password is still none to show."""
@@ -73,7 +93,7 @@ class Secret:
 
 
 def _content(path: Path) -> str:
-    return path.read_text().rstrip("\r\n")
+    return read_regular(path).decode().rstrip("\r\n")
 
 
 class Address(str):

@@ -26,6 +26,7 @@ SELF = "self"
 """The cause of the changed object itself."""
 
 ROOT = "intent-compiler"
+_NOTHING_MEANT = f"if there are to be no reactions at all, write `{ROOT}: {{}}`"
 
 
 class Visit(NamedTuple):
@@ -85,12 +86,29 @@ class ReactionMap:
 
 def load(*texts: str | Path) -> ReactionMap:
     """The map in these texts, or files where a ``Path`` is given, joined. Raises ``InvalidInput`` with file:line for
-    anything that isn't of the form above."""
-    return ReactionMap([reaction for text in texts for reaction in _reactions(load_yaml(text))])
+    anything that isn't of the form above. A file in which nothing is said is no map, since one that is being written
+    looks so and would end all reactions; ``intent-compiler: {}`` says that there are none."""
+    return ReactionMap([reaction for text in texts for reaction in _of(text)])
 
 
 def _kinds(reaction: Reaction, *, everyone: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(visit.kind for visit in reaction.visits if visit.everyone is everyone))
+
+
+def _of(text: str | Path) -> Iterator[Reaction]:
+    document = load_yaml(text)
+    if isinstance(text, Path):
+        _refuse_nothing(document)
+    return _reactions(document)
+
+
+def _refuse_nothing(document: Located) -> None:
+    said = document.value
+    if said is None or said == {}:
+        raise document.error(f"is empty; {_NOTHING_MEANT}", (), "Empty")
+    if isinstance(said, dict) and [snake(key) for key in said] == [snake(ROOT)] and None in said.values():
+        (key,) = said
+        raise document.error(f"nothing stands under `{key}:`; {_NOTHING_MEANT}", (key,), "Empty")
 
 
 def _reactions(document: Located) -> Iterator[Reaction]:

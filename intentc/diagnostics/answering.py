@@ -7,6 +7,7 @@ thousand rules, one text of a megabyte.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -59,7 +60,11 @@ def bounded(value: Any, entries: int, characters: int) -> Any:
         rows = bool(value) and isinstance(value[0], dict)
         return kept if len(value) <= entries or rows else [*kept, CUT]
     if isinstance(value, dict):
-        found = {key: bounded(item, entries, characters) for key, item in list(value.items())[: max(entries, _KEYS)]}
+        # Most values are short texts: a call for each would take longer than all the rest.
+        found = {
+            key: item if item.__class__ is str and len(item) <= characters else bounded(item, entries, characters)
+            for key, item in islice(value.items(), max(entries, _KEYS))
+        }
         shorter = any(isinstance(item, list) and len(found[key]) < len(item) for key, item in value.items()
                       if key in found)  # fmt: skip
         return {**found, "cut": True} if shorter or len(found) < len(value) else found

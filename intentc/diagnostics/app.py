@@ -22,12 +22,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .access import EVERYBODY, KNOWN, Access, Guard
 from .answering import json_answer
-from .asking import LISTS, QUESTIONS, lists, questions
+from .asking import LISTS, QUESTIONS, lists, questions, refusal
 from .browsing import page, query_of
 from .events import EVENTS, Events
 from .metrics import registry_of
-from .observed import Asked, Browsed, Observed
-from .pages import overview_page, page_routes, wants_page
+from .observed import Asked, Browsed, Observed, Unanswerable
+from .pages import no_answer_page, overview_page, page_routes, wants_page
 from .parameters import BadQuery
 
 PATHS = {
@@ -44,6 +44,9 @@ VIEWS = {
     "/views": "what was compiled, as tables: /views/NAME?filter=TEXT&offset=N&limit=N, or any column=VALUE",
 }
 """What is served of those who have results to look through."""
+
+_SHOWN = 200
+"""Characters of a path that is told back."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -120,6 +123,13 @@ def diagnostics_app(
     async def metrics(request: Request) -> Response:
         return Response(generate_latest(figures), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
+    async def unknown(request: Request, error: Exception) -> Response:
+        told = f"there is nothing to be asked at {request.url.path[:_SHOWN]!r}"
+        if asked is not None and wants_page(request):
+            error = Unanswerable(404, told, "the pages are named above")
+            return await no_answer_page(observed, request, error)
+        return refusal(request, Unanswerable(404, told, "`/` lists what can be asked"))
+
     async def root(request: Request) -> Response:
         if asked is not None and wants_page(request):
             return await overview_page(observed)
@@ -136,14 +146,16 @@ def diagnostics_app(
             Route("/events", events.answer),
             *(_browsing(browsed) if browsed is not None else ()),
             *((*questions(asked), *page_routes(observed, asked)) if asked is not None else ()),
-            *(page_routes(observed, asked) if asked is not None else ()),
         ],
+        exception_handlers={404: unknown},
         middleware=[
             Middleware(StrictHeaders),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False),
             Middleware(Guard, token=access.token),
         ],
     )
+    # It would lead to whatever host the asker names.
+    app.router.redirect_slashes = False
     return Served(app, events)
 
 
@@ -154,11 +166,12 @@ def _browsing(browsed: Browsed) -> list[Route]:
     async def view(request: Request) -> Response:
         name, there = request.path_params["name"], browsed.views
         if name not in there:
-            return json_answer(request, {"error": f"there is no view {name!r}; there are {', '.join(there)}"}, 404)
+            told = f"there is no view {name!r}; there are {', '.join(there)}"
+            return refusal(request, Unanswerable(404, told, "`/views` says what each shows", tuple(there)))
         try:
             query = query_of(request.query_params, there[name]["columns"])
         except BadQuery as error:
-            return json_answer(request, {"error": str(error)}, 400)
+            return refusal(request, Unanswerable(400, str(error), "`/views` says what can be asked"))
         return json_answer(request, await page(browsed, name, query))
 
     return [Route("/views", views), Route("/views/{name}", view)]

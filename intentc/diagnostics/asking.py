@@ -97,6 +97,8 @@ def lists(observed: Observed, asked: Asked | None) -> list[Route]:
     async def quarantine(given: Mapping[str, str]) -> dict[str, Any]:
         only(given, ("offset", "limit"))
         offset, limit = paged(given, default=100, most=500)
+        if asked is not None:
+            return await asked.quarantine(offset, limit)
         status = observed.status()
         entries = status.get("quarantine", [])
         total = max(len(entries), status.get("counts", {}).get("quarantined", 0))

@@ -29,8 +29,10 @@ MOST_FOLLOWERS = 32
 MOST_BACK = 1_000
 """Lines that are told again to one who comes back; the others are in ``/journal``."""
 STATUS_PERIOD = 1.0
-_HEARTBEAT = 15.0
-"""Seconds after which something is sent though nothing moved, so that proxies and dead connections are noticed."""
+_HEARTBEAT = 5.0
+"""Seconds after which something is sent though nothing moved, so that dead connections and processes are noticed: a
+page that hears nothing for longer (``live.js``) says so."""
+_ALIVE = b"event: alive\ndata: {}\n\n"
 _GATHERED = 0.1
 """Seconds for which lines are gathered into one send; with ``_MOST_AT_ONCE`` a bound of what one follower costs."""
 _MOST_AT_ONCE = 200
@@ -200,7 +202,7 @@ class _Outgoing:
         while True:
             with anyio.move_on_after(_HEARTBEAT):
                 await self._some.wait()
-            content = b"".join(self._waiting) or b": still here\n\n"
+            content = b"".join(self._waiting) or _ALIVE
             self._waiting.clear()
             self._some, room, self._room = anyio.Event(), self._room, anyio.Event()
             room.set()

@@ -51,6 +51,7 @@ GAUGES = (
     Figure("intentc_api_server_fences", "1 if the API server refuses writes of former leaders.", "api_server.fences"),
     Figure("intentc_audit_last_success_timestamp_seconds", "When an audit was judged last; 0: never.",
            "audit.last_success"),
+    Figure("intentc_audit_period_seconds", "How often the leader audits; 0: never by itself.", "audit.period"),
     Figure("intentc_reactions_loaded_timestamp_seconds", "Since when the reaction map is in force.",
            "reload.loaded_at"),
     Figure("intentc_journal_bytes", "What the journal takes in memory, about.", "journal.bytes"),
@@ -96,7 +97,9 @@ class StatusCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         status: Mapping[str, Any] = self._observed.status()
         yield GaugeMetricFamily(
-            READY, "1 if the first pass is complete, etcd is heard, and it may write.", float(self._observed.ready()[0])
+            READY,
+            "1 if the first pass is complete, etcd and the API server answer, no audit or upgrade withholds writes.",
+            float(self._observed.ready()[0]),
         )
         for figure in GAUGES:
             yield from _measured(GaugeMetricFamily, figure, status)

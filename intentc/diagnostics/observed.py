@@ -7,6 +7,7 @@ Why it exists: the page must not know the engine, and its tests must not need on
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 
@@ -25,9 +26,10 @@ class Observed(Protocol):
         """JSON values, as ``/status`` gives them. ``metrics`` and ``apply --wait`` read of it: ``converged``,
         ``healthy``, ``applied_revision``, ``queue`` {name: depth}, ``counts`` {name: number}, ``counters``
         {``evaluations``, ``idle_walks``, ``writes``, ``missing_reactions`` {pair: number}}, ``held`` [text],
-        ``loop_lag_seconds``, ``watch`` {``missed_events``: number}, ``audit`` {``runs``, ``mismatches``,
-        ``last_success``}, ``role`` (``leader``, ``standby``, ``alone``, ``observer``), ``lag_revisions``, ``rates``
-        {``evaluations``, ``writes``: a second}, ``pending_references``, ``busy_seconds``, ``oldest_job_seconds``,
+        ``loop_lag_seconds``, ``watch`` {``missed_events``: number}, ``audit`` {``period``, ``runs``,
+        ``mismatches``, ``last_success``, ``last_error``}, ``role`` (``leader``, ``standby``,
+        ``alone``, ``observer``), ``lag_revisions``, ``rates`` {``evaluations``, ``writes``: a second},
+        ``pending_references``, ``busy_seconds``, ``oldest_job_seconds``,
         ``awaiting`` [text: what time or a server must bring; none if converged and etcd is seen], ``attention`` [text:
         what a person must do], ``progress`` {``phase``, ``done``, ``total``} of the first load. What is missing is left
         out."""
@@ -52,16 +54,33 @@ class Browsed(Protocol):
         ...
 
 
+class NamedAs(Enum):
+    """What the candidates of an answer are: fq_names, kinds, or both (``KIND NAME``)."""
+
+    NAMES = "names"
+    KINDS = "kinds"
+    KINDS_AND_NAMES = "kinds and names"
+
+
 class Unanswerable(Exception):
     """A question that has no answer. ``status``: as in HTTP (400: a wrong question; 404: nothing of that name; 409:
-    more than one). ``next_step``: what to do; ``candidates``: names that may be meant."""
+    more than one). ``next_step``: what to do; ``candidates``: what may be meant: names of the kind that was asked for,
+    or other ``NamedAs``."""
 
-    def __init__(self, status: int, error: str, next_step: str = "", candidates: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        next_step: str = "",
+        candidates: tuple[str, ...] = (),
+        named_as: NamedAs = NamedAs.NAMES,
+    ) -> None:
         super().__init__(error)
         self.status = status
         self.error = error
         self.next_step = next_step
         self.candidates = candidates
+        self.named_as = named_as
 
 
 class ObjectQuery(NamedTuple):
@@ -116,13 +135,18 @@ class Asked(Protocol):
         """``{"total", "offset", "limit", "pending_references": [{"holder", "relation", "target"}]}``."""
         ...
 
+    async def quarantine(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        """``{"total", "offset", "limit", "quarantine": [entry]}``: the entries of the status, and all others."""
+        ...
+
     async def reactions(self) -> dict[str, Any]:
-        """``{"kinds", "edges", "findings", "missing", "loaded_at", "reloads", "last_error", "since"}``."""
+        """``{"kinds", "compiled", "edges", "findings", "missing", "loaded_at", "reloads", "last_error", "since"}``."""
         ...
 
     async def journal(self, query: JournalQuery) -> dict[str, Any]:
-        """``{"first", "last", "more", "lines"}``: the lines, the oldest first; ``first`` and ``last``: the sequences
-        kept; ``more``: whether there are others beyond these, where somebody looked."""
+        """``{"first", "last", "more", "kind", "lines"}``: the lines, the oldest first; ``first`` and ``last``: the
+        sequences kept; ``kind``: the one that was asked for, as it is spelt; ``more``: whether there
+        are others beyond these, where somebody looked."""
         ...
 
     def follow(self, after: int) -> AsyncIterator[dict[str, Any]]:

@@ -22,9 +22,14 @@ from intentc.configuration import is_loopback
 
 from .access import EVERYBODY, Access, Tls
 from .app import diagnostics_app
+from .connections import Connections, Listener, most_connections, protocol_over
 from .observed import Asked, Browsed, Observed
 
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+_LONGEST_HEAD = 64 * 1024
+"""Bytes of a request's first line and headers; a name in an address may be long."""
+_BACKLOG = 64
+"""Connections accepted in one turn of the loop, too: more hold it."""
 
 
 class AddressInUse(OSError):
@@ -60,7 +65,8 @@ async def running_diagnostics(
     ``browsed``, ``asked`` and ``access``: as for ``diagnostics_app``.
 
     Raises ``AddressInUse``, ``UnusableCertificate``, and ``OpenToAll`` if ``host`` is not this machine's own and
-    ``access`` asks nobody. On loopback only requests that name a loopback host are answered.
+    ``access`` asks nobody. On loopback only requests that name a loopback host, or ``host`` itself, are answered. Of
+    connections there are as many at once as ``connections.most_connections`` allows.
     """
     if not is_loopback(host) and not access.asks:
         raise OpenToAll(
@@ -69,7 +75,9 @@ async def running_diagnostics(
         )
     with _listening(host, port) as listener:
         bound = listener.getsockname()[1]
-        hosts = _LOOPBACK_HOSTS if is_loopback(host) else ("*",)
+        shown = f"[{host}]" if ":" in host else host
+        hosts = (*_LOOPBACK_HOSTS, shown) if is_loopback(host) else ("*",)
+        listener.connections = connections = Connections(most_connections())
         served = diagnostics_app(observed, hosts, registry, browsed, asked, access)
         config = uvicorn.Config(
             served.app,
@@ -79,16 +87,20 @@ async def running_diagnostics(
             ws="none",
             server_header=False,
             proxy_headers=False,
+            http=protocol_over(connections),
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
+            backlog=_BACKLOG,
             timeout_graceful_shutdown=1,
             **_encryption(access.tls),
         )
         _load(config, access.tls)
         server = _Guest(config)
         async with anyio.create_task_group() as group:
-            group.start_soon(server.serve, [listener])
+            sockets: list[socket.socket] = [listener]
+            group.start_soon(server.serve, sockets)
             try:
                 scheme = "http" if access.tls is None else "https"
-                yield f"{scheme}://{f'[{host}]' if ':' in host else host}:{bound}"
+                yield f"{scheme}://{shown}:{bound}"
             finally:
                 # Followers stay for ever by themselves, and would be waited for.
                 served.events.end()
@@ -121,15 +133,15 @@ def _load(config: uvicorn.Config, tls: Tls | None) -> None:
 
 
 @contextlib.contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def _listening(host: str, port: int) -> Iterator[Listener]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named because asyncio switches Nagle's delay off only on sockets that say TCP, and accepted ones
     # take it over; without it every second small answer waits 40 ms.
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+    with Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
-            listener.listen()
+            listener.listen(_BACKLOG)
         except OSError as error:
             reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
             message = f"{host}:{port} {reason}; set intentc.diagnostics.address to another one"

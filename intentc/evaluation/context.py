@@ -172,6 +172,10 @@ class Context:
         resource, or from those who contribute to the fact."""
         if not self.explaining:
             return
+        if not isinstance(part, str) or not all(isinstance(source, Source) for source in sources):
+            raise TypeError("because takes a claim, Sources, and the name of a part")
+        if len(self.reasons) >= self.limits.reasons:
+            self._interrupt(LimitExceeded(f"more than {self.limits.reasons:,} reasons; tell them of larger parts"))
         if isinstance(claim, ReferenceClaim) and not part:
             part = reference_part(claim)
         self.reasons.append((claimed(claim), Reason(part, sources)))

@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TypeVar, TypeVarTuple
 
+import msgspec
+
 from intentc.model import (
     Claim,
     Fact,
@@ -19,6 +21,7 @@ from intentc.model import (
     InvalidInput,
     Key,
     Name,
+    Problem,
     Reason,
     ReferenceClaim,
     ResourceClaim,
@@ -42,6 +45,8 @@ INVALID_OUTPUT = "InvalidOutput"
 LIMIT_EXCEEDED = "LimitExceeded"
 BUDGET_EXCEEDED = "BudgetExceeded"
 """Reasons of the problems on an intent whose run failed."""
+REASONS_NOT_TOLD = "ReasonsNotTold"
+"""That it failed only when it was asked why."""
 
 _LONGEST_TEXT = 200
 
@@ -70,6 +75,9 @@ class Runner:
         self._world = world
         self._installation = installation
         self._limits = limits or Limits()
+        self._when_asked = self._limits.when_asked
+        self._silent: dict[Key, Outcome] = {}
+        """Intents that failed when they were asked why, as they are now."""
         self._budget = budget
         self._slot = slot
         self._visibility = Visibility(schema)
@@ -79,18 +87,32 @@ class Runner:
     def run(self, key: Key) -> Outcome:
         """Evaluate one intent. Raises nothing on account of the author's code, but ``KeyboardInterrupt`` if somebody
         pressed Ctrl-C; ``KeyError`` if no intent is known for the key's kind."""
+        self._silent.pop(key, None)
         context = Context(self._world, self._visibility, self._installation, key, self._limits)
         return self._run(context, _Output(self._converter, self._limits))
 
     def explain(self, key: Key) -> Explained:
-        """Evaluate one intent to be told why it wants what it wants; nothing is remembered of it. Raises as ``run``."""
-        context = Context(self._world, self._visibility, self._installation, key, self._limits, explaining=True)
+        """Evaluate one intent to be told why it wants what it wants; nothing is remembered of it but that it failed at
+        that: then it is not asked again before its next ordinary run. Raises as ``run``."""
+        if key in self._silent:
+            return Explained(self._silent[key], {}, ())
+        context = Context(self._world, self._visibility, self._installation, key, self._when_asked, explaining=True)
         output = _Output(self._converter, self._limits)
         outcome = self._run(context, output)
-        reasons: dict[Name, tuple[Reason, ...]] = {}
-        for name, reason in dict.fromkeys(context.reasons):
-            reasons[name] = (*reasons.get(name, ()), reason)
-        return Explained(outcome, reasons, tuple(output.claims))
+        if outcome.status is Status.FAILED:
+            self._silent[key] = outcome
+        reasons: dict[Name, dict[Reason, None]] = {}
+        for name, reason in context.reasons:
+            reasons.setdefault(name, {})[reason] = None
+        return Explained(outcome, {name: tuple(told) for name, told in reasons.items()}, tuple(output.claims))
+
+    def untold(self, key: Key) -> Problem | None:
+        """Why this intent, as it is now, can't tell its reasons, if it was asked and failed."""
+        outcome = self._silent.get(key)
+        if outcome is None:
+            return None
+        message = f"its reasons can't be told, its own resource stands for them: {outcome.problems[-1].message}"
+        return msgspec.structs.replace(outcome.problems[-1], reason=REASONS_NOT_TOLD, message=message)
 
     def _run(self, context: Context, output: _Output) -> Outcome:
         key = context.key

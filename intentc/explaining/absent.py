@@ -11,18 +11,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from intentc.engine import Engine
-from intentc.model import Key, Name, claimed
+from intentc.model import Key, Kind, Name, claimed
 from intentc.pipeline.parts import Parts
 from intentc.pipeline.slices import Slice
 
-from .finding import is_uuid
-from .naming import Document, of_key, of_name
+from .finding import claimed_of, is_uuid
+from .naming import Document, name_now, of_key
 from .provenance import may_evaluate
 from .states import IN_ORDER, state_of
 from .waiting import entry, for_intent, summed_up, why_command
 
 _LONGEST = 0.1
 """Seconds for evaluating intents to find one that would claim the object."""
+NEVER_CREATED = "There is no such resource: nobody has created it"
+"""How the summary of what users make begins."""
 _NAMED = 5
 """Intents without an answer that are named, if no better is known."""
 
@@ -61,32 +63,42 @@ async def absence(engine: Engine, name: Name) -> Absence:
             (),
             [entry(f"{parts.jobs.pending()} evaluations", None, "intentc status")],
         )
-    above = [Name(parent.kind, name.fq_name[:-1]) for parent in kind.parents if len(name.fq_name) > 1]
     return (
-        _below(engine, above, made=kind.system)
+        _below(engine, name, kind)
         or _perhaps(engine, [key for key in unanswered if key.kind in usual])
         or _nobody(kind.system, bool(usual))
     )
 
 
-def _below(engine: Engine, above: list[Name], *, made: bool) -> Absence | None:
-    """As far as the place tells why, at which the object would stand. ``made``: by compilers alone."""
-    parts = engine.parts
-    for parent in above:
-        key = parts.logic.named(*parent)
-        if key is not None and state_of(parts, parent, key) != IN_ORDER:
+def _below(engine: Engine, name: Name, kind: Kind) -> Absence | None:
+    """As far as the place tells why, at which the object would stand."""
+    parts, made = engine.parts, kind.system
+    for key in _above(parts, name, kind):
+        parent = name_now(parts.logic, key)
+        if state_of(parts, parent, key) != IN_ORDER:
             return _hindered(engine, key, "may make it")
-        if key is not None and made:
+        if made:
             compiled = " and compiled" if parent.kind in parts.logic.intent_kinds else ""
             return Absence(f"Nobody claims it: {parent} is there{compiled}, and wants no such object.", (), [])
-    if not (above and made):
+    above, _, own = ":".join(name.fq_name).rpartition(":")
+    if not (above and own and made and kind.parents):
         return None
-    missing = of_name(parts.logic, above[0])
-    return Absence(
-        f"Nobody claims it: there is no {above[0]}, below which it would stand.",
-        (),
-        [entry(f"{above[0]} to come", missing, why_command(missing))],
-    )
+    # Nobody waits for a parent to come: which kind it would be of, and whether it would want this, nobody knows.
+    kinds = [parent.kind for parent in kind.parents]
+    missing = f"no {kinds[0]}" if len(kinds) == 1 else f"neither a {' nor a '.join(kinds)}"
+    return Absence(f"Nobody claims it: there is {missing} {above}, below which it would stand.", (), [])
+
+
+def _above(parts: Parts, name: Name, kind: Kind) -> Iterator[Key]:
+    """The resources that are there and below which an object of this name may stand, the nearest first: the last
+    element of a name may hold colons itself."""
+    above = ":".join(name.fq_name).rpartition(":")[0]
+    while above:
+        for parent in kind.parents:
+            key = parts.logic.named(parent.kind, (above,))
+            if key is not None:
+                yield key
+        above = above.rpartition(":")[0]
 
 
 def _perhaps(engine: Engine, possible: list[Key]) -> Absence | None:
@@ -107,14 +119,14 @@ def _nobody(system: bool, claimed_otherwise: bool) -> Absence:
     if system:
         return Absence("Nobody claims it.", (), [])
     further = ", and nobody claims it" if claimed_otherwise else ""
-    return Absence(f"There is no such resource: nobody has created it{further}.", (), [])
+    return Absence(f"{NEVER_CREATED}{further}.", (), [])
 
 
 def _hindered(engine: Engine, key: Key, verb: str) -> Absence:
     """An intent would make it, and is kept from it."""
     parts = engine.parts
     intent = of_key(parts.logic, key)
-    state = state_of(parts, Name(key.kind, (intent["name"],)), key)
+    state = state_of(parts, name_now(parts.logic, key), key)
     waiting = list(for_intent(engine, key))
     told = summed_up(waiting)
     tail = f": it waits for {told}" if told else ""
@@ -131,7 +143,7 @@ def _unanswered(parts: Parts) -> Iterator[Key]:
 
 async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
     """The intents without an answer; those first in whose names most elements of the object's stand."""
-    work, elements = Slice(), set(name.fq_name)
+    work, elements = Slice(), set(":".join(name.fq_name).split(":"))
     found: list[tuple[int, Key]] = []
     for key in list(_unanswered(parts)):
         found.append((-len(elements.intersection(parts.logic.name_of(key).split(":"))), key))
@@ -141,11 +153,11 @@ async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
 
 async def _claimant(parts: Parts, intents: list[Key], name: Name) -> Key | None:
     """The first of ``intents`` that claims the object before it comes to where it waits or fails."""
-    work, ends = Slice(), time.monotonic() + _LONGEST
+    work, ends, joined = Slice(), time.monotonic() + _LONGEST, str(name)
     for key in intents:
         if time.monotonic() > ends:
             return None
-        if may_evaluate(parts, key) and any(claimed(claim) == name for claim in parts.runner.explain(key).begun):
+        if may_evaluate(parts, key) and any(str(claimed(claim)) == joined for claim in parts.runner.explain(key).begun):
             return key
         await work.rest()
     return None
@@ -155,7 +167,7 @@ async def _usual_claimants(parts: Parts, kind: str) -> set[str]:
     """The kinds of the intents that claim objects of ``kind``."""
     work = Slice()
     found: set[str] = set()
-    for name in [name for name in parts.book.names() if name.kind == kind]:
+    for name in await claimed_of(parts, kind):
         found.update(origin.kind for origin in parts.book.on(name))
         await work.rest()
     return found

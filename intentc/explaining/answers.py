@@ -15,6 +15,7 @@ from .journalled import follow, journal
 from .neighbourhood import neighbourhood
 from .objects import objects
 from .pending import pending
+from .quarantine import quarantine
 from .reactions import reactions
 from .why import why
 
@@ -49,6 +50,10 @@ class Answers:
     async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
         async with self._turns:
             return await pending(self._engine, offset, limit)
+
+    async def quarantine(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        async with self._turns:
+            return await quarantine(self._engine, offset, limit)
 
     async def reactions(self) -> dict[str, Any]:
         return await reactions(self._engine)

@@ -7,18 +7,24 @@ differ, and that secrets don't show, by ``pipeline.differences``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+import anyio.to_thread
 import msgspec
 
 from intentc.diagnostics.answering import fitted
+from intentc.diagnostics.observed import Unanswerable
 from intentc.engine import Engine
 from intentc.model import HeldInput, Kind, Name, Writer
-from intentc.model.sensitive import concealed
+from intentc.model.resource import Reference
+from intentc.model.sensitive import cleared_resource, concealed
 from intentc.model.values import thaw
 from intentc.pipeline.differences import differences
 from intentc.pipeline.outputs import shown
 from intentc.pipeline.parts import Parts
+from intentc.pipeline.secrets import read_for, secrets_in
 from intentc.planning.actual import Actual
 from intentc.planning.diff import default_of, property_changes
 from intentc.planning.merge import Desired, merge
@@ -36,40 +42,69 @@ async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
     None if nobody claims anything. Of ``differences`` the first 200. Raises ``Unanswerable``."""
     parts = engine.parts
     found = await find(engine, kind, name)
+    if found.key is None and found.name not in parts.book:
+        raise Unanswerable(
+            404,
+            f"there is no {found.name.kind} {':'.join(found.name.fq_name)}, and nobody claims one",
+            "/why tells why there is none",
+            found.near,
+        )
     declared = parts.schema.kind(found.name.kind)
     desired = merge(declared, found.name, parts.book.on(found.name), parts.logic.name_of)
-    actual: Actual | None = None
-    document: Document | None = None
-    revision = None
+    resource = None
     if found.key is not None and declared.stored:
-        try:
+        with suppress(HeldInput):
             resource = parts.logic.resource(found.key)
-        except HeldInput:
-            resource = None
-        if resource is not None:
-            actual, document, revision = Actual.seen(resource), shown(resource), resource.mod_revision
-    should = _should_be(parts, declared, actual, document, desired) if found.name in parts.book else document
-    if found.name not in parts.book and actual is not None and standing(actual, parts.installation) is Standing.OURS:
-        should = None
-    fields = differences(declared, _named(found.name, document), _named(found.name, should))
-    wanted = _claimed(parts, declared, desired) if found.name in parts.book else None
-    told: dict[str, Any] = fitted(
-        {
-            **of_name(parts.logic, found.name),
-            "revision": revision,
-            "actual": concealed(declared, document) if document is not None else None,
-            "desired": concealed(declared, wanted) if wanted is not None else None,
-            "differences": [
-                {"field": each.field, "actual": each.before, "desired": each.after}
-                for each in fields[:_MOST_DIFFERENCES]
-            ],
-            "differences_total": len(fields),
-        }
-    )
-    return told
+    actual = Actual.seen(resource) if resource is not None else None
+    claimed = found.name in parts.book
+    kept = _kept(parts, declared, actual) if actual is not None and claimed else {}
+    ours = actual is not None and standing(actual, parts.installation) is Standing.OURS
+    identity = of_name(parts.logic, found.name)
+    behind = read_for(parts, found.name)
+
+    def compared() -> dict[str, Any]:
+        secrets = secrets_in(behind)
+        document = shown(resource) if resource is not None else None
+        if claimed:
+            should = _should_be(parts, declared, actual, document, desired, kept, ours=ours)
+        else:
+            should = None if ours else document
+        fields = differences(declared, _named(found.name, document), _named(found.name, should), secrets)
+        wanted = claimed_document(parts, declared, desired) if claimed else None
+        told: dict[str, Any] = fitted(
+            {
+                **identity,
+                "revision": resource.mod_revision if resource is not None else None,
+                "actual": cleared_resource(secrets, concealed(declared, document)) if document is not None else None,
+                "desired": cleared_resource(secrets, concealed(declared, wanted)) if wanted is not None else None,
+                "differences": [
+                    {"field": each.field, "actual": each.before, "desired": each.after}
+                    for each in fields[:_MOST_DIFFERENCES]
+                ],
+                "differences_total": len(fields),
+            }
+        )
+        return told
+
+    # What is compared never changes; of some thousand rules that takes longer than the loop should be held.
+    return await anyio.to_thread.run_sync(compared)
 
 
-def _claimed(parts: Parts, kind: Kind, desired: Desired) -> Document:
+def _kept(parts: Parts, kind: Kind, actual: Actual) -> dict[str, list[Reference]]:
+    """Shared relation → those entries that stay whatever we want."""
+    return {
+        relation: [
+            entry
+            for entry in actual.references(relation)
+            if (key := parts.assumed.key_of(entry)) is None
+            or not is_our_entry(parts.installation, declared, actual.key, key, entry.to)
+        ]
+        for relation, declared in kind.relations.items()
+        if declared.writer is Writer.SHARED
+    }
+
+
+def claimed_document(parts: Parts, kind: Kind, desired: Desired) -> Document:
     """What is wanted, in the form of a resource: ``{field: value, "x_refs": [{"to", "attr"?}]}``."""
     found: Document = {field: thaw(value) for field, value in sorted(desired.properties.items())}
     if desired.parent is not None:
@@ -84,12 +119,18 @@ def _claimed(parts: Parts, kind: Kind, desired: Desired) -> Document:
 
 
 def _should_be(
-    parts: Parts, kind: Kind, actual: Actual | None, document: Document | None, desired: Desired
+    parts: Parts,
+    kind: Kind,
+    actual: Actual | None,
+    document: Document | None,
+    desired: Desired,
+    kept_entries: Mapping[str, list[Reference]],
+    *,
+    ours: bool,
 ) -> Document | None:
     """The object after everything that is wanted of it was written and nothing was in the way; None: it would go."""
     if actual is None or document is None:
-        return _claimed(parts, kind, desired) if desired.exists else document
-    ours = standing(actual, parts.installation) is Standing.OURS
+        return claimed_document(parts, kind, desired) if desired.exists else document
     if ours and not desired.exists:
         return None
     should: Document = msgspec.json.decode(msgspec.json.encode(document))
@@ -101,12 +142,7 @@ def _should_be(
     for relation, declared in kind.relations.items():
         entries = desired.references.get(relation, {})
         if declared.writer is Writer.SHARED:
-            kept = [
-                entry
-                for entry in actual.references(relation)
-                if (key := parts.assumed.key_of(entry)) is None
-                or not is_our_entry(parts.installation, declared, actual.key, key, entry.to)
-            ]
+            kept = [*kept_entries.get(relation, ())]
         elif declared.writer is Writer.COMPILER or (ours and entries):
             kept = []
         else:

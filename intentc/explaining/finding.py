@@ -13,12 +13,16 @@ from uuid import UUID
 
 import anyio.to_thread
 
-from intentc.diagnostics.observed import Unanswerable
+from intentc.diagnostics.observed import NamedAs, Unanswerable
 from intentc.engine import Engine
 from intentc.model import Key, Kind, Name, ResourceClaim, object_uuid
 from intentc.pipeline.naming import called
 from intentc.pipeline.parts import Parts
-from intentc.pipeline.slices import Slice
+from intentc.pipeline.slices import Slice, blocks
+
+from .gone import formers
+from .in_vain import wanted_so
+from .recalled import recalled
 
 _MOST_CANDIDATES = 20
 _NEAR = 5
@@ -28,11 +32,12 @@ _COMPARED = 2_000
 
 class Found(NamedTuple):
     """``key``: the object or fact of this name, None if there is none. ``near``: names that may be meant instead, if
-    neither an object nor a claim has this name."""
+    neither an object nor a claim has this name. ``former``: what had the name last, if that is known, and has gone."""
 
     name: Name
     key: Key | None
     near: tuple[str, ...] = ()
+    former: Key | None = None
 
 
 def kind_of(parts: Parts, text: str) -> Kind:
@@ -43,7 +48,7 @@ def kind_of(parts: Parts, text: str) -> Kind:
     spelt = text.replace("-", "_").lower()
     near = _near_kinds(spelt, [*parts.schema.kinds, *parts.names])
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise Unanswerable(404, f"unknown kind {text!r}{hint}", "`intentc get` lists the kinds", near)
+    raise Unanswerable(404, f"unknown kind {text!r}{hint}", "`intentc get` lists the kinds", near, NamedAs.KINDS)
 
 
 def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
@@ -70,8 +75,7 @@ async def find(engine: Engine, kind: str, text: str) -> Found:
     if exact is not None:
         return exact
     names = [name async for name in _names(parts, declared)]
-    ending = f":{text}"
-    fitting = dict.fromkeys(name for name in names if ":".join(name.fq_name).endswith(ending))
+    fitting = await _meant(names, text)
     if len(fitting) > 1:
         candidates = sorted(":".join(name.fq_name) for name in fitting)
         raise _ambiguous(text, declared.name, candidates, "give more of the name, or the uuid")
@@ -82,16 +86,27 @@ async def find(engine: Engine, kind: str, text: str) -> Found:
         return await _by_uuid(parts, declared, text)
     if meant := await called(parts, declared.name, text):
         return _outside(parts, declared.name, text, meant)
-    name = await _completed(parts, declared, Name(declared.name, tuple(text.split(":"))))
-    joined = [":".join(each.fq_name) for each in names]
-    return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), joined))
+    former = await formers(engine, declared.name, text)
+    whole = [one for one in former if ":".join(one.name.fq_name) == text]
+    if len(whole or former) > 1:
+        candidates = sorted(":".join(one.name.fq_name) for one in former)
+        raise _ambiguous(text, declared.name, candidates, "all of them are gone; give more of the name")
+    for one in whole or former:
+        return Found(one.name, None, former=one.key)
+    wanted = await wanted_so(parts.logic, declared.name, text)
+    if len(wanted) > 1:
+        raise _ambiguous(text, declared.name, wanted, "none of them is there; give more of the name")
+    name = await _completed(parts, declared, Name(declared.name, tuple((wanted or [text])[0].split(":"))))
+    return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), names))
 
 
 def _outside(parts: Parts, kind: str, text: str, names: tuple[Name, ...]) -> Found:
     """The object that another program calls ``text`` (``Compiler(names=…)``). Raises as ``find``."""
     if len(names) > 1:
         candidates = [f"{name.kind} {':'.join(name.fq_name)}" for name in names]
-        raise _ambiguous(text, kind, candidates, "ask for one of them, by its own kind and name")
+        error = _ambiguous(text, kind, candidates, "ask for one of them, by its own kind and name")
+        error.named_as = NamedAs.KINDS_AND_NAMES
+        raise error
     return Found(names[0], _key(parts, names[0]))
 
 
@@ -136,22 +151,55 @@ async def _names(parts: Parts, kind: Kind) -> AsyncIterator[Name]:
         for fact in parts.logic.facts(kind.name):
             yield Name(kind.name, (fact,))
         return
-    for state in parts.logic.cache.states(kind.name):
-        if state.fq_name:
-            yield Name(kind.name, state.fq_name)
+    # Both as they are at one moment: they may change in between.
+    for block in blocks(parts.logic.cache.states(kind.name)):
+        for state in block:
+            if state.fq_name:
+                yield Name(kind.name, state.fq_name)
         await work.rest()
-    for name in [name for name in parts.book.names() if name.kind == kind.name]:
+    for name in await claimed_of(parts, kind.name):
         yield name
+
+
+async def claimed_of(parts: Parts, kind: str) -> list[Name]:
+    """The objects of a kind that somebody claims; of all claims there may be some hundred thousand."""
+    work = Slice()
+    found: list[Name] = []
+    for block in blocks(tuple(parts.book.names())):
+        found += (name for name in block if name.kind == kind)
         await work.rest()
+    return found
+
+
+async def _ending(names: Sequence[Name], ending: str) -> dict[Name, None]:
+    """Those whose joined names end so, each once."""
+    work = Slice()
+    found: dict[Name, None] = {}
+    for block in blocks(names):
+        found |= dict.fromkeys(name for name in block if ":".join(name.fq_name).endswith(ending))
+        await work.rest()
+    return found
+
+
+async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
+    """The one that is called ``text``; else those whose names end so, each once. Joined names are compared: an element
+    may hold a colon itself."""
+    work = Slice()
+    for block in blocks(names):
+        for name in block:
+            if ":".join(name.fq_name) == text:
+                return {name: None}
+        await work.rest()
+    return await _ending(names, f":{text}")
 
 
 async def _by_uuid(parts: Parts, kind: Kind, uuid: str) -> Found:
     """The claimed object that will have this uuid, or the one that had it; else nothing is known of it."""
     former = parts.journal.names.get(Key(kind.name, uuid))
     if former:
-        return Found(Name(kind.name, tuple(former.split(":"))), None)
+        return Found((await recalled(parts, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
     work = Slice()
-    for name in [name for name in parts.book.names() if name.kind == kind.name]:
+    for name in await claimed_of(parts, kind.name):
         for claims in parts.book.on(name).values():
             for claim in claims:
                 if isinstance(claim, ResourceClaim) and object_uuid(parts.installation, name, claim.owner) == uuid:
@@ -166,17 +214,16 @@ async def _completed(parts: Parts, kind: Kind, name: Name) -> Name:
     if not above:
         return name
     ending = ":".join(above)
-    found = {
-        parent.fq_name
-        for relation in kind.parents
-        async for parent in _names(parts, parts.schema.kinds[relation.kind])
-        if f":{':'.join(parent.fq_name)}".endswith(f":{ending}")
-    }
+    found: set[tuple[str, ...]] = set()
+    for relation in kind.parents:
+        parents = [parent async for parent in _names(parts, parts.schema.kinds[relation.kind])]
+        found.update(parent.fq_name for parent in await _meant(parents, ending))
     return Name(kind.name, (*found.pop(), last)) if len(found) == 1 else name
 
 
-def _near(text: str, names: list[str]) -> tuple[str, ...]:
+def _near(text: str, called: Sequence[Name]) -> tuple[str, ...]:
     """Names that hold ``text``, or its last element; else what has the same parent, or is spelt nearly so."""
+    names = [":".join(name.fq_name) for name in called]
     above, _, last = text.rpartition(":")
     holding = [name for name in names if text in name] or [name for name in names if name.endswith(f":{last}")]
     if not holding and above:

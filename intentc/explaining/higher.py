@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from intentc.logic import Service
-from intentc.model import Key, Name, Read
-from intentc.model.reads import PARENT, index_read, name_read, object_read, sources_read, targets_read
+from intentc.logic.answering import reads_of_resource
+from intentc.model import Key, Name
 from intentc.model.resolvers import FQ_NAME, UUID
 from intentc.pipeline.parts import Parts
 from intentc.pipeline.slices import Slice
 
 from .naming import Document, of_key, of_name
+from .provenance import stored_behind
 from .states import IN_ORDER, state_of
 
 _SHOWN = 100
 
 
 class Outputs(NamedTuple):
-    """``shown``: the first of them as JSON, those that are not in order before the others; ``total`` and ``amiss``:
+    """``shown``: the first of them as JSON, those that are not in order before the others, each with how many other
+    resources are behind it, too; ``total`` and ``amiss``:
     how many there are, and how many are not in order."""
 
     shown: list[Document]
@@ -41,7 +42,10 @@ async def outputs(parts: Parts, key: Key) -> Outputs:
     shown = []
     for name in ordered[:_SHOWN]:
         resource = of_name(parts.logic, name)
-        shown.append({**resource, "exists": bool(resource["uuid"]), "state": states[name]})
+        others = set(stored_behind(parts.logic, parts.book.on(name))) - {key}
+        exists = bool(resource["uuid"])
+        shown.append({**resource, "exists": exists, "state": states[name], "with_others": len(others)})
+        await work.rest()
     return Outputs(shown, len(states), sum(state != IN_ORDER for state in states.values()))
 
 
@@ -58,10 +62,14 @@ def missing(logic: Service, key: Key) -> list[Document]:
     ][:_SHOWN]
 
 
-def concerns(logic: Service, key: Key) -> tuple[list[Document], int]:
-    """The intents that read something of a resource, itself left out, the first of them as JSON; and how many."""
-    found = {reader for read in _reads_about(logic, key) for reader in logic.reads.readers(read)} - {key}
-    return [of_key(logic, reader) for reader in sorted(found)[:_SHOWN]], len(found)
+def readers_of(logic: Service, key: Key) -> frozenset[Key]:
+    """The intents that read something of a resource, itself left out."""
+    return frozenset(r for read in reads_of_resource(logic, key) for r in logic.reads.readers(read)) - {key}
+
+
+def concerns(logic: Service, readers: frozenset[Key]) -> tuple[list[Document], int]:
+    """The first of ``readers`` as JSON; and how many."""
+    return [of_key(logic, reader) for reader in sorted(readers)[:_SHOWN]], len(readers)
 
 
 def _claimed(parts: Parts, key: Key) -> set[Name]:
@@ -75,19 +83,3 @@ def _claimed(parts: Parts, key: Key) -> set[Name]:
         seen |= news
         waiting.extend(news)
     return found
-
-
-def _reads_about(logic: Service, key: Key) -> Iterator[Read]:
-    yield object_read(key)
-    resource = logic.cache.shown(key)
-    if resource is None:
-        return
-    yield name_read(key.kind, resource.fq_name)
-    yield index_read(key.kind, "all", "")
-    for relation in (PARENT, *resource.kind.relations, *resource.kind.mentions):
-        yield targets_read(key, relation)
-    for way in logic.cache.graph.incoming.get(key.kind, ()):
-        yield sources_read(key, way.source, way.relation)
-    for index, values in logic.cache.indexes.offered(key).items():
-        for value in values:
-            yield index_read(key.kind, index, value)

@@ -15,9 +15,10 @@ import msgspec
 from intentc.diagnostics.observed import JournalQuery, Unanswerable
 from intentc.engine import Engine
 from intentc.journal import Entry, Line, TooManyFollowers, Write
-from intentc.model import Key, Name, snake
+from intentc.model import Key, Name
 
 from . import naming
+from .finding import kind_of
 from .past import BEFORE, JOURNAL, Told
 
 DROPPED = "a line that the journal has dropped"
@@ -25,6 +26,8 @@ ELSEWHERE = "another process"
 
 _OBJECTS = 10
 """Objects shown of one line; their number is always whole."""
+_FIELDS = 20
+"""Of one write."""
 _MOST_BYTES = 180_000
 """JSON of the lines of one answer: what is left is for the next one."""
 _IN_A_ROW = 500
@@ -35,7 +38,10 @@ Document = dict[str, Any]
 
 async def journal(engine: Engine, query: JournalQuery) -> Document:
     """``GET /journal``: the lines that match, the oldest first, as many as go into one answer; ``more``: whether there
-    are others beyond them."""
+    are others beyond them. ``kind``: the one that was asked for, as it is spelt. Raises ``Unanswerable`` for an
+    unknown one."""
+    if query.kind:
+        query = query._replace(kind=kind_of(engine.parts, query.kind).name)
     kept = engine.parts.journal
     first, last, lines = kept.first, kept.last, tuple(kept)
     sequences = range(max(first, query.after + 1), min(last + 1, query.before or last + 1))
@@ -54,7 +60,8 @@ async def journal(engine: Engine, query: JournalQuery) -> Document:
             more = True
             break
         found.append(document)
-    return {"first": first, "last": last, "more": more, "lines": found[::-1] if query.before else found}
+    found = found[::-1] if query.before else found
+    return {"first": first, "last": last, "more": more, "kind": query.kind, "lines": found}
 
 
 async def follow(engine: Engine, after: int) -> AsyncIterator[Document]:
@@ -74,7 +81,15 @@ def line_document(engine: Engine, told: Told) -> Document:
     """One line as JSON: ``LINE`` of ``docs/why.md``."""
     named = _Naming(engine, told.names)
     line = told.line
-    common = {"sequence": told.sequence, "at": line.at, "revision": line.revision, "written": None, "drift": False}
+    common: Document = {
+        "sequence": told.sequence,
+        "at": line.at,
+        "revision": line.revision,
+        "written": None,
+        "drift": False,
+        "fields": [],
+        "by": told.by if told.by not in ("", engine.parts.journal.writer) else None,
+    }
     if isinstance(line, Write):
         return {
             **common,
@@ -90,6 +105,7 @@ def line_document(engine: Engine, told: Told) -> Document:
             "operation": line.operation,
             "written": line.written,
             "drift": line.drift,
+            "fields": list(line.fields[:_FIELDS]),
         }
     source = {**named.key(line.path[0]), "revision": line.source_revision or None} if line.path else None
     return {
@@ -164,7 +180,7 @@ class _Wanted:
     def __init__(self, engine: Engine, query: JournalQuery) -> None:
         self._name_of = _Naming(engine, {}).key
         self._sort = query.sort
-        self._kind = snake(query.kind)
+        self._kind = query.kind
         self._name = query.name
         self._known: dict[Key, bool] = {}
 

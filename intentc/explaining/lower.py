@@ -9,6 +9,7 @@ from intentc.model import Key, Name, ResourceClaim
 from intentc.pipeline.parts import Parts
 from intentc.pipeline.slices import Slice
 
+from .contents import Contents
 from .naming import Document, of_key, of_source, with_revision
 from .provenance import Because, Merging, each_read, stored_behind
 
@@ -25,21 +26,33 @@ async def parts_told(parts: Parts, name: Name, origins: Iterable[Key]) -> dict[s
     """Part → its reasons."""
     merging, work = Merging(parts, name), Slice()
     for number, origin in enumerate(origins):
-        merging.add(origin, evaluate=number < _EVALUATED)
+        for _ in merging.adding(origin, evaluate=number < _EVALUATED):
+            await work.rest()
         await work.rest()
     return merging.result()
 
 
-def parts_shown(
-    parts: Parts, told_parts: dict[str, tuple[Because, ...]], text: str, offset: int, limit: int
+async def parts_shown(
+    parts: Parts,
+    told_parts: dict[str, tuple[Because, ...]],
+    contents: Contents,
+    text: str,
+    offset: int,
+    limit: int,
 ) -> Document:
-    """``{"parts", "parts_total"}``: of the parts with ``text`` in their names ``limit`` from ``offset`` on."""
-    wanted = [(part, reasons) for part, reasons in told_parts.items() if text in part]
+    """``{"parts", "parts_total"}``: of the parts with ``text`` in their names or contents ``limit`` from ``offset``
+    on."""
+    work, wanted = Slice(), list[tuple[str, tuple[Because, ...]]]()
+    for part, reasons in told_parts.items():
+        if text in part or text in contents.text(part):
+            wanted.append((part, reasons))
+        await work.rest()
     shown = []
     for part, reasons in wanted[offset : offset + min(limit, _MOST_PARTS)]:
         shown.append(
             {
                 "part": part,
+                "value": contents.short(part),
                 "reasons": [
                     {
                         "intent": of_key(parts.logic, reason.intent),

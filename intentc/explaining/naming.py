@@ -19,6 +19,12 @@ def of_key(logic: Service, key: Key) -> Document:
     return {"kind": key.kind, "name": logic.name_of(key), "uuid": key.uuid}
 
 
+def name_now(logic: Service, key: Key) -> Name:
+    """The name of what is there; of a fact its only element, of what has no name known its uuid."""
+    state = logic.cache.state(key)
+    return Name(key.kind, state.fq_name if state is not None and state.fq_name else (key.uuid,))
+
+
 def of_name(logic: Service, name: Name) -> Document:
     """The same of the object of this name; ``uuid`` is empty if there is none."""
     joined = ":".join(name.fq_name)

@@ -34,11 +34,13 @@ _CHUNK = 500
 
 
 class _Node(NamedTuple):
-    """``uuid``: empty for an object that is claimed and not there yet."""
+    """``uuid``: empty for an object that is claimed and not there yet; then ``fq_name`` tells where the elements of its
+    name end, which may hold colons themselves."""
 
     kind: str
     name: str
     uuid: str
+    fq_name: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -206,7 +208,8 @@ def _of_key(parts: Parts, key: Key) -> _Node:
 
 def _of_name(parts: Parts, name: Name) -> _Node:
     key = parts.logic.named(name.kind, name.fq_name) if name.kind in parts.logic.cache.stored else None
-    return _Node(name.kind, ":".join(name.fq_name), key.uuid if key is not None else "")
+    joined = ":".join(name.fq_name)
+    return _Node(name.kind, joined, key.uuid) if key is not None else _Node(name.kind, joined, "", name.fq_name)
 
 
 def _named(parts: Parts, node: _Node) -> tuple[Name, Key | None]:
@@ -215,4 +218,4 @@ def _named(parts: Parts, node: _Node) -> tuple[Name, Key | None]:
     state = parts.logic.cache.state(key) if key is not None else None
     if state is not None and state.fq_name:
         return Name(node.kind, state.fq_name), key
-    return Name(node.kind, (node.name,) if key is not None else tuple(node.name.split(":"))), key
+    return Name(node.kind, node.fq_name or (node.name,)), key

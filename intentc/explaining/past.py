@@ -8,16 +8,21 @@ one. How they are shown is ``journalled``'s.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from intentc.engine import Engine
 from intentc.journal import Entry, Line, Write, touches
 from intentc.journal.records import Evaluation, mark_of_object, mark_of_resource
-from intentc.journal.searching import search
+from intentc.journal.searching import MOST_SECONDS, search
 from intentc.model import Key, Name
 
+from .aside import aside
+
+_LOG = logging.getLogger(__name__)
 BEFORE = "before this start"
 JOURNAL = "journal"
 FILES = "files"
@@ -27,6 +32,8 @@ _IN_A_ROW = 500
 _HISTORY = 20
 _MARKS = 20
 """Intents of one object that are looked for in files."""
+_WAIT = MOST_SECONDS + 1.0
+"""Seconds for what files tell: a search ends by itself, a read that hangs doesn't."""
 
 
 class Told(NamedTuple):
@@ -66,23 +73,54 @@ async def remembered(engine: Engine, name: Name | None, intents: Collection[Key]
         if past.known:
             break
     if journal.directory is not None and not past.known:
-        since = lines[0].at if lines else float("inf")
-        await asyncio.to_thread(_recall, past, journal.directory, (journal.writer, since), engine.parts.logic.revision)
+        past = await _with_files(past, journal.directory, engine.parts.logic.revision)
     return past.remembered(complete=journal.first == 1)
 
 
-def _recall(past: _Past, directory: Path, ring: tuple[str, float], revision: int) -> None:
-    """Add what files tell, the newest first. ``ring``: whose lines from when on are in memory. ``revision``: lines of
-    later ones are of a future that never was, since the store was put back."""
-    writer, since = ring
+async def _with_files(past: _Past, directory: Path, revision: int) -> _Past:
+    """The same with what files tell; the same if they can't be read in time."""
+    try:
+        # A copy: a thread that comes back late must not change what is being shown.
+        past = await aside(partial(_recalled, past.copy(), directory, revision), name="journal search", within=_WAIT)
+    except TimeoutError:
+        _tell(directory)
+    else:
+        _tell.cache_clear()
+    return past
+
+
+@lru_cache(maxsize=1)
+def _tell(directory: Path) -> None:
+    """Say it; not again until they could be read."""
+    _LOG.warning("the journal's files in %s can't be read in time; answers to why go without them", directory)
+
+
+def _recalled(past: _Past, directory: Path, revision: int) -> _Past:
+    """Add what files tell, the newest first. ``revision``: lines of later ones are of a future that never was, since
+    the store was put back."""
     for found in search(directory, past.marks()):
-        if (found.writer == writer and found.record.at >= since) or found.record.revision > revision:
-            continue
         record = found.record
+        if record.revision > revision:
+            continue
         at_start = isinstance(record, Evaluation) and record.at_start
         past.add(Told(record.line(), FILES, found.writer, 0, record.names()), at_start=at_start)
         if past.known:
-            return
+            break
+    return past
+
+
+def _oldest_first(newest_first: Collection[Told]) -> tuple[Told, ...]:
+    """In the order in which it happened, by no clock, since one may have been wrong: lines of one process as it wrote
+    them, those of several by what was applied, and what this process remembers after what files tell."""
+    least: dict[str, int] = {}
+    placed: list[tuple[tuple[bool, int], Told]] = []
+    for told in newest_first:
+        revision = told.line.revision
+        least[told.by] = revision = min(revision, least.get(told.by, revision))
+        placed.append(((told.sequence > 0, revision), told))
+    placed.reverse()
+    placed.sort(key=lambda one: one[0])
+    return tuple(told for _, told in placed)
 
 
 class _Past:
@@ -97,6 +135,14 @@ class _Past:
         self._written: Told | None = None
         self._history: list[Told] = []
         self._lines: set[Line] = set()
+        """Those that were added: files tell again what is in memory."""
+
+    def copy(self) -> _Past:
+        """One that others may add to."""
+        other = _Past(self._name, self._intents)
+        other._evaluations, other._started = dict(self._evaluations), dict(self._started)
+        other._written, other._history, other._lines = self._written, list(self._history), set(self._lines)
+        return other
 
     @property
     def known(self) -> bool:
@@ -111,25 +157,26 @@ class _Past:
 
     def add(self, told: Told, *, at_start: bool) -> None:
         line = told.line
+        about = self._is_about(line)
+        own = isinstance(line, Entry) and line.origin in self._intents
+        if not (about or own) or line in self._lines:
+            return
+        self._lines.add(line)
         if isinstance(line, Write):
-            if line.name != self._name:
-                return
             self._written = self._written or told
-        elif line.origin in self._intents and line.origin not in self._evaluations:
+        elif own and line.origin not in self._evaluations:
             # One that was at the start, and after which this process wrote the object, made it what it is.
             wrote = self._written is not None and self._written.by == told.by
             if not at_start or wrote:
                 self._evaluations[line.origin] = told
             else:
                 self._started.setdefault(line.origin, told._replace(told_by=BEFORE))
-        if len(self._history) < _HISTORY and self._is_about(line) and line not in self._lines:
-            self._lines.add(line)
+        if about and len(self._history) < _HISTORY:
             self._history.append(told)
 
     def remembered(self, *, complete: bool) -> Remembered:
-        oldest_first = self._history[::-1]  # of lines at the same moment, too
-        history = sorted(oldest_first, key=lambda told: told.line.at)
-        return Remembered({**self._started, **self._evaluations}, self._written, tuple(history), complete)
+        history = _oldest_first(self._history)
+        return Remembered({**self._started, **self._evaluations}, self._written, history, complete)
 
     def _is_about(self, line: Line) -> bool:
         if self._name is not None:

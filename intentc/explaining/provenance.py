@@ -28,6 +28,9 @@ _MOST_ALTERNATIVES = 100
 _MOST_COMPARED = 100
 """Reasons of one part that are compared with each other."""
 
+_AT_ONCE = 200
+"""Reasons that are added before others may have their turn."""
+
 _FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
 _HEAD = re.compile(r"[^.\[]+")
 _NUMBER = re.compile(r"(\d+)")
@@ -121,17 +124,27 @@ class Merging:
 
     def add(self, origin: Key, *, evaluate: bool = True) -> None:
         """Evaluate one intent to be told its reasons, and add them; else, those by default."""
+        for _ in self.adding(origin, evaluate=evaluate):
+            pass
+
+    def adding(self, origin: Key, *, evaluate: bool = True) -> Iterator[None]:
+        """The same piece by piece: an object may have some thousand parts. Nothing is changed in between but this."""
         logic = self._parts.logic
         told, begun = self._explained(origin) if evaluate else ((), ())
         claims = self._parts.book.on(self._name).get(origin) or begun
         by_default = [(_whole(logic, key),) for key in stored_behind(logic, [origin])]
-        for reason in told:
+        yield
+        whole = []
+        for place, reason in enumerate(told):
             for sources in _stored(logic, reason.sources):
                 self._note(reason.part, origin, sources)
+                if not reason.part:
+                    whole.append(sources)
+            if place % _AT_ONCE == 0:
+                yield
         if not (told or claims):
             for sources in by_default:
                 self._note("", origin, sources)
-        whole = [sources for reason in told if not reason.part for sources in _stored(logic, reason.sources)]
         for part in _untold(claims, told):
             for sources in whole or by_default:
                 self._note(part, origin, sources)

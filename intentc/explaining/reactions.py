@@ -41,6 +41,7 @@ async def reactions(engine: Engine) -> dict[str, Any]:
     loaded = evaluating.edges
     return {
         "kinds": sorted(kinds, key=reaction_map.rank),
+        "compiled": sorted(set(kinds) & set(engine.parts.logic.intent_kinds)),
         "edges": list(edges.values()),
         "findings": [msgspec.structs.asdict(finding) for finding in found],
         "missing": [

@@ -6,7 +6,6 @@ follow the engine's tables; nothing is decided here.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator
 
@@ -17,7 +16,7 @@ from intentc.model.reads import allocation_read, fact_read, index_read, name_rea
 from intentc.pipeline.levers import PAUSED, SUSPECT
 from intentc.pipeline.parts import Parts
 
-from .naming import Document, of_key, of_name
+from .naming import Document, name_now, of_key, of_name
 from .states import state_of
 
 _OBJECT = object_read(Key("", ""))[0]
@@ -25,7 +24,6 @@ _NAME = name_read("", ())[0]
 _INDEX = index_read("", "", "")[0]
 _FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
 _ALLOCATION = allocation_read("", "")[0]
-_UNREADABLE = re.compile(r"it reads (?P<kind>[^/\s]+)/(?P<uuid>\S+), which can't be read")
 
 
 def entry(what: str, resource: Document | None = None, command: str | None = None) -> Document:
@@ -49,7 +47,7 @@ def for_intent(engine: Engine, key: Key) -> Iterator[Document]:
         yield entry("its resource to change, or an operator: it was given up", name, _retry(name))
         return
     if (held := standing.held.get(key)) is not None:
-        yield _held(parts, held.problem, name)
+        yield _held(parts, key, held.problem, name)
     if (refused := standing.numbers_refused.get(key)) is not None:
         yield entry(f"{refused.problem.message}; it is asked for again by and by", name, None)
     if (read := standing.waiting.get(key)) is not None:
@@ -85,7 +83,7 @@ def for_object(engine: Engine, name: Name) -> Iterator[Document]:
     for origin in sorted(claims):
         if standing.is_held(origin) or origin in parts.logic.held:
             intent = of_key(parts.logic, origin)
-            state = "paused" if origin in paused else state_of(parts, Name(*_title(intent)), origin)
+            state = "paused" if origin in paused else state_of(parts, name_now(parts.logic, origin), origin)
             yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
         elif parts.jobs.busy(origin):
             yield entry(f"the evaluation of {_words(of_key(parts.logic, origin))}", None, "intentc status")
@@ -117,13 +115,13 @@ def for_permission(parts: Parts) -> Iterator[Document]:
         yield entry("the leadership or the watch of etcd, which are not sure at this moment", None, "intentc status")
 
 
-def _held(parts: Parts, problem: Problem, name: Document) -> Document:
+def _held(parts: Parts, key: Key, problem: Problem, name: Document) -> Document:
     if problem.reason == PAUSED:
         return entry(f"an operator to resume it: {problem.message}", name, f"intentc resume {_signature(name)}")
     if problem.reason == SUSPECT:
         return entry(problem.message, name, _retry(name))
-    if (found := _UNREADABLE.search(problem.message)) is not None:
-        other = of_key(parts.logic, Key(found["kind"], found["uuid"]))
+    if (unreadable := parts.standing.held_by.get(key)) is not None:
+        other = of_key(parts.logic, unreadable)
         return entry(f"{_words(other)} to be mended: it can't be read", other, why_command(other))
     if problem.reason == BUDGET_EXCEEDED:
         return entry(f"a change of what it reads: it was cut off; {problem.message}", name, _retry(name))
@@ -187,10 +185,6 @@ def _retry(name: Document) -> str:
 
 def _signature(name: Document) -> str:
     return f"{name['kind']} {shlex.quote(name['name'])}"
-
-
-def _title(name: Document) -> tuple[str, tuple[str, ...]]:
-    return name["kind"], (name["name"],)
 
 
 def _words(name: Document) -> str:

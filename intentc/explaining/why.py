@@ -7,6 +7,7 @@ by asking, and nobody is held up: between two evaluations the loop has its turn.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -16,12 +17,15 @@ from intentc.loading.resources import ANSWER_VERSION
 from intentc.model import Key, Name, Problem
 from intentc.pipeline.parts import Parts
 
-from .absent import absence
+from .absent import NEVER_CREATED, absence
+from .contents import contents_of
 from .finding import Found, find
-from .higher import concerns, missing, outputs
+from .higher import concerns, missing, outputs, readers_of
+from .in_vain import named_in_vain
 from .journalled import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
 from .lower import owners_of, parts_shown, parts_told, reads_shown
 from .naming import Document, of_key, of_name
+from .needing import needing
 from .past import BEFORE, Remembered, remembered
 from .provenance import origins_of
 from .sentence import summary_of
@@ -54,6 +58,9 @@ async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0,
     role = role_of(parts, name, key)
     intents = _intents(parts, key, origins)
     past = await remembered(engine, name if role in (LOWER, NONE) or origins else None, intents)
+    deleted = None
+    if key is None and name not in parts.book:
+        past, deleted = await _gone(engine, found, past)
     told_parts = await parts_told(parts, name, origins)
     read = await reads_shown(parts, intents)
     owners = owners_of(parts, name, origins)
@@ -73,14 +80,20 @@ async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0,
         "ownership": ownership,
         "owners": [of_key(parts.logic, owner) for owner in owners[:_OWNERS]],
         "owners_total": len(owners),
-        **parts_shown(parts, told_parts, part, offset, limit),
+        **await parts_shown(parts, told_parts, await contents_of(parts, name, key), part, offset, limit),
         **read,
         "evaluations": _evaluations(engine, intents, past),
         "written": _written(engine, name, key, past),
+        "deleted": deleted,
         "history": [line_document(engine, line) for line in past.history],
         "outputs": [],
         "outputs_total": 0,
+        "needed_by": [],
+        "needed_by_total": 0,
+        "needed_by_whole": True,
         "missing": [],
+        "named_by": [],
+        "named_by_total": 0,
         "concerns": [],
         "concerns_total": 0,
         "candidates": list(found.near),
@@ -90,22 +103,49 @@ async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0,
         made = await outputs(parts, key)
         amiss = made.amiss
         answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(parts.logic, key)}
-        answer["concerns"], answer["concerns_total"] = concerns(parts.logic, key)
+        readers = readers_of(parts.logic, key)
+        answer["concerns"], answer["concerns_total"] = concerns(parts.logic, readers)
+        needed = await needing(parts, key, readers)
+        answer |= {
+            "needed_by": needed.shown,
+            "needed_by_total": needed.total,
+            "needed_by_whole": needed.whole,
+        }
     if key is None and name not in parts.book:
-        answer |= await _absent(engine, name, answer["written"])
+        answer |= await _absent(engine, name, deleted)
     else:
         answer["summary"] = summary_of(answer, amiss)
     return _fitting(answer)
 
 
-async def _absent(engine: Engine, name: Name, written: Document | None) -> Document:
+async def _gone(engine: Engine, found: Found, past: Remembered) -> tuple[Remembered, Document | None]:
+    """The past of what isn't there and of which nobody claims anything, and ``deleted``: when it went, None if it is
+    not known that it ever was there."""
+    key = found.former
+    if key is not None and past.written is None:
+        past = await remembered(engine, None, [key])
+    ended = past.evaluations.get(key) if key is not None else None
+    written = written_document(past.written)
+    if written is not None and written["operation"] == "delete":
+        return past, {"revision": written["revision"], "at": written["at"], "by": written["by"]}
+    if ended is not None:
+        return past, {"revision": ended.line.revision, "at": ended.line.at, "by": None}
+    return past, {"revision": None, "at": None, "by": None} if key is not None else None
+
+
+async def _absent(engine: Engine, name: Name, deleted: Document | None) -> Document:
     """What is told otherwise of an object that is not there, and of which nobody claims anything."""
     lacking = await absence(engine, name)
     summary = lacking.summary
-    if written is not None and written["operation"] == "delete":
-        summary = f"It was deleted at revision {written['revision'] or '?'}. {summary}"
+    if deleted is not None:
+        when = f" at revision {deleted['revision']}" if deleted["revision"] else ""
+        further = "Nobody has created it again." if summary.startswith(NEVER_CREATED) else summary
+        summary = f"It was deleted{when}. {further}"
+    named = named_in_vain(engine.parts.logic, name)
     return {
-        "summary": summary,
+        "summary": f"{summary} {named.sentence}".rstrip(),
+        "named_by": named.shown,
+        "named_by_total": named.total,
         "waiting_for": lacking.waiting_for,
         "problems": _problems(engine.parts, name, None, lacking.owners),
         "owners": [of_key(engine.parts.logic, owner) for owner in lacking.owners],
@@ -126,9 +166,10 @@ def _intents(parts: Parts, key: Key | None, origins: Iterable[Key]) -> list[Key]
 def _evaluations(engine: Engine, intents: list[Key], past: Remembered) -> list[Document]:
     """Of each intent its last, the latest first; with the status of now where nothing is remembered."""
 
-    def age(intent: Key) -> float:
+    def age(intent: Key) -> tuple[int, int]:
+        # By no clock, which may have been wrong: what this process remembers is later than what files tell.
         told = past.evaluations.get(intent)
-        return -told.line.at if told is not None else 0.0
+        return (-told.sequence, -told.line.revision) if told is not None else (0, 0)
 
     shown = []
     for intent in sorted(intents, key=age)[:_EVALUATIONS]:
@@ -163,14 +204,14 @@ def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key])
     """What people must mend about this resource, and what the intents behind it tell."""
     joined = ":".join(name.fq_name)
     standing = parts.standing
-    about = [
-        problem
-        for problem in standing.problems(parts.logic.held.values())
-        if problem.kind == name.kind and problem.name in (joined, key.uuid if key is not None else joined)
-    ]
+    about = [*standing.tally.about(name.kind, joined), *(standing.tally.about(name.kind, key.uuid) if key else ())]
+    if key is not None and (unreadable := parts.logic.held.get(key)) is not None:
+        about.append(unreadable)
     of_intents: list[Problem] = [problem for intent in intents for problem in standing.told_by(intent)]
+    of_intents += [problem for intent in intents if (problem := parts.runner.untold(intent)) is not None]
     of_plan = list(standing.told_of(name))
-    return [msgspec.structs.asdict(problem) for problem in dict.fromkeys(about + of_plan + of_intents)][:_PROBLEMS]
+    told = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
+    return [msgspec.structs.asdict(problem) for problem in islice(told, _PROBLEMS)]
 
 
 def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list[Document]:
@@ -189,10 +230,23 @@ def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list
 
 def _fitting(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with its lists halved until it is small enough; the counts beside them stay whole."""
-    lists = ("parts", "reads", "outputs", "concerns", "history", "problems", "owners", "evaluations", "candidates")
+    lists = (
+        "parts",
+        "reads",
+        "outputs",
+        "needed_by",
+        "named_by",
+        "concerns",
+        "history",
+        "problems",
+        "owners",
+        "evaluations",
+        "candidates",
+    )
     while len(msgspec.json.encode(answer)) > _MOST_BYTES:
         largest = max(lists, key=lambda key: len(msgspec.json.encode(answer[key])))
         if len(answer[largest]) < 2:
             break
-        answer[largest] = answer[largest][: len(answer[largest]) // 2]
+        half = len(answer[largest]) // 2
+        answer[largest] = answer[largest][-half:] if largest == "history" else answer[largest][:half]
     return answer

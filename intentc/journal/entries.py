@@ -42,7 +42,8 @@ class Write(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
 
     ``revision``: what was applied when it was planned. ``operation``: ``create``, ``update``, … ``written``: the
     revision that the server told, None if it tells none. ``drift``: it puts right what somebody else changed.
-    ``at``: seconds since 1970. ``uuid``: the object's, empty if nobody told.
+    ``at``: seconds since 1970. ``uuid``: the object's, empty if nobody told. ``fields``: the names of those that it set
+    in an object that was there, references as ``KIND_refs``.
     """
 
     revision: int
@@ -52,6 +53,7 @@ class Write(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
     drift: bool = False
     at: float = msgspec.field(default_factory=time.time)
     uuid: str = ""
+    fields: tuple[str, ...] = ()
 
 
 Line = Entry | Write

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,7 +78,7 @@ class JournalFiles:
         """The newest file that nobody holds, if there is room in it; else a new one."""
         for path in newest_first(self.directory):
             try:
-                file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+                file = opened(path, os.O_RDWR | os.O_APPEND)
             except OSError:
                 continue
             size = os.fstat(file).st_size
@@ -109,10 +110,10 @@ class JournalFiles:
 
     def _take_away(self) -> None:
         """Remove the oldest files that nobody holds, until there are as many as there may be."""
-        paths = list(newest_first(self.directory))
+        paths = [path for path in newest_first(self.directory) if _is_regular(path)]
         for path in paths[self._files :][::-1]:
             try:
-                file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                file = opened(path, os.O_RDONLY)
             except OSError:
                 continue
             try:
@@ -123,8 +124,17 @@ class JournalFiles:
 
 
 def newest_first(directory: Path) -> Iterator[Path]:
-    """The files of a ring. Raises ``OSError``."""
+    """The files of a ring, by their names; what else is called so is among them. Raises ``OSError``."""
     return iter(sorted(filter(_number, directory.iterdir()), key=_number, reverse=True))
+
+
+def opened(path: Path, flags: int) -> int:
+    """A file of a ring, open; never waits, follows no link. Raises ``OSError``, also for what is no regular file."""
+    file = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return file
 
 
 def this_process(installation: str, process: str, started: float) -> Process:
@@ -136,6 +146,13 @@ def _number(path: Path) -> int:
     """Its place in the ring, from 1 on; 0 if it is no file of one."""
     digits = path.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
     return int(digits) if digits.isdecimal() and path.name == f"{_PREFIX}{digits}{_SUFFIX}" else 0
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _locked(file: int) -> bool:

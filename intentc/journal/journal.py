@@ -21,9 +21,9 @@ from intentc.model import Key, Name
 
 from .entries import Entry, Kept, Line, Write, touches
 
-_LINE, _NAME, _KEY = 250, 400, 130
-"""Bytes that a line, a name in it and a key in it take in memory, where nobody else keeps them: long names of four
-parts, measured with ``sys.getsizeof``. Names that share their texts with the world take less."""
+_LINE, _NAME, _KEY, _FIELD = 250, 400, 130, 80
+"""Bytes that a line, a name, a key and a field's name in it take in memory, where nobody else keeps them: long names of
+four parts, measured with ``sys.getsizeof``. Names that share their texts with the world take less."""
 _FOLLOWERS = 64
 _PACE = 0.1
 """Seconds between two deliveries to one follower: what comes meanwhile comes together."""
@@ -88,7 +88,7 @@ class Journal:
         """Note a write."""
         self._lines.append(write)
         self.last += 1
-        self._bytes += _LINE + _NAME
+        self._bytes += _LINE + _NAME + _FIELD * len(write.fields)
         if self._bytes > self._size_bytes or len(self._lines) > self.size:
             self._shorten()
         if self.last >= self._due:
@@ -202,4 +202,7 @@ class Journal:
         while len(lines) > 1 and (self._bytes > self._size_bytes or len(lines) > self.size):
             line = lines.popleft()
             self._bytes -= _LINE
-            self._bytes -= _NAME * len(line.objects) + _KEY * len(line.path) if isinstance(line, Entry) else _NAME
+            if isinstance(line, Entry):
+                self._bytes -= _NAME * len(line.objects) + _KEY * len(line.path)
+            else:
+                self._bytes -= _NAME + _FIELD * len(line.fields)

@@ -85,10 +85,13 @@ class Written(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
     written: int | None = None
     drift: bool = False
     uuid: str = ""
+    fields: tuple[str, ...] = ()
 
     def line(self) -> Write:
         """The same as it was in memory."""
-        return Write(self.revision, self.object, self.operation, self.written, self.drift, self.at, self.uuid)
+        return Write(
+            self.revision, self.object, self.operation, self.written, self.drift, self.at, self.uuid, self.fields
+        )
 
     def names(self) -> dict[Key, str]:
         """It names objects only."""
@@ -115,7 +118,9 @@ _DECODER: msgspec.json.Decoder[Process | Evaluation | Written | Voided] = msgspe
 def record(line: Line, name_of: Callable[[Key], str], at_start: Callable[[Entry], bool]) -> Record:
     """A line as it is kept. ``name_of``: the name of a resource, its uuid if none is known."""
     if isinstance(line, Write):
-        return Written(line.at, line.revision, line.name, line.operation, line.written, line.drift, line.uuid)
+        return Written(
+            line.at, line.revision, line.name, line.operation, line.written, line.drift, line.uuid, line.fields
+        )
     path = tuple(Called(*key, name_of(key)) for key in line.path)
     origin = path[-1] if path else Called(*line.origin, name_of(line.origin))
     return Evaluation(

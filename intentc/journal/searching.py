@@ -1,25 +1,30 @@
 """Looking for lines in a ring of files, the newest first, with bounded work: a question must not read gigabytes.
 
 A line is found by the JSON of the name or key that it must hold, so that only what matches is ever decoded. It runs
-beside the loop, in a thread; files that are taken away meanwhile are passed over.
+beside the loop, in a thread; files that are taken away meanwhile are passed over, and what is cut off one that is being
+read is as if it never was. Why files are read and not mapped: who touches a map behind a file's new end is killed.
 """
 
 from __future__ import annotations
 
-import mmap
+import logging
 import os
 import time
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .files import newest_first
+from .files import newest_first, opened
 from .records import PROCESS, VOID, Process, Record, Voided, decoded
 
+_LOG = logging.getLogger(__name__)
 MOST_BYTES = 64_000_000
 MOST_SECONDS = 1.0
 _WINDOW = 262_144
 """Bytes looked through at once: the interpreter is held for so long."""
+_LONGEST_LINE = 16_000_000
+"""Bytes; longer ones are passed over."""
 
 
 class Found(NamedTuple):
@@ -29,79 +34,125 @@ class Found(NamedTuple):
     writer: str
 
 
+class _Lines(NamedTuple):
+    """Lines that follow each other in a file; the last one is torn if it has no end. ``place``: of the first one."""
+
+    place: int
+    text: bytes
+
+
 def search(directory: Path, marks: Collection[bytes]) -> Iterator[Found]:
     """The lines that hold one of ``marks``, those of the newest file first, and in a file the last one; without those
-    that are void, since the store was put back. It ends after ``MOST_BYTES`` or ``MOST_SECONDS``."""
+    that are void, since the store was put back. It ends after ``MOST_BYTES`` or ``MOST_SECONDS``. A file that can't be
+    read, or is none, is passed over, and said once in the log."""
     voids: list[Voided] = []
     left, until = MOST_BYTES, time.monotonic() + MOST_SECONDS
     try:
         paths = newest_first(directory)
-    except OSError:
+    except OSError as error:
+        _tell(directory, error.strerror or str(error))
         return
     for path in paths:
         try:
-            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
+            file = opened(path, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            _tell(path, error.strerror or str(error))
             continue
         try:
             size = os.fstat(file).st_size
             left -= size
             if left < 0:
                 return
-            if not size:
-                continue
-            with mmap.mmap(file, size, access=mmap.ACCESS_READ) as text:
-                for found in _in_file(text, (VOID, *marks), until):
-                    if isinstance(found, Voided):
-                        voids.append(found)
-                    elif not any(void.at > found.record.at and void.revision < found.record.revision for void in voids):
-                        yield found
+            yield from _standing(_in_file(file, size, (VOID, *marks), until), voids)
+        except OSError as error:
+            _tell(path, error.strerror or str(error))
         finally:
             os.close(file)
         if time.monotonic() > until:
             return
 
 
-def _in_file(text: mmap.mmap, marks: Collection[bytes], until: float) -> Iterator[Found | Voided]:
-    end = len(text)
-    places = {mark: _last(text, mark, end) for mark in marks if time.monotonic() <= until}
-    processes: dict[int, str] | None = None
-    while (place := max(places.values(), default=-1)) >= 0 and time.monotonic() <= until:
+def _standing(found: Iterator[Found | Voided], voids: list[Voided]) -> Iterator[Found]:
+    """What of a file isn't void: by ``voids`` of newer files as their clocks tell, by its own as they stand in it. Its
+    own are added to ``voids``."""
+    newer = tuple(voids)
+    revision: float = float("inf")
+    for one in found:
+        if isinstance(one, Voided):
+            voids.append(one)
+            revision = min(revision, one.revision)
+        elif one.record.revision <= revision and not any(
+            void.at > one.record.at and void.revision < one.record.revision for void in newer
+        ):
+            yield one
+
+
+def _in_file(file: int, size: int, marks: Collection[bytes], until: float) -> Iterator[Found | Voided]:
+    processes: Iterator[tuple[int, str]] | None = None
+    begun, writer = size, ""
+    for place, text in _backwards(file, size, until):
+        for begin, line in _matching(text, marks):
+            found = decoded(line)
+            if found is None or isinstance(found, Process):
+                continue
+            if isinstance(found, Voided):
+                yield found
+                continue
+            if processes is None:
+                processes = _processes(file, place + len(text), until)
+            while begun > place + begin:
+                begun, writer = next(processes, (-1, ""))
+            yield Found(found, writer)
+
+
+def _backwards(file: int, end: int, until: float) -> Iterator[_Lines]:
+    """The whole lines before ``end``, the last ones first, a window of them at a time."""
+    rest: list[bytes] = []
+    """Of a line whose beginning is not read yet, the last piece first."""
+    while end > 0 and time.monotonic() <= until:
+        begin = max(0, end - _WINDOW)
+        text = os.pread(file, end - begin, begin)
+        if len(text) < end - begin or sum(map(len, rest)) > _LONGEST_LINE:
+            rest.clear()  # the file was cut off, or the line is too long: what is left of the line is torn
+        line_end = text.find(b"\n") + 1
+        if begin == 0 or line_end:
+            first = line_end if begin else 0
+            yield _Lines(begin + first, b"".join((text[first:], *reversed(rest))))
+            rest = [text[:first]]
+        else:
+            rest.append(text)
+        end = begin
+        time.sleep(0)  # the loop in the other thread has its turn
+
+
+def _matching(text: bytes, marks: Collection[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The whole lines that hold one of ``marks``, with their places in ``text``, the last first."""
+    places = {mark: place for mark in marks if (place := text.rfind(mark)) >= 0}
+    while places:
+        place = max(places.values())
         begin = text.rfind(b"\n", 0, place) + 1
         stop = text.find(b"\n", place)
-        for mark, at in places.items():
-            if at >= begin:
-                places[mark] = _last(text, mark, begin)
-        found = decoded(text[begin:stop]) if stop >= 0 else None
-        if found is None or isinstance(found, Process):
-            continue
-        if isinstance(found, Voided):
-            yield found
-            continue
-        if processes is None:
-            processes = dict(_processes(text))
-        yield Found(found, next((writer for at, writer in processes.items() if at < begin), ""))
+        if stop >= 0:
+            yield begin, text[begin:stop]
+        places = {
+            mark: before
+            for mark, at in places.items()
+            if (before := at if at < begin else text.rfind(mark, 0, begin)) >= 0
+        }
 
 
-def _last(text: mmap.mmap, mark: bytes, end: int) -> int:
-    """Where ``mark`` stands for the last time before ``end``; -1 if nowhere."""
-    window = max(_WINDOW, 2 * len(mark))
-    while end > 0:
-        begin = max(0, end - window)
-        place = text.rfind(mark, begin, end)
-        if place >= 0 or begin == 0:
-            return place
-        end = begin + len(mark) - 1
-        time.sleep(0)  # the loop in the other thread has its turn
-    return -1
+def _processes(file: int, end: int, until: float) -> Iterator[tuple[int, str]]:
+    """Where before ``end`` whose lines begin, the last first."""
+    for place, text in _backwards(file, end, until):
+        for begin, line in _matching(text, (PROCESS,)):
+            found = decoded(line)
+            if isinstance(found, Process):
+                yield place + begin, found.writer
 
 
-def _processes(text: mmap.mmap) -> Iterator[tuple[int, str]]:
-    """Where whose lines begin, the last first."""
-    end = len(text)
-    while (place := _last(text, PROCESS, end)) >= 0:
-        stop = text.find(b"\n", place)
-        found = decoded(text[place:stop]) if stop >= 0 else None
-        if isinstance(found, Process) and (place == 0 or text[place - 1 : place] == b"\n"):
-            yield place, found.writer
-        end = place
+@lru_cache(maxsize=100)
+def _tell(path: Path, reason: str) -> None:
+    """Say it; the same not again."""
+    _LOG.warning("the journal's files are searched without %s: %s", path, reason)

@@ -8,6 +8,7 @@ is when to stand, when it is won, and when it must count as lost.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -88,6 +89,7 @@ class Election:
         self._leader: str | None = None
         self._rest_until = 0.0
         self._resigned = False
+        self._unanswered_since: float | None = None
         self._standing: anyio.CancelScope | None = None
 
     def fence(self) -> str | None:
@@ -104,6 +106,11 @@ class Election:
     def leader(self) -> str | None:
         """The process that leads, as far as this one knows; None if nobody does, or it has not been told yet."""
         return self._leader
+
+    def unanswered_since(self) -> float | None:
+        """Since when (Unix time in seconds) the store has answered nothing, if that has cost the leadership; None once
+        it answers again."""
+        return self._unanswered_since
 
     async def run(self) -> NoReturn:
         """Stand, lead, stand again, until cancelled; after ``resign`` it does nothing more. Errors of the store are
@@ -151,6 +158,7 @@ class Election:
         found = await self._key.read()
         while True:
             self._outage.over()
+            self._unanswered_since = None
             if found.leader is not None:
                 await self._stand_by(found)
             asked = self._clock()
@@ -221,6 +229,9 @@ class Election:
         while True:
             left = self._seconds_left(tenure)
             if left <= 0:
+                answered = tenure.keeper.held_until() - self._ttl
+                if math.isfinite(answered):
+                    self._unanswered_since = self._wall_clock() - (self._clock() - answered)
                 return
             await anyio.sleep(max(left, _SHORTEST_NAP_SECONDS))
 

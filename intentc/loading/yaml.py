@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from intentc.model.files import read_regular
 from intentc.model.problem import InvalidInput
 
 Steps = tuple[str | int, ...]
@@ -78,14 +79,18 @@ class Located:
 
 
 def load_yaml(text: str | Path, *, source: str = "", limits: Limits = Limits()) -> Located:  # noqa: B008
-    """The one document in ``text``, or in the file if it is a ``Path``. ``source``: the file's name for errors.
+    """The one document in ``text``, or in the file if it is a ``Path``: a regular file, since such a file is read again
+    while a service runs, when a pipe would be empty or never answer. ``source``: the file's name for errors.
 
     Raises ``InvalidInput`` naming file and line if it can't be read, passes a limit, or holds several documents.
     """
+    if isinstance(text, Path):
+        source = source or str(text)
+        text = read_text(text, limits, regular=True)
     documents = load_documents(text, source=source, limits=limits)
     if len(documents) > 1:
         raise documents[1].error("one document is expected here; take the `---` out, or split the file")
-    return documents[0] if documents else Located(None, source or str(text))
+    return documents[0] if documents else Located(None, source or "<text>")
 
 
 def load_documents(text: str | Path, *, source: str = "", limits: Limits = Limits()) -> list[Located]:  # noqa: B008
@@ -101,11 +106,15 @@ def load_documents(text: str | Path, *, source: str = "", limits: Limits = Limit
     return [document for document in _Events(text, source, limits).documents() if document.value is not None]
 
 
-def read_text(path: Path, limits: Limits = Limits()) -> str:  # noqa: B008
-    """The text of a file. Raises ``InvalidInput`` if it isn't there, is too large, or is no UTF-8."""
+def read_text(path: Path, limits: Limits = Limits(), *, regular: bool = False) -> str:  # noqa: B008
+    """The text of a file. ``regular``: a pipe or a device won't do. Raises ``InvalidInput`` if it isn't there, is too
+    large, or is no UTF-8."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(limits.size + 1)
+        if regular:
+            raw = read_regular(path, limits.size + 1)
+        else:
+            with path.open("rb") as file:
+                raw = file.read(limits.size + 1)
         if len(raw) > limits.size:
             raise InvalidInput(f"file is larger than {limits.size} bytes; split it", source=str(path))
         return raw.decode("utf-8-sig")

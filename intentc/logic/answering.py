@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from intentc.model import Key, Read
-from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
+from intentc.model.reads import PARENT, index_read, name_read, object_read, sources_read, targets_read
 
 from .world import CachedWorld
 
@@ -44,3 +44,20 @@ def answering(world: CachedWorld, read: Read) -> Iterator[Key]:
 def _there(world: CachedWorld, key: Key) -> Iterator[Key]:
     if world.cache.state(key) is not None:
         yield key
+
+
+def reads_of_resource(world: CachedWorld, key: Key) -> Iterator[Read]:
+    """The way back: the reads whose answers a stored resource may be in. Those that its absence answers are not told."""
+    yield object_read(key)
+    resource = world.cache.shown(key)
+    if resource is None:
+        return
+    yield name_read(key.kind, resource.fq_name)
+    yield index_read(key.kind, "all", "")
+    for relation in (PARENT, *resource.kind.relations, *resource.kind.mentions):
+        yield targets_read(key, relation)
+    for way in world.cache.graph.incoming.get(key.kind, ()):
+        yield sources_read(key, way.source, way.relation)
+    for index, values in world.cache.indexes.offered(key).items():
+        for value in values:
+            yield index_read(key.kind, index, value)

@@ -1,4 +1,5 @@
-"""Whether a file is still the one that was read: how rotated certificates and passwords are noticed.
+"""Whether a file is still the one that was read, and reading it so that nobody waits: how rotated certificates and
+passwords are noticed.
 
 Why it stands so low: configuration, watch and writing each keep something that they read from files, must not know
 each other, and must not come to different answers.
@@ -6,6 +7,9 @@ each other, and must not come to different answers.
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +19,27 @@ Stamp = tuple[int, int, int]
 def stamps(paths: Iterable[Path | str]) -> tuple[Stamp, ...]:
     """One value a file that differs once it was written or replaced, also through a link; zeros if it isn't there."""
     return tuple(_stamp(path) for path in paths)
+
+
+def read_regular(path: Path | str, most: int = -1) -> bytes:
+    """What is in a file, at most ``most`` bytes of it. Raises ``OSError``, also for what is no regular file: a pipe
+    that nobody writes to would never answer, and one that was read once is empty the next time."""
+    # Without O_NONBLOCK the opening of a pipe would already wait; of a regular file it changes nothing.
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(opened).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, f"it is {_sort(mode)}, and no regular file", str(path))
+        with os.fdopen(opened, "rb", closefd=False) as file:
+            return file.read(most)
+    finally:
+        os.close(opened)
+
+
+def _sort(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a directory"
+    return "a pipe" if stat.S_ISFIFO(mode) else "a device"
 
 
 def _stamp(path: Path | str) -> Stamp:

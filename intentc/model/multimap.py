@@ -47,6 +47,10 @@ class MultiMap(Generic[K, V]):
             return ()
         return found if found.__class__ is set else (found,)
 
+    def keys(self) -> tuple[K, ...]:
+        """All keys as they are now."""
+        return tuple(self._table)
+
     def __contains__(self, key: K) -> bool:
         return key in self._table
 

@@ -7,8 +7,9 @@ own resource back, whole, is as it should be.
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .types import SCALARS, FieldSpec, TypeTable
@@ -22,11 +23,15 @@ CONCEALED = "<secret>"
 _SHORTEST = 4
 """Shorter texts occur by chance: taking them out of a message would garble it and so betray them."""
 
+_ANYWHERE = "**"
+_NAMING = frozenset({"kind", "uuid", "fq_name", "name", "parent_type", "parent_uuid", "configuration_version"})
+
 Path = tuple[str, ...]
 
 
 def sensitive_paths(kind: Kind) -> tuple[Path, ...]:
-    """Where sensitive fields stand in resources of ``kind``: field names, ``[]`` for the elements of a list."""
+    """Where sensitive fields stand in resources of ``kind``: field names, ``[]`` for the elements of a list, ``**`` for
+    any depth."""
     found: list[Path] = []
     for prop in kind.properties.values():
         found += _below(kind.types, prop.spec, (prop.name,))
@@ -50,22 +55,42 @@ def concealed(
 
 
 def sensitive_texts(resource: Resource) -> set[str]:
-    """The texts in a resource's sensitive fields, for taking them out of messages."""
+    """The texts in a resource's sensitive fields, for taking them out of what is shown; what is written in base64 also
+    as it is without."""
     if not resource.kind.sensitive:
         return set()
     document = thaw(resource.values())
+    found = {text for path in resource.kind.sensitive for value in _at(document, path) for text in _leaves(value)}
+    return {text for text in (*found, *map(_plain, found)) if len(text) >= _SHORTEST}
+
+
+def cleared(secrets: Collection[str], value: Any) -> Any:
+    """A JSON value without ``secrets``, wherever they stand in its texts."""
+    texts = list(_texts(value)) if secrets else []
+    # There may be thousands of long ones (certificates), and hardly ever is one there.
+    longest, whole = max(map(len, texts), default=0), "\0".join(texts)
+    there = {s for s in secrets if any(len(form) <= longest and form in whole for form in _forms(s))}
+    return _cleared(there, value) if there else value
+
+
+def cleared_resource(secrets: Collection[str], document: dict[str, Any]) -> dict[str, Any]:
+    """The same of a resource as plain JSON. What it and its targets are called stays: by that people ask for it."""
+    if not secrets:
+        return document
     return {
-        text
-        for path in resource.kind.sensitive
-        for value in _at(document, path)
-        for text in _leaves(value)
-        if len(text) >= _SHORTEST
-    }
+        field: value
+        if field in _NAMING
+        else [{name: inner if name in ("to", "uuid") else cleared(secrets, inner) for name, inner in entry.items()}
+              for entry in value]
+        if field.endswith("_refs") and isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+        else cleared(secrets, value)
+        for field, value in document.items()
+    }  # fmt: skip
 
 
 def without(secrets: Iterable[str], text: str) -> str:
     """``text`` with ``CONCEALED`` in place of ``secrets``, be they written plainly, in JSON or by ``repr``."""
-    forms = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1])}
+    forms = {form for secret in secrets for form in _forms(secret)}
     # The longest first: one secret may begin with another.
     for form in sorted(forms, key=lambda form: (-len(form), form)):
         text = text.replace(form, CONCEALED)
@@ -76,10 +101,28 @@ def _below(types: TypeTable, spec: FieldSpec, path: Path) -> Iterator[Path]:
     if spec.sensitive:
         yield path
         return
+    for place in spec.sensitive_at:
+        yield (*path, *_steps(place))
     name = spec.list or spec.type
     if name not in SCALARS:
         for field, inner in types.fields(name).items():
             yield from _below(types, inner, (*path, *(("[]",) if spec.list else ()), field))
+
+
+def _steps(place: str) -> Iterator[str]:
+    """``a.**.b[].c`` → ``a``, ``**``, ``b``, ``[]``, ``c``."""
+    for step in place.split("."):
+        name = step.rstrip("[]")
+        if name:
+            yield name
+        yield from ["[]"] * step.count("[]")
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """``value`` and everything in it."""
+    yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _within(inner)
 
 
 def _at(document: Any, path: Path) -> list[Any]:
@@ -87,6 +130,8 @@ def _at(document: Any, path: Path) -> list[Any]:
     for step in path:
         if step == "[]":
             level = [item for one in level if isinstance(one, list) for item in one]
+        elif step == _ANYWHERE:
+            level = [inner for one in level for inner in _within(one)]
         else:
             level = [one[step] for one in level if isinstance(one, dict) and step in one]
     return level
@@ -101,3 +146,40 @@ def _leaves(value: Any) -> Iterator[str]:
             yield from _leaves(item)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a JSON value, names included."""
+    if isinstance(value, dict):
+        yield from value
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _cleared(secrets: Collection[str], value: Any) -> Any:
+    if isinstance(value, dict):
+        return {without(secrets, name): _cleared(secrets, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleared(secrets, inner) for inner in value]
+    if isinstance(value, str):
+        return without(secrets, value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return CONCEALED if str(value) in secrets else value
+    return value
+
+
+def _forms(secret: str) -> tuple[str, str, str]:
+    return secret, json.dumps(secret)[1:-1], repr(secret)[1:-1]
+
+
+def _plain(text: str) -> str:
+    """What stands in base64 in ``text``; empty if nothing that can be read does."""
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except ValueError:
+        return ""

@@ -34,6 +34,7 @@ class FieldSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``enum``: the values that admission allows (decoding doesn't refuse others: an old value must not hide a resource).
     ``required``: admission refuses the structured type without this field (of a property: the resource without it).
     ``default``: what a missing field means, if not zero. ``sensitive``: never shown.
+    ``sensitive_at``: places in an opaque field that are never shown: ``a.b[].c``, with ``**`` for any depth.
     """
 
     type: str = ""
@@ -43,6 +44,7 @@ class FieldSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minimum: int | None = None
     maximum: int | None = None
     sensitive: bool = False
+    sensitive_at: tuple[str, ...] = ()
     required: bool = False
     description: str = ""
 

@@ -13,13 +13,14 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from ..cache import Pending
-from ..model import Key, Read
+from ..model import Read
 from .collecting import Collecting
 from .evaluating import Evaluating
 from .numbers import Numbers
 from .pace import Pace
 from .parts import Parts
 from .permission import OBSERVING, UPGRADE
+from .quarantined import held_intents
 from .reconciling import Reconciling
 
 
@@ -60,9 +61,10 @@ def work_left(
     if parts.logic.revision < behind:
         yield f"the watch to come from revision {parts.logic.revision} to {behind}, where our last write was answered"
     if standing.delayed:
-        name, (problem, _) = standing.delayed.items()[0]
-        more = _more(standing.delayed)
-        yield f"another try to write {name.kind} {':'.join(name.fq_name)}{more}: {problem.message}"
+        name = next(iter(standing.delayed))
+        told, more = standing.delayed.get(name), _more(standing.delayed)
+        because = f": {told.problem.message}" if told is not None else ""
+        yield f"another try to write {name.kind} {':'.join(name.fq_name)}{more}{because}"
     if standing.planned and OBSERVING not in parts.permission.reasons:
         yield f"leave to write what is planned for {counted(len(standing.planned), 'object')}"
 
@@ -75,19 +77,17 @@ def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterat
         yield reasons[UPGRADE]
     for kind, names in sorted(parts.planner.guard.withheld.items()):
         yield f"{counted(len(names), 'delete')} of {kind} withheld, since they are many: `intentc allow-deletes {kind}`"
-    held: dict[Key, None] = dict.fromkeys(key for key in parts.logic.held if key.kind in parts.logic.intent_kinds)
-    held.update(dict.fromkeys(key for key, _ in standing.held.items()))
-    held.update(dict.fromkeys(key for key, _ in standing.numbers_refused.items()))
-    if held:
-        key = next(iter(held))
-        named = f"{key.kind} {parts.logic.name_of(key)}{_more(held)}"
+    held, example = held_intents(parts)
+    if example is not None:
+        more = f" and {held - 1:,} more" if held > 1 else ""
+        named = f"{example.kind} {parts.logic.name_of(example)}{more}"
         yield f"held, and what they made stays as it is: {named}: `intentc quarantine list`"
     for what, table in (
         ("refused by the API server", standing.refused),
         ("set back by another writer", standing.fought),
     ):
         if table:
-            name = table.items()[0][0]
+            name = next(iter(table))
             yield f"{what}: {name.kind} {':'.join(name.fq_name)}{_more(table)}: `intentc quarantine list`"
     if standing.dropped:
         yield f"given up by order: {counted(len(standing.dropped), 'intent')}: `intentc quarantine list`"

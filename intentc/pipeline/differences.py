@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
 
 from intentc.model import MARK_KEY, Kind
-from intentc.model.sensitive import CONCEALED, concealed
+from intentc.model.sensitive import CONCEALED, cleared, concealed
 
 Document = dict[str, Any]
 
@@ -36,18 +36,29 @@ class Field(msgspec.Struct, frozen=True):
     after: Any
 
 
-def differences(kind: Kind, before: Document | None, after: Document | None) -> tuple[Field, ...]:
+def differences(
+    kind: Kind, before: Document | None, after: Document | None, secrets: Collection[str] = ()
+) -> tuple[Field, ...]:
     """The fields that differ between two stored forms of one resource; None: absent. The fields that the server fills
-    in with what it always fills in are left out of what comes or goes."""
+    in with what it always fills in are left out of what comes or goes. ``secrets``: further texts that must not
+    show."""
     told = before is not None and after is not None
     found = _between(*(_presented(kind, document, whole=told) for document in (before, after)))
-    return tuple(Field(path, *_unsealed(old, new)) for path, old, new in found)
+    return tuple(Field(cleared(secrets, path), *_cleared(secrets, *_unsealed(old, new))) for path, old, new in found)
 
 
-def _presented(kind: Kind, document: Document | None, *, whole: bool) -> Document:
+def differing_values(kind: Kind, before: Document | None, after: Document | None) -> list[tuple[str, Any, Any]]:
+    """The same with secrets as they are: (path, before, after), for a digest and never to be shown."""
+    told = before is not None and after is not None
+    return [*_between(*(_presented(kind, document, whole=told, sealed=False) for document in (before, after)))]
+
+
+def _presented(kind: Kind, document: Document | None, *, whole: bool, sealed: bool = True) -> Document:
     if document is None:
         return {}
-    document = concealed(kind, msgspec.json.decode(msgspec.json.encode(document)), _sealed)
+    document = msgspec.json.decode(msgspec.json.encode(document))
+    if sealed:
+        document = concealed(kind, document, _sealed)
     shown = {name: value for name, value in document.items() if name not in _IDENTITY}
     if shown.get("display_name") == document["fq_name"][-1]:
         del shown["display_name"]
@@ -140,6 +151,20 @@ def _unsealed(before: Any, after: Any) -> tuple[Any, Any]:
     if _is_sealed(before) and _is_sealed(after):
         return CONCEALED, CHANGED_SECRET
     return _without_seals(before), _without_seals(after)
+
+
+def _cleared(secrets: Collection[str], before: Any, after: Any) -> tuple[Any, Any]:
+    old, new = cleared(secrets, before), cleared(secrets, after)
+    return old, _another(new) if old == new and old is not None and before != after else new
+
+
+def _another(value: Any) -> Any:
+    """What was taken out of ``value`` is not what it was."""
+    if isinstance(value, dict):
+        return {name: _another(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_another(inner) for inner in value]
+    return value.replace(CONCEALED, CHANGED_SECRET) if isinstance(value, str) else value
 
 
 def _is_sealed(value: Any) -> bool:

@@ -151,7 +151,8 @@ class Evaluating:
         crashpoints.reach("evaluate.done")
         concerned = parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
         self._intake.concern(_led_by(path or (key,), concerned))
-        if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems):
+        named = parts.logic.name_of
+        if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
             self._tell_held(key, outcome.status.value, path)
         match outcome.status:
             case Status.DONE:

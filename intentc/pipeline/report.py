@@ -7,24 +7,25 @@ no delete withheld). Bodies of resources never appear here.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Iterable
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import msgspec
 
-from ..model import Key, Problem, verb
+from ..model import Key, Name, Problem, verb
 from .collecting import Collecting
 from .evaluating import Evaluating
-from .levers import DROPPED, PAUSED, SUSPECT, key_of
+from .levers import PAUSED
 from .parts import Parts
 from .permission import OBSERVING, RESTORED
+from .quarantined import held_count, held_first, quarantine, quarantine_count
 from .reconciling import Reconciling
 
+T = TypeVar("T", Key, Name, Problem)
 _LISTED = 100
 _QUARANTINED = 1000
-"""Entries shown of each list; the counts are always whole."""
+"""Entries shown of each list, those first that have been there the longest; the counts are always whole."""
 
 
 def report(
@@ -33,22 +34,19 @@ def report(
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
     first entries of ``held``, ``waiting``, ``refused``, ``delayed``,
     ``withheld_deletes``, ``problems``, and counters."""
-    standing = parts.standing
-    unreadable = parts.logic.held
-    problems = standing.problems(unreadable.values())
-    held = sorted({key for key, _ in standing.held.items()} | unreadable.keys())
-    refused = sorted(name for name, _ in standing.refused.items())
-    delayed = sorted(name for name, _ in standing.delayed.items())
-    fought = sorted(name for name, _ in standing.fought.items())
-    withheld = sorted(name for names in parts.planner.guard.withheld.values() for name in names)
+    standing, unreadable = parts.standing, parts.logic.held
+    guarded = parts.planner.guard.withheld
+    held, withheld = held_count(parts), sum(map(len, guarded.values()))
+    # Those that can't be read are told by nobody else.
+    problems = len(standing.tally) + len(unreadable)
     return {
         "converged": converged,
         "healthy": not (
             held
-            or refused
-            or delayed
+            or standing.refused
+            or standing.delayed
             or withheld
-            or fought
+            or standing.fought
             or standing.numbers_refused
             or RESTORED in parts.permission.reasons
         ),
@@ -63,38 +61,29 @@ def report(
         },
         "counts": {
             "evaluated": len(standing.evaluated),
-            "held": len(held),
+            "held": held,
             "waiting": len(standing.waiting),
-            "refused": len(refused),
-            "delayed": len(delayed),
-            "fought": len(fought),
+            "refused": len(standing.refused),
+            "delayed": len(standing.delayed),
+            "fought": len(standing.fought),
             "paused": len(standing.left_alone) + sum(PAUSED in stops for stops in standing.stopped.values()),
             "dropped": len(standing.dropped),
-            "withheld_deletes": len(withheld),
-            "problems": len(problems),
+            "withheld_deletes": withheld,
+            "problems": problems,
             "planned": len(standing.planned),
-            "quarantined": len(held)
-            + len(standing.numbers_refused)
-            + len(standing.dropped)
-            + len(parts.planner.guard.withheld)
-            + len(refused)
-            + len(fought)
-            + len(standing.left_alone),
+            "quarantined": quarantine_count(parts),
         },
-        "held": [str(key) for key in held[:_LISTED]],
-        "waiting": [
-            {"intent": str(key), "for": " ".join(standing.waiting[key])}
-            for key in heapq.nsmallest(_LISTED, standing.waiting)
-        ],
-        "refused": [str(name) for name in refused[:_LISTED]],
-        "delayed": [str(name) for name in delayed[:_LISTED]],
-        "withheld_deletes": [str(name) for name in withheld[:_LISTED]],
-        "quarantine": list(islice(quarantine(parts), _QUARANTINED)),
+        "held": list(map(str, held_first(parts, _LISTED))),
+        "waiting": [{"intent": str(key), "for": " ".join(standing.waiting[key])} for key in _first(standing.waiting)],
+        "refused": list(map(str, _first(standing.refused))),
+        "delayed": list(map(str, _first(standing.delayed))),
+        "withheld_deletes": list(map(str, _first(chain.from_iterable(map(guarded.__getitem__, sorted(guarded)))))),
+        "quarantine": quarantine(parts, 0, _QUARANTINED),
         "planned": [
             {"object": str(name), "writes": [verb(operation) for operation in standing.planned[name]]}
-            for name in heapq.nsmallest(_LISTED, standing.planned)
+            for name in _first(standing.planned)
         ],
-        "problems": [msgspec.structs.asdict(problem) for problem in problems[:_LISTED]],
+        "problems": [msgspec.structs.asdict(problem) for problem in _first(chain(standing.tally, unreadable.values()))],
         "counters": {
             "evaluations": evaluating.runs,
             "evaluation_seconds": round(evaluating.seconds, 6),
@@ -112,52 +101,9 @@ def report(
     }
 
 
-def quarantine(parts: Parts) -> Iterator[dict[str, Any]]:
-    """Whom time alone does not heal, each with its reason: ``{"kind", "name", "uuid", "state", "reason", "message",
-    "since", "tries"}``. ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``, ``refused``,
-    ``fought``, ``withheld`` (one entry for all deletes of a kind). ``since``: seconds since 1970, None if that isn't
-    kept. ``tries``: failures in a row."""
-    standing = parts.standing
-    states = {PAUSED: "paused", SUSPECT: "suspect"}
-    for key, problem in sorted(parts.logic.held.items()):
-        if key not in standing.dropped and key.kind in parts.logic.intent_kinds:
-            yield _entry(key, _named(parts, key, problem), "unreadable", None, 0)
-    for key, (problem, since) in standing.held.items():
-        if key not in parts.logic.held:
-            state = states.get(problem.reason, "held")
-            yield _entry(key, _named(parts, key, problem), state, since, parts.jobs.failures(key))
-    for key, (problem, since) in standing.numbers_refused.items():
-        yield _entry(key, problem, "refused", since, 0)
-    for key in sorted(standing.dropped):
-        name = parts.logic.name_of(key)
-        yield _entry(key, Problem(key.kind, name, DROPPED, "given up until its resource changes"), "dropped", None, 0)
-    for kind, names in sorted(parts.planner.guard.withheld.items()):
-        message = f"{len(names)} objects would be deleted at once; if that is meant: `intentc allow-deletes {kind}`"
-        yield _entry(
-            Key(kind, ""), Problem(kind, f"({len(names)} objects)", "DeletesHeld", message), "withheld", None, 0
-        )
-    for state, table in (("refused", standing.refused), ("fought", standing.fought), ("paused", standing.left_alone)):
-        for object_name, (problem, since) in table.items():
-            key = key_of(parts, object_name)
-            yield _entry(key, problem, state, since, parts.objects.failures(object_name))
-
-
-def _named(parts: Parts, key: Key, problem: Problem) -> Problem:
-    """The problem under the name by which people know the resource, if there is one."""
-    return msgspec.structs.replace(problem, name=parts.logic.name_of(key))
-
-
-def _entry(key: Key, problem: Problem, state: str, since: float | None, tries: int) -> dict[str, Any]:
-    return {
-        "kind": key.kind,
-        "name": problem.name,
-        "uuid": key.uuid,
-        "state": state,
-        "reason": problem.reason,
-        "message": problem.message,
-        "since": since,
-        "tries": tries,
-    }
+def _first(listed: Iterable[T]) -> list[T]:
+    """In order those that have been listed the longest: to sort all of them takes as long as there are many."""
+    return sorted(islice(listed, _LISTED))
 
 
 def pending(parts: Parts) -> list[dict[str, str]]:

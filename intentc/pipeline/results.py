@@ -8,6 +8,7 @@ asked for, paged and shown is left to ``diagnostics`` and the commands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import anyio
@@ -17,8 +18,9 @@ import msgspec
 from ..evaluation import Compiled, Overview, Row
 from ..evaluation.overview import PROBLEMS
 from ..model import HeldInput, Problem, Resource
-from ..model.sensitive import concealed
+from ..model.sensitive import cleared_resource, concealed
 from .parts import Parts
+from .secrets import Behind, holders_of_secrets, read_for_each, secrets_in
 
 
 def _problem_rows(compiled: Compiled) -> Iterable[Row]:
@@ -62,19 +64,33 @@ class Gathered:
     """``Compiled`` over what the cache held when this was made: resources never change, so threads may read them."""
 
     def __init__(self, parts: Parts, kinds: Sequence[str]) -> None:
-        unreadable = parts.logic.held.values()
-        self.problems: tuple[Problem, ...] = parts.standing.problems(unreadable)
+        self._problems = (*parts.standing.tally, *parts.logic.held.values())
         self._by_name = {
             kind: {":".join(resource.fq_name): resource for resource in _readable(parts, kind)} for kind in kinds
         }
+        self._parts = parts
+        self._holders = holders_of_secrets(parts) if kinds else ()
+
+    @cached_property
+    def _behind(self) -> Behind:
+        return read_for_each(self._parts, self._holders)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Sorted where it is asked for, which is in a thread: there may be many thousands."""
+        return tuple(sorted({*self._problems}))
 
     def objects(self, kind: str) -> Iterator[Mapping[str, Any]]:
         resources = self._by_name[kind].values()
-        return map(told, sorted(resources, key=lambda resource: resource.fq_name))
+        return map(self._told, sorted(resources, key=lambda resource: resource.fq_name))
 
     def named(self, kind: str, name: str) -> Mapping[str, Any] | None:
         resource = self._by_name.get(kind, {}).get(name)
-        return told(resource) if resource is not None else None
+        return self._told(resource) if resource is not None else None
+
+    def _told(self, resource: Resource) -> dict[str, Any]:
+        behind = self._behind.get(resource.name)
+        return cleared_resource(secrets_in(behind), told(resource)) if behind else told(resource)
 
 
 def _readable(parts: Parts, kind: str) -> Iterator[Resource]:

@@ -14,6 +14,7 @@ from ..journal import Write
 from ..model import AddReference, Create, Delete, Key, Name, Operation, Problem, RemoveReference, Update, verb
 from ..planning import Plan
 from ..writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable, WriteError, Written
+from .drift import fields
 from .parts import Parts
 from .telling import about
 
@@ -93,6 +94,7 @@ class Sending:
                         written=revision,
                         drift=drift,
                         uuid=operation.key.uuid,
+                        fields=() if isinstance(operation, Create | Delete) else fields(operation),
                     )
                 )
                 if _LOG.isEnabledFor(logging.DEBUG):

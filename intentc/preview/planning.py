@@ -7,6 +7,7 @@ again. It writes nothing that is real.
 
 from __future__ import annotations
 
+import hmac
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 
@@ -14,10 +15,12 @@ import msgspec
 
 from intentc.apiserver.documents import Document
 from intentc.model import Key, Name, Problem
-from intentc.pipeline.differences import Field, differences
+from intentc.pipeline.differences import Field, differences, differing_values
+from intentc.pipeline.secrets import secrets_in
 from intentc.watch.protocol import KeyValue
 from intentc.writing.connection import Connection
 
+from .blaming import Blame, blame, blamed
 from .made_up import MadeUp
 from .report import CREATE, DELETE, UPDATE, Change, Owner, Plan, Withheld, summary_of
 from .trial import Changed, Moment, Moments, Trial, differing
@@ -30,19 +33,28 @@ _SHOWN_OWNERS = 3
 
 
 async def plan(
-    trial: Trial, work: Callable[[Connection], Awaitable[Collection[Key]]], *, told: Told = lambda text: None
+    trial: Trial,
+    work: Callable[[Connection], Awaitable[Collection[Key]]],
+    *,
+    told: Told = lambda text: None,
+    salt: str = "",
 ) -> Plan:
     """Carry out ``work`` in ``trial`` and tell what it comes to. ``work`` returns the keys of the resources that its
-    input itself changed. Raises what ``work`` raises."""
+    input itself changed. ``salt``: what cannot be shown is sealed with it, so that plans of one salt can be
+    compared. Raises what ``work`` raises."""
     began = time.perf_counter()
     told("compiling a copy of the world as it is")
     resting = await trial.rest()
     told("carrying out the input in the copy")
     given = frozenset(await trial.carry_out(work))
     carried_out = await trial.revision()
+    names = {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
+    before = blame(trial.parts, names)
     told("compiling what follows")
     moments = Moments(trial.start, resting, carried_out, await trial.rest())
-    found = await _Telling(trial, moments, await MadeUp(trial, moments).unknown(), given).plan()
+    names |= {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
+    blames = (before, blame(trial.parts, names))
+    found = await _Telling(trial, moments, await MadeUp(trial, moments).unknown(), given, blames, salt).plan()
     return msgspec.structs.replace(found, seconds=round(time.perf_counter() - began, 3))
 
 
@@ -57,11 +69,21 @@ async def written_otherwise(one: Trial, resting: Moment, other: Trial, now: Mome
 class _Telling:
     """Words for the changes between moments."""
 
-    def __init__(self, trial: Trial, moments: Moments, unknown: Unknown, given: frozenset[Key] = frozenset()) -> None:
+    def __init__(
+        self,
+        trial: Trial,
+        moments: Moments,
+        unknown: Unknown,
+        given: frozenset[Key] = frozenset(),
+        blames: tuple[Blame, ...] = (),
+        salt: str = "",
+    ) -> None:
         self._trial = trial
         self._moments = moments
         self._unknown = unknown
         self._given = given
+        self._blames = blames
+        self._salt = salt
         self._schema = trial.loaded.schema
 
     async def plan(self) -> Plan:
@@ -97,19 +119,37 @@ class _Telling:
         found = []
         for changed in changes:
             action = CREATE if changed.before is None else DELETE if changed.after is None else UPDATE
-            fields = self._fields(changed)
             name = self._name(changed)
+            hidden = self._secrets(name)
+            fields = self._fields(changed, hidden)
             if (action == UPDATE and not fields) or changed.key.kind not in self._schema:
                 continue
             text = ":".join(name.fq_name) if name is not None else changed.key.uuid
             uuid = self._unknown.uuid(changed.key.uuid)
-            because = () if people or name is None else await self._because(name, changed)
+            because = () if people or name is None else await self._because(name, changed, fields)
             # Of what goes it says nothing new what it was.
             shown = () if action == DELETE else fields
-            found.append(Change(action, changed.key.kind, self._unknown.text(text), uuid, shown, because))
+            seal = self._seal(changed, shown, hidden)
+            found.append(Change(action, changed.key.kind, self._unknown.text(text), uuid, shown, because, seal))
         return tuple(sorted(found, key=lambda change: change.order))
 
-    def _fields(self, changed: Changed) -> tuple[Field, ...]:
+    def _secrets(self, name: Name | None) -> frozenset[str]:
+        """The texts that must not show in an object, as they are and as they were."""
+        if name is None:
+            return frozenset()
+        moments = (self._moments.resting, self._moments.done)
+        return secrets_in(one for moment in moments for one in moment.behind.get(name, ()))
+
+    def _seal(self, changed: Changed, shown: tuple[Field, ...], hidden: frozenset[str]) -> str | msgspec.UnsetType:
+        """Equal for equal values where the plan can't show them; none where it shows everything."""
+        kind = self._schema.kinds.get(changed.key.kind)
+        if kind is None or not (self._salt and shown) or not (kind.sensitive or hidden):
+            return msgspec.UNSET
+        documents = (self._document(changed, changed.before), self._document(changed, changed.after))
+        values = [self._unknown.value(differing_values(kind, *documents))]
+        return hmac.digest(self._salt.encode(), msgspec.json.encode(values, order="sorted"), "sha256").hex()
+
+    def _fields(self, changed: Changed, hidden: frozenset[str]) -> tuple[Field, ...]:
         kind = self._schema.kinds.get(changed.key.kind)
         if kind is None:
             return ()
@@ -117,7 +157,7 @@ class _Telling:
         return tuple(
             Field(self._unknown.text(path), self._unknown.value(old), self._unknown.value(new))
             for path, old, new in (
-                (field.field, field.before, field.after) for field in differences(kind, before, after)
+                (field.field, field.before, field.after) for field in differences(kind, before, after, hidden)
             )
         )
 
@@ -131,9 +171,10 @@ class _Telling:
                 return Name(changed.key.kind, tuple(document["fq_name"]))
         return None
 
-    async def _because(self, name: Name, changed: Changed) -> tuple[Owner, ...]:
-        """The intents that claim the object, or did: those that have begun or ceased to, if there are such. In place
-        of facts who tells them; and of all only the input's own resources, if there are such among them."""
+    async def _because(self, name: Name, changed: Changed, fields: Iterable[Field]) -> tuple[Owner, ...]:
+        """The resources of the input that the reasons of what changes name. Else the intents that claim the object, or
+        did: those that have begun or ceased to, if there are such. In place of facts who tells them; and of all only
+        the input's own resources, if there are such among them."""
         before = self._moments.resting.owners.get(name, frozenset())
         after = self._moments.done.owners.get(name, frozenset())
         keys = (before ^ after) or after or before
@@ -141,9 +182,18 @@ class _Telling:
             resource = self._trial.resource(changed.key, changed.before)
             keys = frozenset(self._trial.intent_of(resource.mark.origin)) if resource and resource.mark else keys
         keys = self._tellers(keys)
-        keys = (keys & self._given) or keys
+        keys = self._blamed(name, changed, fields) or (keys & self._given) or keys
         owners = sorted([Owner(key.kind, self._unknown.text(await self._trial.name_of(key))) for key in keys])
         return tuple(owners[:_SHOWN_OWNERS])
+
+    def _blamed(self, name: Name, changed: Changed, fields: Iterable[Field]) -> frozenset[Key]:
+        whole = changed.before is None or changed.after is None
+        paths = [""] if whole else [field.field for field in fields]
+        found = frozenset[Key]()
+        for told in self._blames:
+            parts = {self._unknown.text(part): keys for part, keys in told.get(name, {}).items()}
+            found |= blamed(parts, paths)
+        return found
 
     def _tellers(self, keys: Iterable[Key]) -> frozenset[Key]:
         """``keys``, but those who told a fact, before or now, in place of its intent; over any number of facts."""

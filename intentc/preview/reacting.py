@@ -21,7 +21,7 @@ from .trial import Trial
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Another map of ``compiler``, at ``revision``. ``edges``: those that come or go; ``findings``: what can be proved
+    """Another map of ``compiler``, at ``revision``. ``against``: which map it was compared with, for people. ``edges``: those that come or go; ``findings``: what can be proved
     of the new map, its errors first; ``reach``: whom changes reach. Reactions that a map has not though somebody reads:
     ``missing`` in the new map alone, ``mended`` by it, ``still_missing``. ``writes``: what would be written."""
 
@@ -30,6 +30,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     installation: str
     compiler: str
+    against: str = ""
     edges: tuple[EdgeChange, ...] = ()
     findings: tuple[Finding, ...] = ()
     reach: tuple[Reach, ...] = ()

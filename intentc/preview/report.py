@@ -29,7 +29,8 @@ class Owner(msgspec.Struct, frozen=True, order=True):
 
 class Change(msgspec.Struct, frozen=True):
     """One resource that is created, updated or deleted. ``uuid``: None if only the server can say. ``fields``: those
-    that differ. ``because``: the intents behind it, the first few; empty for what people change."""
+    that differ. ``because``: the intents behind it, the first few; empty for what people change. ``seal``: of what
+    can't be shown, a digest that is equal for equal values; only in saved plans."""
 
     action: str
     kind: str
@@ -37,6 +38,7 @@ class Change(msgspec.Struct, frozen=True):
     uuid: str | None
     fields: tuple[Field, ...] = ()
     because: tuple[Owner, ...] = ()
+    seal: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def order(self) -> tuple[str, str, str]:
@@ -94,9 +96,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
     def document(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """As plain JSON, for people: without seals."""
         found = msgspec.to_builtins(self)
         assert isinstance(found, dict)
+        for change in (*found["applied"], *found["follows"], *found["due"]):
+            change.pop("seal", None)
         return found
 
 

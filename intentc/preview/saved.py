@@ -1,7 +1,8 @@
 """A plan in a file: what was planned, from which input, and against which system.
 
 The input is kept whole, as it was given, since it is needed to apply the plan: with the values of secrets. So the file
-is for its owner's eyes only. It is no lock: whoever applies it makes the plan anew, and goes on only if that is the
+is for its owner's eyes only. Values that a plan doesn't show are in it as seals, so that another secret in their place
+is noticed. It is no lock: whoever applies it makes the plan anew, and goes on only if that is the
 same.
 """
 
@@ -21,6 +22,7 @@ from .report import Plan
 
 FORMAT = "1.0"
 _BEGINNING = b'{"apiVersion":"' + ANSWER_VERSION.encode() + b'","savedPlan":'
+_LOOKED_AT = 4096
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -42,12 +44,13 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """``cluster_id`` and ``path``: where the resources lie that the plan was made over."""
+    """``cluster_id`` and ``path``: where the resources lie that the plan was made over. ``salt``: of its seals."""
 
     api_version: str = msgspec.field(default=ANSWER_VERSION, name="apiVersion")
     saved_plan: str = msgspec.field(default=FORMAT, name="savedPlan")
     cluster_id: int
     path: str
+    salt: str = ""
     input: Input
     plan: Plan
 
@@ -65,12 +68,18 @@ def write(file: Path, saved: Saved) -> None:
 
 
 def is_saved(file: Path) -> bool:
-    """Whether a file is a saved plan, by its first bytes."""
+    """Whether a file is a saved plan, be it as it was written or in another form of the same JSON."""
     try:
         with file.open("rb") as stream:
-            return stream.read(len(_BEGINNING)) == _BEGINNING
-    except OSError:
+            beginning = stream.read(_LOOKED_AT)
+            if beginning.startswith(_BEGINNING):
+                return True
+            if not beginning.lstrip().startswith(b"{"):
+                return False
+            msgspec.json.decode(beginning + stream.read(), type=_Version)
+    except (OSError, msgspec.DecodeError):
         return False
+    return True
 
 
 def read(file: Path) -> Saved:

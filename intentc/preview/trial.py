@@ -18,6 +18,7 @@ from intentc.audit import obey
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
 from intentc.offline import Offline
+from intentc.pipeline.secrets import Behind, holders_of_secrets, read_for_each
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
 from intentc.watch.protocol import KeyValue, prefix_end
@@ -33,7 +34,7 @@ Result = TypeVar("Result")
 class Moment(NamedTuple):
     """The copy at one of its own revisions. ``owners``: object → the intents that claim something of it.
     ``contributors``: of those that stand for facts → who tells these. ``withheld``: kind → deletes that need leave.
-    ``numbers``: (pool, number) → its owner."""
+    ``numbers``: (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object."""
 
     revision: int
     problems: tuple[Problem, ...]
@@ -41,6 +42,7 @@ class Moment(NamedTuple):
     contributors: Mapping[Key, frozenset[Key]]
     withheld: Mapping[str, int]
     numbers: Mapping[tuple[str, int], str]
+    behind: Behind
 
 
 class Moments(NamedTuple):
@@ -114,6 +116,7 @@ class Trial:
             self._contributors({key for keys in owners.values() for key in keys}),
             {kind: len(found) for kind, found in parts.planner.guard.withheld.items() if found},
             await self.numbers(revision),
+            read_for_each(parts, holders_of_secrets(parts)),
         )
 
     def _contributors(self, intents: Iterable[Key]) -> dict[Key, frozenset[Key]]:

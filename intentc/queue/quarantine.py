@@ -7,7 +7,7 @@ a key is tried again is the engine's.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from intentc.model import Problem
@@ -22,26 +22,42 @@ class Quarantined(NamedTuple):
     since: float
 
 
-class Quarantine(Generic[K]):
-    """Held keys, in the order in which they were held. ``now`` gives seconds since 1970."""
+Replace = Callable[[Iterable[Problem], Iterable[Problem]], None]
 
-    def __init__(self, *, now: Callable[[], float] = time.time) -> None:
+
+class Quarantine(Generic[K]):
+    """Held keys, in the order in which they were held. ``now`` gives seconds since 1970. ``replace`` is told, whenever
+    that changes, which problems a key was held for, and which it is held for from now on."""
+
+    def __init__(self, *, now: Callable[[], float] = time.time, replace: Replace = lambda before, after: None) -> None:
         self._held: dict[K, Quarantined] = {}
         self._now = now
+        self._replace = replace
 
     def hold(self, key: K, problem: Problem) -> bool:
         """Hold ``key``, or give the reason anew; ``since`` stays. True if that is news, and so worth a log line."""
         held = self._held.get(key)
         self._held[key] = Quarantined(problem, held.since if held else self._now())
-        return held is None or held.problem != problem
+        if held is not None and held.problem == problem:
+            return False
+        self._replace((held.problem,) if held is not None else (), (problem,))
+        return True
 
     def release(self, key: K) -> bool:
         """Let go of ``key``. True if it was held."""
-        return self._held.pop(key, None) is not None
+        held = self._held.pop(key, None)
+        if held is None:
+            return False
+        self._replace((held.problem,), ())
+        return True
 
     def items(self) -> tuple[tuple[K, Quarantined], ...]:
         """All held keys with their reasons, the longest held first."""
         return tuple(self._held.items())
+
+    def __iter__(self) -> Iterator[K]:
+        """The held keys, the longest held first."""
+        return iter(self._held)
 
     def get(self, key: K) -> Quarantined | None:
         """Why ``key`` is held; None if it isn't."""

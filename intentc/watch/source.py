@@ -118,6 +118,10 @@ class Source:
                 self._failed(error)
                 await anyio.sleep(self._backoff.next_wait())
 
+    async def ask(self) -> None:
+        """Return once the store has answered anything. Raises ``StoreError`` if it doesn't, or refuses us."""
+        await self._store.range(self._layout.prefix, keys_only=True)
+
     async def run_heartbeat(self) -> None:
         """Put our heartbeat until cancelled; belongs in a task beside the consumer. Returns at once without one."""
         if self._heartbeat is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import AsyncExitStack
 
 import pytest
-from playwright.async_api import Browser, Error, expect
+from playwright.async_api import Browser, Error, Route, expect
 
 from intentc.diagnostics.access import Access
+from intentc.diagnostics.serving import running_diagnostics
 from tests.browser.site import (
     BROKEN,
     DATABASE,
@@ -34,6 +36,7 @@ PAGES = {
     "Journal": ("/pages/journal", {}),
 }
 """What the title holds → where."""
+NO_ANSWER = re.compile(r"^no answer since \d\d:\d\d:\d\d UTC$")
 
 
 @pytest.mark.parametrize("title", PAGES)
@@ -224,6 +227,56 @@ async def test_with_a_token_a_browser_asks_for_it_once_and_everything_works(brow
             with pytest.raises(Error, match="AUTH"):
                 await stranger.open("/")
             stranger.complaints.clear()
+
+
+# A compiler that doesn't answer
+
+
+async def test_a_page_whose_compiler_ends_says_so_and_comes_back_with_it(browser: Browser, system: Site) -> None:
+    service, serving = system.service, AsyncExitStack()
+    url = await serving.enter_async_context(running_diagnostics(service, "127.0.0.1", 0, asked=service.answers))
+    async with visit(browser, url) as seen:
+        page = await seen.open("/")
+        box, badge = page.locator('[data-verdict-box="converged"]'), page.locator('.badge[data-verdict="converged"]')
+        connection = page.locator("#connection")
+        await expect(connection).to_have_text("live")
+        await serving.aclose()
+        await expect(box.locator("strong")).to_have_text(NO_ANSWER)
+        await expect(box).to_have_class("verdict quiet")
+        await expect(box).to_contain_text("converged was the last that was heard")
+        await expect(badge).to_have_class("badge quiet")
+        await expect(badge).to_have_text("was converged")
+        await expect(connection).to_have_text(NO_ANSWER)
+        port = int(url.rpartition(":")[2])
+        async with running_diagnostics(service, "127.0.0.1", port, asked=service.answers):
+            await expect(box.locator("strong")).to_have_text("converged")
+            await expect(box).to_have_class("verdict good")
+            await expect(badge).to_have_text("converged")
+            await expect(connection).to_have_text("live")
+            await page.close()
+        seen.complaints.clear()  # that nobody answered is what the browser complained of
+
+
+async def test_a_page_that_hears_nothing_says_so_and_asks_again(browser: Browser, system: Site) -> None:
+    """As after the sleep of the machine, or when the compiler hangs: the connection is there, and nothing comes."""
+    async with visit(browser, system.url) as seen:
+        page = seen.page
+        await page.clock.install()
+        await seen.open("/")
+        strong = page.locator('[data-verdict-box="healthy"] strong')
+        await expect(page.locator("#connection")).to_have_text("live")
+        await page.route("**/events*", _never)
+        await page.clock.fast_forward("01:00:00")
+        await expect(strong).to_have_text(NO_ANSWER)
+        await expect(page.locator("#connection")).to_have_text(NO_ANSWER)
+        await page.unroute("**/events*", _never)
+        await page.clock.fast_forward("00:30")
+        await expect(strong).to_have_text("not healthy")
+        await expect(page.locator("#connection")).to_have_text("live")
+
+
+async def _never(route: Route) -> None:
+    """No answer comes."""
 
 
 # The keyboard

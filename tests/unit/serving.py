@@ -21,7 +21,7 @@ PREFIX = "/contrail/"
 
 def service_of(
     plant: Plant, process: str = "one", *, elected: bool = False, auditing: Auditing | None = None, most: int = 1000,
-    version: str = "1",
+    version: str = "1", etcd: str = "",
 ) -> CompilerService:  # fmt: skip
     """``elected``: it stands for election. ``most``: ``max_writes_on_upgrade``. ``version``: of its compiler."""
     store, engine = plant.offline.store, plant.engine
@@ -53,6 +53,7 @@ def service_of(
         hold_suspects=nobody,
         relist_slice=1.0,
         server=None,
+        etcd=etcd,
     )
 
 

@@ -110,6 +110,23 @@ async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_c
     assert told.awaiting() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
 
 
+async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Plant, told: Told) -> None:
+    told.source.reach.start_over(plant.parts.logic.revision)
+    assert told.status()["lag_revisions"] == 0
+    told.enter(Phase.DISCONNECTED, "connection refused")
+    assert told.status()["lag_revisions"] is None
+
+
+async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
+    plant: Plant, told: Told
+) -> None:
+    told.source.reach.start_over(plant.parts.logic.revision)
+    lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
+    status = told.status(lost)
+    assert status["awaiting"] == ["an answer of etcd, none since 00:00:00 UTC"]
+    assert status["lag_revisions"] is None
+
+
 async def test_the_first_load_tells_how_far_it_is() -> None:
     plant = Plant()
     told = Told(plant)
@@ -208,6 +225,17 @@ async def test_what_is_held_and_refused_needs_a_person(plant: Plant, told: Told)
 async def test_an_upgrade_that_would_write_much_needs_a_person(plant: Plant, told: Told) -> None:
     plant.parts.permission.withhold(UPGRADE, "it would make 2,000 writes")
     assert told.attention() == ["it would make 2,000 writes"]
+
+
+async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Plant, told: Told) -> None:
+    edges = plant.engine.evaluating.edges
+    edges.last_error = "map.yml:3: unknown kind 'x'"
+    assert told.attention() == [
+        "reload refused, the former stays in force: map.yml:3: unknown kind 'x'; mend that, see `intentc check`, "
+        "and send SIGHUP"
+    ]
+    edges.last_error = None
+    assert told.attention() == []
 
 
 async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, told: Told) -> None:

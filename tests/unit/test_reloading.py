@@ -4,6 +4,8 @@ concern is evaluated again."""
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ from typing import Any
 import anyio
 import anyio.from_thread
 import anyio.lowlevel
+import anyio.to_thread
 import msgspec
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.configuration import Configuration, Loaded, load
 from intentc.evaluation import Compiler, Context, Intent
@@ -131,6 +135,13 @@ class Workshop:
         return done
 
 
+def _replace_by_pipe(path: Path) -> Path:
+    """Where the file is now."""
+    aside = path.rename(path.with_suffix(".aside"))
+    os.mkfifo(path)
+    return aside
+
+
 @pytest.fixture
 async def workshop(tmp_path: Path) -> Workshop:
     return await Workshop(tmp_path).begin()
@@ -179,6 +190,8 @@ async def test_the_next_change_goes_by_the_new_map(workshop: Workshop) -> None:
         (UNKNOWN, "map.yml:3: unknown kind 'shelve'"),
         ("intent-compiler: [", "map.yml:1: "),
         ("intents:\n", "map.yml:1: unknown key 'intents'"),
+        ("", "map.yml:1: is empty"),
+        ("intent-compiler:\n", "map.yml:1: nothing stands under"),
     ],
 )
 async def test_a_map_that_is_wrong_leaves_the_former_in_force(
@@ -204,6 +217,65 @@ async def test_a_configuration_that_cannot_be_used_leaves_the_former_in_force(
     assert not await workshop.reload()
     assert workshop.taken == []
     assert RUNS == []
+
+
+@pytest.mark.parametrize("file", ["map", "file"])
+async def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(workshop: Workshop, file: str) -> None:
+    path: Path = getattr(workshop, file)
+    aside = _replace_by_pipe(path)
+    with anyio.fail_after(10):
+        assert not await workshop.reload()
+    error = workshop.engine.evaluating.edges.reloading()["last_error"]
+    assert f"{path}: can't be read: it is a pipe, and no regular file" in error
+    aside.rename(path)
+    assert await workshop.reload(FURTHER)
+
+
+async def test_files_that_are_not_read_in_time_leave_the_former_in_force_and_the_next_reload_its_turn(
+    workshop: Workshop, mocker: MockerFixture
+) -> None:
+    answers = threading.Event()
+    mocker.patch("intentc.reloading.READING_SECONDS", 0.1)
+    hung = mocker.patch.object(workshop.reloading, "_read", side_effect=lambda: answers.wait(30))
+    try:
+        with anyio.fail_after(10):
+            assert not await workshop.reload()
+    finally:
+        answers.set()
+    assert "could not be read within 0.1 s" in workshop.engine.evaluating.edges.reloading()["last_error"]
+    mocker.stop(hung)
+    mocker.patch("intentc.reloading.READING_SECONDS", 30)
+    mocker.patch.object(workshop.reloading, "_read", workshop.read)
+    assert await workshop.reload(FURTHER)
+
+
+async def test_a_file_that_hangs_keeps_nobody_from_ending(workshop: Workshop, mocker: MockerFixture) -> None:
+    begun, answers = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        answers.wait(30)
+
+    mocker.patch.object(workshop.reloading, "_read", side_effect=hang)
+    try:
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(workshop.reloading.run)
+                workshop.reloading.request()
+                await anyio.to_thread.run_sync(begun.wait)
+                group.cancel_scope.cancel()
+    finally:
+        answers.set()
+
+
+async def test_a_map_that_leaves_out_most_reactions_is_taken_and_warned_of(
+    workshop: Workshop, told: pytest.LogCaptureFixture
+) -> None:
+    assert await workshop.reload(FURTHER)
+    assert await workshop.reload("intent-compiler: {}")
+    (record,) = [record for record in told.records if "leaves out" in record.message]
+    assert record.levelno == logging.WARNING
+    assert "leaves out 2 of 2 reactions" in record.message
 
 
 async def test_after_a_wrong_map_the_next_right_one_is_taken(workshop: Workshop) -> None:

@@ -6,7 +6,8 @@ import anyio
 import pytest
 
 from intentc import service as service_module
-from intentc.writing import Unreachable
+from intentc.watch.protocol import StoreUnavailable
+from intentc.writing import Throttled, Unreachable
 from tests.unit.pipeline.plant import POOL, Plant
 from tests.unit.serving import service_of
 
@@ -58,5 +59,35 @@ async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_rea
         assert not service.ready()[0]
         group.cancel_scope.cancel()
     assert not service.healthy()
+    plant.parts.jobs.close()
+    plant.parts.objects.close()
+
+
+async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API server asks for a pause then: that is no reason, but what follows from it."""
+    plant = Plant()
+    service = service_of(plant, etcd="127.0.0.1:2379")
+    asked = anyio.Event()
+
+    async def load() -> None:
+        raise Throttled(1.0, "etcd can't be reached")
+
+    async def away(*where: object, **how: object) -> None:
+        if service.status()["awaiting"][0].startswith("etcd at"):
+            asked.set()
+        raise StoreUnavailable("etcd Range: connection refused")
+
+    monkeypatch.setattr(service_module, "_RETRY", 0.01)
+    monkeypatch.setattr(plant.engine.numbers, "load", load)
+    monkeypatch.setattr(plant.offline.store, "range", away)
+    async with anyio.create_task_group() as group:
+        group.start_soon(service.run)
+        with anyio.fail_after(10):
+            await asked.wait()
+        status = service.status()
+        group.cancel_scope.cancel()
+    assert status["awaiting"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
+    assert not status["converged"]
+    assert service._outlook._pace.busy_since is not None
     plant.parts.jobs.close()
     plant.parts.objects.close()

@@ -1,7 +1,8 @@
 """What Envoy's own words mean: names in its statistics, logs and admin pages, back to the elements.
 
 Statistics are told by their beginning (``cluster.NAME.upstream_rq_5xx``); Prometheus' form has the names as labels. A
-cluster may have another name there than its own (``stats_name``), and several may share one; then all are meant.
+cluster may have another name there than its own (``stats_name``), and several may share one; then all are meant. Of an
+element's own name a beginning suffices, if nothing has it for a whole name.
 """
 
 from __future__ import annotations
@@ -44,11 +45,13 @@ def elements_called(text: str, compiled: Compiled) -> Iterator[Found]:
     # In the pages for clusters and listeners the name ends at a double colon.
     name = text.partition("::")[0]
     root, _, rest = name.partition(".")
+    found: dict[Found, None] = {}
     if root in _ROOTS.values() and rest:
-        yield from _statistic(root, rest, compiled)
-    yield from ((kind, name) for kind in KINDS if compiled.named(kind, name) is not None)
-    yield from _of_route_configuration(name, compiled)
-    yield from _by_content(name, compiled)
+        found |= dict.fromkeys(_statistic(root, rest, compiled))
+    found |= dict.fromkeys((kind, name) for kind in KINDS if compiled.named(kind, name) is not None)
+    found |= dict.fromkeys(_of_route_configuration(name, compiled))
+    found |= dict.fromkeys(_by_content(name, compiled))
+    yield from found or (_beginning(name, KINDS, compiled) if name else ())
 
 
 def _statistic(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
@@ -59,9 +62,12 @@ def _statistic(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
                 if compiled.named(CLUSTER, name) is not None:
                     yield CLUSTER, name
                     return
-            for cluster in compiled.objects(CLUSTER):
-                if _begins(rest, cluster["config"].get("alt_stat_name", "")):
-                    yield CLUSTER, _name(cluster)
+            named = [
+                (CLUSTER, _name(cluster))
+                for cluster in compiled.objects(CLUSTER)
+                if _begins(rest, cluster["config"].get("alt_stat_name", ""))
+            ]
+            yield from named or _beginning(rest.partition(".")[0], (CLUSTER,), compiled)
         case "listener":
             for listener in compiled.objects(LISTENER):
                 if _begins(rest, _address(listener)):
@@ -76,6 +82,15 @@ def _statistic(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
             yield from _routes(rest, compiled)
         case "sds":
             yield from ((SECRET, _name(secret)) for secret in compiled.objects(SECRET) if _begins(rest, _name(secret)))
+
+
+def _beginning(name: str, kinds: tuple[str, ...], compiled: Compiled) -> Iterator[Found]:
+    """The elements whose names begin so: their ends are digits that follow from what is in them, and get lost where
+    names are shortened."""
+    for kind in kinds:
+        for element in compiled.objects(kind):
+            if _name(element).startswith(name):
+                yield kind, _name(element)
 
 
 def _of_virtual_host(rest: str, compiled: Compiled) -> Iterator[Found]:

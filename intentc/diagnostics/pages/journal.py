@@ -38,6 +38,7 @@ def shown(query: JournalQuery, answer: Mapping[str, Any]) -> dict[str, Any]:
     older = bool(lines) and more
     return {
         "query": query,
+        "kind": answer.get("kind", query.kind),
         "sorts": SORTS,
         "lines": lines,
         "first": answer["first"],

@@ -219,17 +219,10 @@ def _for_people(status: Mapping[str, Any]) -> list[Figure]:
 def _checks(status: Mapping[str, Any]) -> list[Figure]:
     audit, counters = status.get("audit") or {}, status.get("counters", {})
     watch = status.get("watch", {})
-    last = audit.get("last_success") or None
     mismatches = audit.get("mismatches")
     missing = counters.get("missing_reactions")
     return [
-        Figure(
-            "last audit",
-            iso(last) if last else "never" if audit else "off",
-            "",
-            "a compile from nothing, compared with what is there",
-            since=last,
-        ),
+        _audited(status),
         Figure(
             "audit mismatches",
             number(mismatches),
@@ -268,6 +261,17 @@ def _checks(status: Mapping[str, Any]) -> list[Figure]:
             "how late timers come lately",
         ),
     ]
+
+
+def _audited(status: Mapping[str, Any]) -> Figure:
+    audit: Mapping[str, Any] = status.get("audit") or {}
+    last = audit.get("last_success") or None
+    failed = audit.get("last_error")
+    off = not audit or audit.get("period") == 0
+    never = "off" if off else "the leader's" if status.get("role") == "standby" else "never"
+    text = iso(last) if last else "failed" if failed else never
+    hint = f"the last one failed: {failed}" if failed else "a compile from nothing, compared with what is there"
+    return Figure("last audit", text, "", hint, tone="bad" if failed else "", since=last)
 
 
 def _reload(status: Mapping[str, Any]) -> Figure:

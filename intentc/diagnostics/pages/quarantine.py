@@ -17,15 +17,22 @@ from .words import quarantine_command
 ROWS = 50
 
 
-def shown(status: Mapping[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
-    """What the template shows of the status's ``quarantine``. Raises ``BadQuery``."""
-    offset = number(parameters, "offset", 0, 0, MOST_OFFSET)
-    entries = status.get("quarantine", [])
-    rows = [
-        {**entry, "command": quarantine_command(entry["state"], entry["kind"], short_name(entry))}
-        for entry in entries[offset : offset + ROWS]
-    ]
+def offset_of(parameters: Mapping[str, str]) -> int:
+    """Where the page begins. Raises ``BadQuery``."""
+    return number(parameters, "offset", 0, 0, MOST_OFFSET)
+
+
+def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template shows of an answer of ``Asked.quarantine``."""
+    offset, entries = answer["offset"], answer["quarantine"]
+    rows = [{**entry, "command": _command(entry)} for entry in entries]
     return {
         "rows": rows,
-        "pager": pager(offset, len(rows), len(entries), ROWS, lambda at: link("/pages/quarantine", offset=at)),
+        "pager": pager(offset, len(rows), answer["total"], ROWS, lambda at: link("/pages/quarantine", offset=at)),
     }
+
+
+def _command(entry: Mapping[str, Any]) -> str:
+    on = entry.get("on")
+    other = (on["kind"], short_name(on)) if on else None
+    return quarantine_command(entry["state"], entry["kind"], short_name(entry), other)

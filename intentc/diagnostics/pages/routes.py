@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..observed import Asked, Observed, Unanswerable
+from ..observed import Asked, NamedAs, Observed, Unanswerable
 from ..parameters import BadQuery
 from . import journal, objects, overview, quarantine, reactions
 from .assets import asset_route
-from .rendering import page
+from .rendering import link, object_link, page
 
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -43,8 +43,8 @@ def page_routes(observed: Observed, asked: Asked) -> list[Route]:
         return await _page(observed, "reactions.html", **reactions.shown(await asked.reactions(), request.query_params))
 
     async def quarantine_page(request: Request) -> Response:
-        shown = quarantine.shown(observed.status(), request.query_params)
-        return await _page(observed, "quarantine.html", **shown)
+        answer = await asked.quarantine(quarantine.offset_of(request.query_params), quarantine.ROWS)
+        return await _page(observed, "quarantine.html", **quarantine.shown(answer))
 
     async def journal_page(request: Request) -> Response:
         query = journal.query_of(request.query_params)
@@ -80,10 +80,29 @@ def _answering(observed: Observed, answer: Answer) -> Answer:
             return await refused(request, error)
 
     async def refused(request: Request, error: Unanswerable) -> Response:
-        kind = request.query_params.get("kind", "")
-        return await _page(observed, "unanswerable.html", code=error.status, error=error, kind=kind)
+        return await no_answer_page(observed, request, error)
 
     return answering
+
+
+async def no_answer_page(observed: Observed, request: Request, error: Unanswerable) -> Response:
+    """Why there is no answer, and where those lead that may be meant."""
+    candidates = [_candidate(request, error.named_as, text) for text in error.candidates]
+    return await _page(observed, "unanswerable.html", code=error.status, error=error, candidates=candidates)
+
+
+def _candidate(request: Request, named_as: NamedAs, text: str) -> dict[str, str]:
+    """``{"text", "href"}``: a kind leads to the same page, asked for that kind."""
+    given = dict(request.query_params)
+    match named_as:
+        case NamedAs.KINDS:
+            return {"text": text, "href": link(request.url.path, **{**given, "kind": text})}
+        case NamedAs.KINDS_AND_NAMES:
+            kind, _, name = text.partition(" ")
+            return {"text": text, "href": object_link({"kind": kind, "name": name})}
+        case NamedAs.NAMES:
+            kind = given.get("kind", "")
+            return {"text": text, "href": object_link({"kind": kind, "name": text}) if kind else ""}
 
 
 async def _page(observed: Observed, template: str, *, code: int = 200, **values: Any) -> Response:

@@ -68,8 +68,11 @@ def command(program: str, kind: str, name: str) -> str:
     return shlex.join([*program.split(), kind, name])
 
 
-def quarantine_command(state: str, kind: str, name: str) -> str:
-    """The command that ends what is quarantined so, or tells more where only a mended resource does."""
+def quarantine_command(state: str, kind: str, name: str, on: tuple[str, str] | None = None) -> str:
+    """The command that ends what is quarantined so, or tells more where only a mended resource does: the one in
+    quarantine, or the one that it reads, ``on``."""
+    if on is not None:
+        return command("intentc why", *on)
     if state == "withheld":
         return shlex.join(["intentc", "allow-deletes", kind])
     return command(_QUARANTINE_COMMANDS.get(state, _RETRY), kind, name)

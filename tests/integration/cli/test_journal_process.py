@@ -69,6 +69,39 @@ async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_fil
     assert await second.terminate() == 0
 
 
+async def test_a_read_of_the_files_that_hangs_costs_an_answer_only_the_past_and_holds_no_end_up(
+    world: World, intentc: Intentc, tmp_path: Path
+) -> None:
+    keeping(intentc, tmp_path / "journal")
+    first = intentc.start()
+    await group_written(world, first)
+    assert await first.terminate() == 0
+    (tmp_path / "sitecustomize.py").write_text(HANGING)
+    second = intentc.start(environment={"PYTHONPATH": str(tmp_path)})
+    await second.settled(world.revision)
+    answer = await why(second)
+    assert [one["told_by"] for one in answer["evaluations"]] == ["before this start"]
+    assert "can't be read in time" in second.log
+    assert (tmp_path / "hung").exists()
+    assert await second.terminate() == 0
+    assert "Traceback" not in second.log
+
+
+HANGING = """
+import os, pathlib, threading
+pread, (never, _) = os.pread, os.pipe()
+
+def hanging(file, size, place):
+    if threading.current_thread() is threading.main_thread():
+        return pread(file, size, place)
+    pathlib.Path(__file__).with_name("hung").touch()
+    return os.read(never, 1)
+
+os.pread = hanging
+"""
+"""Reads of the journal in any thread but the main one hang, in the system, as with a disk that is gone."""
+
+
 async def lines_in_files(directory: Path, count: int) -> None:
     """Wait until so many lines are kept."""
     from tests.integration.compile.world import until

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
+from intentc.dependencies import ReactionMap
+from intentc.diagnostics.serving import running_diagnostics
+from intentc.explaining import Answers
+from intentc.loading.paths import reactions_file
 from tests.integration.cli.processes import ROOT, SAMPLE, Intentc
 from tests.integration.compile.contents import tenant
 from tests.integration.compile.world import POOL, PROJECT, World
+from tests.scenario.scene import Scene
+from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -60,7 +66,7 @@ async def test_what_deleting_a_group_would_do_is_told_and_nothing_is_written(com
         ("update", "access_control_list", ":".join((*PROJECT, "group-2", "ingress-access-control-list")))
     }
     (update,) = (change for change in plan["follows"] if change["action"] == "update")
-    assert update["because"] == [{"kind": "security_group", "name": ":".join((*PROJECT, "group-2"))}]
+    assert update["because"] == [{"kind": "security_group", "name": name}]
     assert [field["field"] for field in update["fields"]] == ["access_control_list_entries.acl_rule[0]"]
     assert [problem["name"] for problem in plan["problems"]] == [":".join((*PROJECT, "group-2"))]
     assert plan["summary"] == {"create": 0, "update": 1, "delete": 3}
@@ -193,6 +199,18 @@ async def test_a_stale_plan_is_refused_with_what_differs_and_leaves_nothing_behi
     assert (await intentc("apply", file)).code == 0
 
 
+async def test_a_plan_that_was_carried_out_is_stale_and_says_what_is_missing(
+    compiled: World, intentc: Intentc, tmp_path: Path
+) -> None:
+    file = tmp_path / "saved.plan"
+    assert (await intentc("plan", "--delete", "--kind", "security_group", "group-3", "--out", file)).code == 0
+    assert (await intentc("apply", file)).code == 0
+    again = await intentc("apply", file)
+    assert again.code == 1
+    assert "the plan is stale: it can't be carried out any more: there is no security_group named group-3" in again.err
+    assert f"where: {file}" in again.err
+
+
 async def test_a_plan_is_for_one_system(compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path) -> None:
     file = tmp_path / "rename.plan"
     assert (await intentc("plan", renamed, "--out", file)).code == 0
@@ -240,8 +258,26 @@ async def test_another_map_is_compared_over_the_live_world(compiled: World, inte
         ("logical_router", "virtual_machine_interface")
     ]
     assert ended.json["writes"] == []
+    assert ended.json["against"].startswith("compared with the configured map, ")
     assert (await intentc("plan", "--reactions", file, "--exit-code")).code == 1
+    itself = await intentc("plan", "--reactions", reactions_file("contrail"))
+    assert "is the configured map; it was compared with itself, since the compiler does not answer" in itself.out
     assert await compiled.values() == before
+
+
+async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_compared_with(
+    compiled: World, intentc: Intentc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file says something else by now."""
+    scene = await Scene().begin()
+    lacking = ReactionMap([r for r in scene.offline.engine.parts.logic.reactions if r.kind != "security_group"])
+    scene.offline.engine.parts.logic.set_reactions(lacking)
+    async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answers(scene.offline.engine)) as url:
+        monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", url.removeprefix("http://"))
+        ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json")
+    assert ended.code == 0, ended.err
+    assert ended.json["against"] == f"compared with the map in force at {url}"
+    assert {(edge["action"], edge["kind"]) for edge in ended.json["edges"]} == {("added", "security_group")}
 
 
 async def test_an_invalid_map_ends_with_3_and_says_where(compiled: World, intentc: Intentc, tmp_path: Path) -> None:

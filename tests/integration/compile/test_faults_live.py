@@ -47,8 +47,11 @@ async def test_malformed_json_is_reported_deletes_nothing_and_holds_up_nothing_e
         unreadable = {f"security_group/{spoilt}", f"security_group/{NEVER_READABLE}"}
         assert unreadable <= set(status["held"])
         assert status["healthy"] is False
-        assert unreadable <= {f"{problem['kind']}/{problem['name']}" for problem in status["problems"]}
-        assert all(any(uuid in line for line in caplog.messages) for uuid in (spoilt, NEVER_READABLE))
+        told = {problem["source"].partition("@")[0]: problem["name"] for problem in status["problems"]}
+        named = msgspec.json.decode(good)["fq_name"]
+        assert unreadable <= told.keys()
+        assert told[f"security_group/{spoilt}"] == ":".join(named)
+        assert all(any(name in line for line in caplog.messages) for name in (":".join(named), NEVER_READABLE))
         assert owned <= {resource["uuid"] for resource in await world.owned()}
 
         await world.create("security_group", "later", **rules(rule(RULE, group("group-1"), LOCAL)))

@@ -53,6 +53,9 @@ def _readable(name: Name) -> str:
         ("tcp.ingress_tcp_6789.downstream_cx_total", ["envoy_listener tcp-6789"]),
         ("default/front|cleartext", ["envoy_listener default/front"]),
         ("sds.default_certificate|tls.update_success", ["envoy_secret default:certificate|tls"]),
+        ("cluster_counted_80", ["envoy_cluster cluster_counted_80"]),
+        ("cluster.cluster_counted_80.upstream_rq_5xx", ["envoy_cluster cluster_counted_80"]),
+        ('envoy_cluster_upstream_rq{envoy_cluster_name="cluster_counted_80"}', ["envoy_cluster cluster_counted_80"]),
         ("cluster.nobody.upstream_rq", []),
         ("", []),
     ],
@@ -80,3 +83,8 @@ async def test_a_clusters_name_in_a_statistic_is_found_without_looking_at_all_of
 async def test_of_a_kind_that_is_given_only_its_own_elements_are_meant() -> None:
     assert await _meant("orders", "envoy_route") == ["envoy_route c"]
     assert await _meant("orders", "mapping") == []
+
+
+async def test_a_beginning_that_several_have_means_all_of_them() -> None:
+    assert len(await _meant("cluster_")) > 1
+    assert len(await _meant("cluster.cluster_.upstream_rq")) > 1

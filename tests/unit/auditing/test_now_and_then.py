@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import anyio
+import msgspec
 import pytest
 
 from intentc import crashpoints
 from intentc.audit import Report
 from intentc.auditing import AuditFailed, Auditing
+from intentc.configuration.values import Seconds
 from tests.unit.auditing.beside import Start
 from tests.unit.pipeline.plant import Plant, until
 
@@ -66,6 +68,11 @@ async def test_with_a_period_of_0_there_are_none_but_those_on_demand() -> None:
     assert (await periodic.once("a test")).revision == 7
 
 
+def test_its_figures_can_be_told_as_json_with_the_period_of_a_configuration() -> None:
+    told = msgspec.json.decode(msgspec.json.encode(auditing(Audits(), period=Seconds.parse("90m")).figures()))
+    assert told["period"] == 5400.0
+
+
 async def test_audits_that_are_asked_for_at_once_are_made_one_after_the_other() -> None:
     audits = Audits()
     periodic = auditing(audits, period=0.0)
@@ -81,6 +88,9 @@ async def test_one_that_fails_says_so() -> None:
         await periodic.once("a test")
     figures = periodic.figures()
     assert (figures["runs"], figures["failures"], figures["last_result"]) == (0, 1, "failed")
+    assert figures["last_error"] == "as the test asked for"
+    await periodic.once("a test")
+    assert (periodic.figures()["last_result"], periodic.figures()["last_error"]) == ("equal", None)
 
 
 async def test_its_beginning_is_a_crash_point(start: Start) -> None:

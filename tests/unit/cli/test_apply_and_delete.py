@@ -346,6 +346,15 @@ def test_a_kind_of_a_compiler_that_does_not_run_is_told_with_its_compiler(
     assert "unknown kind 'Listener'; the compiler ambassador knows it" in ended.err
 
 
+def test_json_tells_the_elements_of_a_name_as_they_are(
+    intentc: Intentc, connected: ToyApiServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "target.yml"
+    path.write_text("kind: route_target\ndata: {fq_name: ['target:64512:100']}\n")
+    document = json.loads(intentc("apply", path, "-o", "json").out)
+    assert document["results"] == [{"kind": "route_target", "fq_name": ["target:64512:100"], "action": "created"}]
+
+
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_what_get_prints_is_taken_by_apply_and_delete(
     intentc: Intentc, connected: ToyApiServer, tmp_path: Path, form: str

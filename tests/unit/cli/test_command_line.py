@@ -107,7 +107,7 @@ def test_exit_codes_speak_of_commands_that_exist_and_of_held_intents(intentc: In
     named = re.search(r"something differs \((.*?)\)", out)
     assert named is not None
     assert {text.split()[0] for text in named[1].split(", ")} <= commands.COMMANDS.keys()
-    assert "some intents are held" in out
+    assert "not healthy: something is held" in out
 
 
 def test_what_dev_shall_load_is_read_before_anything_is_started(

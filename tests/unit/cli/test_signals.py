@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from intentc.cli import hangups
 from intentc.cli.signals import ended_by_signals
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +81,7 @@ async def test_a_hang_up_asks_for_a_reload_and_ends_nothing() -> None:
 
 async def test_a_hang_up_whose_terminal_has_gone_ends_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
-    monkeypatch.setattr("intentc.cli.signals._terminal", lambda: theirs)
+    monkeypatch.setattr("intentc.cli.signals.terminal_now", lambda: theirs)
     reloads = anyio.Event()
     with anyio.fail_after(10):
         async with ended_by_signals(reloads.set) as scope:
@@ -90,6 +91,51 @@ async def test_a_hang_up_whose_terminal_has_gone_ends_the_block(monkeypatch: pyt
     os.close(theirs)
     assert scope.cancelled_caught
     assert not reloads.is_set()
+
+
+async def test_a_hang_up_that_came_before_is_answered_once() -> None:
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    reloads = 0
+
+    def reload() -> None:
+        nonlocal reloads
+        reloads += 1
+
+    try:
+        hangups.heed()
+        os.kill(os.getpid(), signal.SIGHUP)
+        for _ in range(2):
+            async with ended_by_signals(reload) as scope:
+                assert not scope.cancel_called
+    finally:
+        signal.signal(signal.SIGHUP, former)
+    assert reloads == 1
+
+
+async def test_a_terminal_that_went_before_ends_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.openpty()
+    monkeypatch.setattr("intentc.cli.hangups.terminal", lambda: theirs)
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        hangups.heed()
+        os.close(ours)
+        os.kill(os.getpid(), signal.SIGHUP)
+        with anyio.fail_after(10):
+            async with ended_by_signals(lambda: None) as scope:
+                await anyio.sleep_forever()
+    finally:
+        signal.signal(signal.SIGHUP, former)
+        os.close(theirs)
+    assert scope.cancelled_caught
+
+
+def test_who_ignores_hang_ups_already_goes_on_doing_so() -> None:
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        hangups.heed()
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, former)
 
 
 async def test_where_nothing_can_be_reloaded_a_hang_up_is_as_it_was() -> None:

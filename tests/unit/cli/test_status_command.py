@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from intentc.cli import waiting
-from intentc.cli.errors import Exit
+from intentc.cli.errors import CommandError, Exit
 from intentc.cli.status import span, told
 from intentc.cli.status_display import rendered
 from intentc.loading.yaml import load_yaml
@@ -52,6 +54,15 @@ BUSY = status(
     attention=["held: `intentc quarantine list`"],
     busy_seconds=150.0,
 )
+
+
+NOW = 1_767_225_600.0
+
+
+def audited(result: str, **figures: Any) -> dict[str, Any]:
+    return {"period": 3600.0, "last_revision": 0, "last_success": 0.0, "last_error": None, **figures} | {
+        "last_result": result
+    }
 
 
 @pytest.fixture
@@ -104,6 +115,23 @@ def test_nobody_there_ends_with_4(intentc: Intentc, monkeypatch: pytest.MonkeyPa
     assert "next:" in ended.err
 
 
+def test_without_a_configuration_the_line_that_dev_printed_is_named(
+    intentc: Intentc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def nobody(where: Any) -> Any:
+        raise CommandError("the compiler does not answer", next_step="start it", code=Exit.UNREACHABLE)
+
+    monkeypatch.setattr(waiting, "current_status", nobody)
+    for name in [name for name in os.environ if name.startswith("INTENTC_")]:
+        monkeypatch.delenv(name)
+    assert "  next:  no configuration is given here: if `intentc dev` runs, use the `export`" in intentc("status").err
+    file = tmp_path / "contrail.yml"
+    file.write_text("{}\n")
+    assert "  next:  start it\n" in intentc("status", "--config-file", file).err
+    monkeypatch.setenv("INTENTC_CONFIG_FILE", str(file))
+    assert "  next:  start it\n" in intentc("status").err
+
+
 @pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", lambda text: load_yaml(text).value)])
 def test_programs_get_the_same_without_the_long_lists(
     intentc: Intentc, compiler: ToyApiServer, form: str, read: Any
@@ -116,11 +144,9 @@ def test_programs_get_the_same_without_the_long_lists(
     assert "problems" not in document
 
 
-def test_a_failed_reload_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
+def test_a_refused_reload_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
     compiler.status = [status(reload={"last_error": "map.yml:3: unknown kind 'x'"})]
-    assert table(intentc("status").out)["reload"] == (
-        "failed, the former stays in force: map.yml:3: unknown kind 'x'"
-    )  # fmt: skip
+    assert table(intentc("status").out)["reload"] == "refused, the former stays in force"
 
 
 def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
@@ -129,15 +155,31 @@ def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> No
 
 
 @pytest.mark.parametrize(
-    ("audit", "text"),
+    ("role", "audit", "text"),
     [
-        (None, "none here: nobody audits beside it"),
-        ({"last_result": "never", "last_revision": 0, "last_success": 0.0}, "never yet"),
-        ({"last_result": "failed", "last_revision": 0, "last_success": 0.0}, "failed, at revision 0"),
+        ("leader", None, "`dev` makes none; `intentc audit` makes one now"),
+        ("leader", audited("never"), "never yet"),
+        ("standby", audited("never"), "audits are the leader's; ask it"),
+        ("observer", audited("never"), "one that observes makes none; `intentc audit` makes one now"),
+        (
+            "leader",
+            audited("never", period=0.0),
+            "none by itself, intentc.audit.period is 0; `intentc audit` makes one now",
+        ),
+        ("leader", audited("equal", last_revision=57, last_success=NOW - 11), "equal, at revision 57, judged 11 s ago"),
+        ("leader", audited("failed", last_error="f.yml:4: no kind x"), "failed: f.yml:4: no kind x"),
+        (
+            "leader",
+            audited("failed", last_error="no etcd", last_revision=57, last_success=NOW - 11),
+            "failed: no etcd; the last one of revision 57 was judged 11 s ago",
+        ),
     ],
 )
-def test_the_last_audit_is_told(intentc: Intentc, compiler: ToyApiServer, audit: Any, text: str) -> None:
-    compiler.status = [status(audit=audit)]
+def test_the_last_audit_is_told(
+    intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch, role: str, audit: Any, text: str
+) -> None:
+    monkeypatch.setattr("intentc.cli.status.time.time", lambda: NOW)
+    compiler.status = [status(audit=audit, role=role)]
     assert table(intentc("status").out)["last audit"] == text
 
 

@@ -49,10 +49,11 @@ def test_a_rule_is_shown_with_the_groups_rule_that_it_comes_from(intentc: Intent
     assert lines[0].startswith(f"access_control_list {EGRESS}   in order, ours, revision ")
     assert lines[2].startswith("├── because of security_group default-domain:blue:web  (revision ")
     assert lines[3] == "├── access_control_list_entries.acl_rule[0]"
-    assert lines[4].startswith(
+    assert lines[4].startswith('│   ├── holds {"rule_uuid":')
+    assert lines[5].startswith(
         "│   ├── security_group default-domain:blue:web  security_group_entries.policy_rule[1]  "
     )
-    assert lines[5].startswith("│   └── security_group default-domain:blue:db  (revision ")
+    assert lines[6].startswith("│   └── security_group default-domain:blue:db  (revision ")
     assert "\033" not in ended.out
 
 
@@ -120,3 +121,21 @@ def test_a_compiler_that_is_not_there_is_unreachable(intentc: Intentc, monkeypat
     ended = intentc("why", "security_group", "web")
     assert ended.code == Exit.UNREACHABLE
     assert "does not answer" in ended.err
+
+
+@pytest.mark.usefixtures("compiler")
+def test_parts_are_chosen_by_what_they_hold_and_none_ends_with_1(intentc: Intentc) -> None:
+    ended = intentc("why", "access_control_list", "web:egress-access-control-list", "--part", '"start_port": 17,')
+    assert ended.code == Exit.DONE
+    assert '"dst_port":{"start_port":17,"end_port":17}' in ended.out
+    ended = intentc("why", "access_control_list", "web:egress-access-control-list", "--part", "zzz")
+    assert ended.code == Exit.DIFFERENT
+    assert "no part has 'zzz' in its name or in what it holds" in ended.out
+
+
+@pytest.mark.usefixtures("compiler")
+def test_what_others_need_is_told_and_how_to_see_what_deleting_would_change(intentc: Intentc) -> None:
+    ended = intentc("why", "security_group", "db")
+    assert "others that need it (41)" in ended.out
+    assert f"access_control_list {EGRESS}  access_control_list_entries.acl_rule[0]" in ended.out
+    assert "`intentc plan --delete --kind security_group default-domain:blue:db` tells exactly" in ended.out

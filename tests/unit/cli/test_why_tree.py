@@ -132,7 +132,43 @@ def test_the_history_is_shown_when_everything_is_wanted() -> None:
     ]
 
 
+def test_a_line_of_the_history_names_the_fields_and_whose_line_it_is() -> None:
+    fields = {"fields": ["display_name", "network_refs"], "by": "lab/host-2"}
+    write = {"sort": "write", "at": NOW - 2, "operation": "update", "object": WEB, "drift": False, **fields}
+    run = {**evaluation(), "sort": "evaluation", "by": "lab/host-2"}
+    assert lines(everything=True, history=[write, run])[-2:] == [
+        "    ├── 2 s ago: update security_group d:web: display_name, network_refs, by lab/host-2",
+        "    └── 12 s ago: evaluated at revision 7: security_group d:db → security_group d:web (done), by lab/host-2",
+    ]
+
+
 def test_a_name_that_would_move_the_cursor_or_colour_the_line_is_written_out() -> None:
     assert lines(name="a\x1b[2J\r\n[red]b")[0] == (
         "access_control_list a\\x1b[2J\\r\\n[red]b   in order, ours, revision 9"
     )
+
+
+def test_what_was_deleted_says_when_and_shows_its_history() -> None:
+    line = {"sort": "evaluation", "at": NOW - 40, "revision": 12, "path": [], "intent": WEB, "status": "gone"}
+    told = lines(
+        exists=False,
+        state="absent",
+        ownership=None,
+        revision=None,
+        parts=[],
+        parts_total=0,
+        summary="It was deleted at revision 12. Nobody has created it again.",
+        deleted={"revision": 12, "at": NOW - 40, "by": None},
+        history=[line],
+    )
+    assert told[1] == "├── deleted at revision 12, 40 s ago"
+    assert told[-1] == "    └── 40 s ago: evaluated at revision 12: security_group d:web (gone)"
+
+
+def test_outputs_that_others_have_too_say_so() -> None:
+    made = {**DB, "exists": True, "state": "in order"}
+    told = lines(outputs=[{**made, "with_others": 3}, {**made, "with_others": 0}], outputs_total=2)
+    assert [line[8:] for line in told if "d:db" in line] == [
+        "security_group d:db   in order, with 3 others",
+        "security_group d:db   in order",
+    ]

@@ -60,9 +60,21 @@ def test_several_maps_are_joined() -> None:
     assert ("a", "b") in reactions
 
 
-def test_an_empty_text_is_an_empty_map() -> None:
-    assert len(load("")) == 0
+def test_no_reactions_at_all_are_said_in_so_many_words() -> None:
+    assert len(load("intent-compiler: {}")) == 0
     assert len(ReactionMap()) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("", 1), ("\n# later\n", 1), ("null\n", 1), ("---\n{}\n", 2), ("# a\nintent-compiler:\n", 2)]
+)
+def test_a_file_in_which_nothing_is_said_is_no_map(tmp_path: Path, text: str, line: int) -> None:
+    """It looks so while it is being written; taken for a map, it would end all reactions."""
+    path = tmp_path / "map.yml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=r"write `intent-compiler: \{\}`") as error:
+        load(path)
+    assert error.value.source == f"{path}:{line}"
 
 
 def test_entries_know_their_line(tmp_path: Path) -> None:

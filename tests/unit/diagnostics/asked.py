@@ -40,6 +40,8 @@ def line(sequence: int, **changed: Any) -> dict[str, Any]:
         "operation": None,
         "written": None,
         "drift": False,
+        "fields": [],
+        "by": None,
         **changed,
     }
 
@@ -103,6 +105,7 @@ class Answered:
     """``Asked``: every answer is an attribute; ``queries`` are the ones that came for objects and for the journal."""
 
     def __init__(self) -> None:
+        self.quarantined: list[dict[str, Any]] = []
         self.rows: list[dict[str, Any]] = [
             {**WEB, "revision": 41, "role": "higher", "ours": False, "state": "in order", "problems": 0},
             {**DATABASE, "revision": 42, "role": "higher", "ours": False, "state": "held", "problems": 1},
@@ -135,6 +138,7 @@ class Answered:
         }
         self.map: dict[str, Any] = {
             "kinds": ["access_control_list", "project", "security_group"],
+            "compiled": ["security_group"],
             "edges": [
                 {
                     "kind": "security_group",
@@ -204,6 +208,10 @@ class Answered:
 
     async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
         return {"total": 0, "offset": offset, "limit": limit, "pending_references": []}
+
+    async def quarantine(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        page = self.quarantined[offset : offset + limit]
+        return {"total": len(self.quarantined), "offset": offset, "limit": limit, "quarantine": page}
 
     async def reactions(self) -> dict[str, Any]:
         return self.map

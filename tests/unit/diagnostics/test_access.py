@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from intentc.configuration.sections import Diagnostics, DiagnosticsTls
 from intentc.diagnostics import serving
 from intentc.diagnostics.access import EVERYBODY, Access, Tls, shown_token
 from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_diagnostics
+from intentc.diagnostics.token import PresentToken
 from tests.integration.certificates import write_certificate
 from tests.integration.security.authority import Authority, Issued
 from tests.unit.diagnostics.asked import Answered
@@ -117,6 +119,36 @@ async def test_a_token_that_was_rotated_counts_at_once_and_the_former_no_more(tm
         file.write_text("another-token-of-some-length")
         assert await status_of(url, authorization=f"Bearer {TOKEN}") == 401
         assert await status_of(url, authorization="Bearer another-token-of-some-length") == 200
+
+
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda file: file.write_text(""), lambda file: file.write_text("short")]
+)
+async def test_without_a_usable_token_file_nobody_gets_in_until_there_is_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[Path], object]
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    async with served(Access(PresentToken(Secret.of_file(file)))) as url:
+        spoil(file)
+        for shown in (TOKEN, "short", TOKEN):
+            assert await status_of(url, authorization=f"Bearer {shown}") == 401
+        (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
+        assert f"token_file: {file} is not there" in record.message
+        assert "short" not in record.message
+        file.write_text("another-token-of-some-length")
+        assert await status_of(url, authorization=f"Bearer {TOKEN}") == 401
+        assert await status_of(url, authorization="Bearer another-token-of-some-length") == 200
+
+
+async def test_a_token_file_that_became_a_pipe_holds_nobody_up(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    async with served(Access(PresentToken(Secret.of_file(file)))) as url:
+        file.unlink()
+        os.mkfifo(file)
+        with anyio.fail_after(5):
+            assert await status_of(url, authorization=f"Bearer {TOKEN}") == 401
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

@@ -117,7 +117,12 @@ async def test_a_wrong_query_is_refused_in_words(query: str, words: str) -> None
 
 async def test_an_unknown_view_is_refused_with_those_that_there_are() -> None:
     refused = await ask("/views/fruits")
-    assert (refused.status_code, refused.json()) == (404, {"error": "there is no view 'fruits'; there are fruit"})
+    assert refused.status_code == 404
+    assert refused.json() == {
+        "error": "there is no view 'fruits'; there are fruit",
+        "next_step": "`/views` says what each shows",
+        "candidates": ["fruit"],
+    }
 
 
 async def test_a_very_long_list_in_a_row_is_cut_and_says_so() -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.routing import Route
 
-from intentc.diagnostics.app import HEADERS
+from intentc.diagnostics.app import HEADERS, diagnostics_app
 from intentc.diagnostics.serving import AddressInUse, running_diagnostics
+from tests.unit.diagnostics.asked import Answered
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +66,17 @@ async def test_not_ready_says_why() -> None:
     compiler.reasons = ("first list not applied",)
     found = await answer(compiler, "/readyz")
     assert (found.status_code, found.json()["reasons"]) == (503, ["first list not applied"])
+
+
+async def test_a_path_that_there_is_not_is_told_as_json_with_what_to_do_next() -> None:
+    found = await answer(Compiler(), "/nonsense")
+    assert found.status_code == 404
+    assert found.json() == {
+        "error": "there is nothing to be asked at '/nonsense'",
+        "next_step": "`/` lists what can be asked",
+        "candidates": [],
+    }
+    assert HEADERS.items() <= dict(found.headers).items() | {(name, found.headers[name]) for name in HEADERS}
 
 
 async def test_status_is_json() -> None:
@@ -137,3 +150,15 @@ async def test_references_that_wait_for_their_target_are_told() -> None:
         "limit": 100,
         "pending_references": [{"holder": "route/1", "relation": "gateway", "target": "gateway g"}],
     }
+
+
+async def test_a_slash_too_many_leads_nowhere_and_least_of_all_to_a_host_that_the_asker_names() -> None:
+    found = await answer(Compiler(), "/status/", host="localhost:99")
+    assert found.status_code == 404
+    assert "location" not in found.headers
+
+
+def test_every_path_has_one_route() -> None:
+    routes = diagnostics_app(Compiler(), asked=Answered()).app.routes
+    paths = [route.path for route in routes if isinstance(route, Route)]
+    assert sorted(paths) == sorted(set(paths))

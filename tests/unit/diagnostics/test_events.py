@@ -217,6 +217,16 @@ async def test_one_who_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
                     await anyio.sleep(0.01)
 
 
+@pytest.mark.parametrize("only", ["line", "status"])
+async def test_where_nothing_moves_a_page_hears_that_somebody_is_there(
+    monkeypatch: pytest.MonkeyPatch, only: str
+) -> None:
+    monkeypatch.setattr(events, "_HEARTBEAT", 0.02)
+    monkeypatch.setattr(events, "_GATHERED", 0.0)
+    async with served(Growing()) as http, following(http, f"/events?only={only}") as stream:
+        assert await stream.next("alive") == ("alive", {}, "")
+
+
 async def test_a_storm_of_lines_is_a_handful_of_sends() -> None:
     answered = Growing()
     async with served(answered) as http, following(http, "/events?only=line") as stream:

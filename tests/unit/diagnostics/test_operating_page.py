@@ -44,15 +44,33 @@ def test_every_metric_is_told_and_no_other() -> None:
     assert compiler_metrics() | xds_metrics() == TOLD
 
 
-def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
+def alerts() -> list[dict[str, Any]]:
     (text,) = re.findall(r"^```yaml\n(groups:.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     groups: list[dict[str, Any]] = load_yaml(text).value["groups"]
-    rules = [rule for group in groups for rule in group["rules"]]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def test_alerts_that_wait_for_a_small_value_tell_also_when_nobody_is_there() -> None:
+    now = [rule["expr"] for rule in alerts()[: [rule["alert"] for rule in alerts()].index("IntentcBehind")]]
+    assert 'up{job="intentc"} == 0 or absent(up{job="intentc"})' in now
+    for expression in now:
+        (name,) = set(re.findall(r"intentc_\w+|up\{[^}]*\}", expression))
+        assert f"or absent({name})" in expression, "an expression over no series is no alert"
+
+
+def test_an_audit_is_overdue_only_where_there_are_to_be_any() -> None:
+    (expression,) = [rule["expr"] for rule in alerts() if rule["alert"] == "IntentcAuditOverdue"]
+    assert "intentc_audit_period_seconds > 0" in expression
+    assert "> 4 * intentc_audit_period_seconds" in expression
+
+
+def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
+    rules = alerts()
     assert len({rule["alert"] for rule in rules}) == len(rules) >= 10
     names = {name for name, _ in TOLD}
     for rule in rules:
         used = set(re.findall(r"intentc_\w+", rule["expr"]))
-        assert used, rule
+        assert used or rule["expr"].startswith("up{"), rule
         assert used <= names, rule
         assert rule["annotations"]["summary"]
         counters = {name for name in used if name.endswith("_total")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from starlette.testclient import TestClient
 
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
-from intentc.diagnostics.pages.places import value_at
+from intentc.diagnostics.places import value_at
 from tests.unit.diagnostics.asked import DATABASE, INGRESS, WEB, Answered, line, resource, why_of
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
@@ -160,8 +161,8 @@ def test_names_are_text_whatever_they_hold(browser: TestClient, observed: Watche
         "problems": [problem],
         "awaiting": [SPITE],
         "role": SPITE,
-        "quarantine": [{**problem, "state": SPITE, "since": None, "tries": 1}],
     }
+    asked.quarantined = [{**problem, "state": SPITE, "since": None, "tries": 1}]
     reason = {"intent": spiteful, "sources": [{**spiteful, "revision": 1, "field": SPITE}]}
     spiteful_line = line(4, intent=spiteful, path=[spiteful, spiteful], objects=[spiteful], status=SPITE)
     asked.rows.append({**spiteful, "revision": 1, "role": SPITE, "ours": True, "state": SPITE, "problems": 0})
@@ -204,6 +205,29 @@ def test_the_overview_says_why_it_is_not_ready_before_the_first_pass(browser: Te
     text = text_of(browser.get("/").text)
     assert "etcd: disconnected (connection refused)" in text
     assert "not converged" in text
+
+
+@pytest.mark.parametrize(
+    ("told", "seen"),
+    [
+        ({"audit": {"period": 3600.0, "last_success": 0.0}, "role": "leader"}, "last audit never"),
+        ({"audit": {"period": 3600.0, "last_success": 0.0}, "role": "standby"}, "last audit the leader's"),
+        ({"audit": {"period": 0.0, "last_success": 0.0}, "role": "leader"}, "last audit off"),
+        ({"audit": None, "role": "leader"}, "last audit off"),
+    ],
+)
+def test_where_no_audit_was_made_the_overview_says_whose_they_are(
+    browser: TestClient, observed: Watched, told: dict[str, Any], seen: str
+) -> None:
+    observed.told |= told
+    assert seen in html.unescape(text_of(browser.get("/").text))
+
+
+def test_the_overview_says_why_the_last_audit_failed(browser: TestClient, observed: Watched) -> None:
+    observed.told["audit"] = {"period": 3600.0, "last_success": 0.0, "last_error": "f.yml:4: no kind x"}
+    page = browser.get("/").text
+    assert "last audit failed" in text_of(page)
+    assert "the last one failed: f.yml:4: no kind x" in page
 
 
 def test_figures_that_are_not_there_leave_a_dash(browser: TestClient, observed: Watched) -> None:
@@ -358,17 +382,33 @@ def test_the_edges_are_shown_by_their_use(browser: TestClient) -> None:
     ],
 )
 def test_the_quarantine_shows_the_command_that_helps(
-    browser: TestClient, observed: Watched, state: str, command: str
+    browser: TestClient, asked: Answered, state: str, command: str
 ) -> None:
     entry = {**WEB, "state": state, "reason": "Because", "message": "of this", "since": 1_790_000_000.0, "tries": 3}
-    observed.told["quarantine"] = [entry]
+    asked.quarantined = [entry]
     assert f"<code>{command}</code>" in browser.get("/pages/quarantine").text
 
 
-def test_a_name_that_a_shell_would_take_apart_is_quoted(browser: TestClient, observed: Watched) -> None:
+def test_a_name_that_a_shell_would_take_apart_is_quoted(browser: TestClient, asked: Answered) -> None:
     entry = {**resource("k", "a b;rm"), "state": "held", "reason": "R", "message": "m", "since": None, "tries": 0}
-    observed.told["quarantine"] = [entry]
+    asked.quarantined = [entry]
     assert "<code>intentc quarantine retry k &#39;a b;rm&#39;</code>" in browser.get("/pages/quarantine").text
+
+
+def test_the_quarantine_is_paged_to_its_end_at_one_question_for_the_status(
+    browser: TestClient, observed: Watched, asked: Answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.quarantined = [
+        {**resource("k", f"n-{n}"), "state": "held", "reason": "R", "message": "m", "since": None, "tries": 0}
+        for n in range(20_000)
+    ]
+    status, questions = observed.status, iter(range(100))
+    monkeypatch.setattr(observed, "status", lambda: {**status(), "questions": next(questions)})
+    text = text_of(browser.get("/pages/quarantine?offset=19990").text)
+    assert "n-19990" in text
+    assert "n-19999" in text
+    assert "of 20,000" in text
+    assert next(questions) == 1
 
 
 def test_an_empty_quarantine_says_so(browser: TestClient) -> None:

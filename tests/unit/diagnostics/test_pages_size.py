@@ -91,8 +91,8 @@ class Full(Answered):
             "problems": problems,
             "awaiting": [text] * 100,
             "attention": [text] * 100,
-            "quarantine": [{**one, "state": "held", "since": 1.0, "tries": 1} for one in problems],
         }
+        self.quarantined = [{**one, "state": "held", "since": 1.0, "tries": 1} for one in problems]
 
 
 class Troubled(Compiler):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from intentc import Source
-from intentc.evaluation import Status, refer
+from intentc.evaluation import Budget, Status, refer
 from intentc.model import Name, Reason, claimed
 from tests.unit.evaluation.toy import evaluate, runner, toy_world
 
@@ -93,3 +94,79 @@ def test_a_run_that_fails_while_it_is_asked_is_an_outcome() -> None:
     key = world.put("box", "a")
     assert runner(world, "box", body).explain(key).outcome.status is Status.FAILED
     assert evaluate(world, key, body).status is Status.FAILED
+
+
+def test_what_is_no_source_is_the_authors_mistake_and_told_as_that() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        part = box.child("part", "p")
+        yield part
+        ctx.because(part, "the box")
+
+    explained = runner(world, "box", body).explain(world.put("box", "a"))
+    assert explained.outcome.status is Status.FAILED
+    assert "because takes a claim, Sources" in explained.outcome.problems[-1].message
+
+
+def test_reasons_without_end_are_cut_off_and_not_asked_for_again_until_the_next_run() -> None:
+    world = toy_world()
+    asked: list[bool] = []
+
+    def body(box: Any, ctx: Any) -> Any:
+        asked.append(ctx.explaining)
+        part = box.child("part", "p")
+        yield part
+        number = 0
+        while ctx.explaining:
+            ctx.because(part, Source.of(box), part=f"weights[{number}]")
+            number += 1
+
+    key = world.put("box", "a")
+    run = runner(world, "box", body)
+    first, second = run.explain(key), run.explain(key)
+    assert first.outcome.status is Status.FAILED
+    assert first.outcome.problems[-1].reason == "LimitExceeded"
+    assert second.outcome == first.outcome
+    assert asked == [True]
+    run.run(key)
+    run.explain(key)
+    assert asked == [True, False, True]
+
+
+def test_who_holds_everybody_up_only_when_asked_is_cut_off_soon() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        yield box.child("part", "p")
+        while ctx.explaining:
+            pass
+
+    budget = Budget()
+    key = world.put("box", "a")
+    with budget.enforced(tick=0.01):
+        began = time.monotonic()
+        explained = runner(world, "box", body, budget=budget).explain(key)
+        took = time.monotonic() - began
+    assert explained.outcome.problems[-1].reason == "BudgetExceeded"
+    assert took < 1.0, "of five seconds and one of CPU time that an ordinary run has"
+
+
+def test_that_the_reasons_could_not_be_told_is_told_until_the_next_run() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        yield box.child("part", "p")
+        if ctx.explaining:
+            raise ValueError("no")
+
+    key = world.put("box", "a")
+    run = runner(world, "box", body)
+    assert run.untold(key) is None
+    run.explain(key)
+    problem = run.untold(key)
+    assert problem is not None
+    assert (problem.kind, problem.name, problem.reason) == ("box", "a", "ReasonsNotTold")
+    assert "ValueError: no" in problem.message
+    run.run(key)
+    assert run.untold(key) is None

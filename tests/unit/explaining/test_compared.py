@@ -71,9 +71,11 @@ async def test_references_that_compilers_write_are_compared_by_name(scene: Scene
     assert ("route_target_refs[target:1:1]", None) in [(each["field"], each["actual"]) for each in found["differences"]]
 
 
-async def test_one_that_is_not_there_and_that_nobody_wants_has_neither(scene: Scene) -> None:
-    found = await compared(scene, "access_control_list", "blue:web:no-such-list")
-    assert (found["uuid"], found["actual"], found["desired"], found["differences"]) == ("", None, None, [])
+async def test_one_that_is_not_there_and_that_nobody_wants_is_refused_with_near_names(scene: Scene) -> None:
+    with pytest.raises(Unanswerable, match=r"there is no access_control_list .*no-such-list") as error:
+        await compared(scene, "access_control_list", "blue:web:no-such-list")
+    assert error.value.status == 404
+    assert f"default-domain:{INGRESS[1]}" in error.value.candidates
 
 
 async def test_one_that_can_not_be_read_shows_what_is_wanted(scene: Scene) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from intentc.diagnostics.observed import Unanswerable
@@ -97,3 +99,28 @@ async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: Pla
     await plant.offline.settle()
     assert (await find(plant.engine, "box", "broken")).key == key
     assert (await find(plant.engine, "box", key.uuid)).key == key
+
+
+async def test_the_loop_has_its_turn_while_names_are_looked_through(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The world may change in between: what was there at the beginning is found."""
+    monkeypatch.setattr("intentc.pipeline.slices._BLOCK", 10)
+    monkeypatch.setattr("intentc.pipeline.slices._LENGTH", 0.0)
+    await plant.boxes(*(f"box-{number}" for number in range(100)))
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await plant.boxes(f"later-{turns}", settle=False)
+            await plant.offline.settle()
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(others)
+        assert (await find(plant.engine, "part", "box-7:one")).name == part("box-7")
+        assert (await find(plant.engine, "part", "nothing:one")).key is None
+        group.cancel_scope.cancel()
+    assert turns > 10

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.diagnostics.observed import JournalQuery, Unanswerable
+from intentc.diagnostics.observed import JournalQuery, NamedAs, Unanswerable
 from intentc.explaining import journalled
 from intentc.explaining.journalled import evaluation_document, line_document, written_document
 from intentc.explaining.past import remembered
@@ -56,6 +56,40 @@ async def test_a_write_is_told_with_its_object(plant: Plant) -> None:
     assert line["object"]["uuid"] == (await plant.key("part", "a", "one")).uuid
     assert line["written"] > line["revision"]
     assert (line["intent"], line["path"], line["source"], line["status"]) == (None, [], None, None)
+
+
+async def test_a_write_names_the_fields_that_it_sets_and_no_value(plant: Plant) -> None:
+    await plant.change("a", text="secret words")
+    *_, line = await lines(plant, sort="write", name="a:one")
+    assert (line["operation"], line["fields"], line["by"]) == ("update", ["content"], None)
+    assert "secret words" not in str(line)
+
+
+async def test_a_create_names_no_fields_since_all_of_it_is_new(plant: Plant) -> None:
+    assert [line["fields"] for line in await lines(plant, sort="write")] == [[], []]
+
+
+async def test_a_line_of_another_process_says_whose_it_is(plant: Plant, tmp_path: Path) -> None:
+    journal = plant.parts.journal
+    files = JournalFiles(tmp_path, files=2, file_bytes=100_000, process=this_process("lab", "host-2", 0.0))
+    Keeping(journal, files, plant.parts.logic.name_of, lambda entry: False).end()
+    journal.clear()
+    journal.directory, journal.writer = tmp_path, "lab/host-1"
+    await plant.change("a", text="other")
+    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
+    told = [line_document(plant.engine, each) for each in past.history]
+    assert [(line["sort"], line["by"]) for line in told] == [
+        ("evaluation", "lab/host-2"),
+        ("write", "lab/host-2"),
+        ("evaluation", None),
+        ("write", None),
+    ]
+
+
+async def test_lines_of_an_unknown_kind_are_refused_with_those_that_may_be_meant(plant: Plant) -> None:
+    with pytest.raises(Unanswerable, match="unknown kind 'bux'; did you mean box") as caught:
+        await journalled.journal(plant.engine, JournalQuery(kind="bux"))
+    assert (caught.value.candidates, caught.value.named_as) == (("box",), NamedAs.KINDS)
 
 
 def last(plant: Plant) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from intentc import Compiled, Compiler, Naming
-from intentc.diagnostics.observed import Unanswerable
+from intentc.diagnostics.observed import NamedAs, Unanswerable
 from intentc.explaining.why import why
 from intentc.testing import MemoryService, load, service_for
 from tests.toy.compiler import compiler as toy
@@ -52,6 +52,7 @@ async def test_a_name_that_several_have_is_answered_with_them(service: MemorySer
         await why(service.offline.engine, "proxy", "port 2")
     assert raised.value.status == 409
     assert set(raised.value.candidates) == {"toy_listener shop-two", "toy_listener shop-twin"}
+    assert raised.value.named_as is NamedAs.KINDS_AND_NAMES
 
 
 async def test_a_name_that_nothing_has_outside_is_told_as_such(service: MemoryService) -> None:

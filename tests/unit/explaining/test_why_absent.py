@@ -12,10 +12,16 @@ from intentc.explaining.why import why
 from intentc.model import Key
 from intentc.testing import load, service_for
 from intentc.watch.protocol import Put
+from tests.scenario.scene import Scene, rule, rules
 from tests.toy.compiler import compiler
 from tests.unit.pipeline.plant import BoxIntent, Plant
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    return await Scene().begin()
 
 
 async def asked(plant: Plant, kind: str, name: str) -> dict[str, Any]:
@@ -76,7 +82,40 @@ async def test_the_resource_above_it_cannot_be_read(plant: Plant) -> None:
 async def test_the_resource_above_it_is_not_there(plant: Plant) -> None:
     answer = await asked(plant, "part", "nobody:one")
     assert answer["summary"] == "Nobody claims it: there is no box nobody, below which it would stand."
-    assert answer["waiting_for"][0]["command"] == "intentc why box nobody"
+    assert answer["waiting_for"] == []
+
+
+async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(scene: Scene) -> None:
+    await scene.apply("network_policy", "blue:pol")
+    answer = await why(scene.offline.engine, "access_control_list", "default-domain:blue:pol:list")
+    assert answer["summary"] == (
+        "Nobody claims it: there is neither a security_group nor a virtual_network default-domain:blue:pol, "
+        "below which it would stand."
+    )
+    assert answer["waiting_for"] == []
+
+
+@pytest.mark.parametrize("name", ["absent", "blue:absent", "default-domain:blue:absent"])
+async def test_those_that_name_it_in_vain_are_told(scene: Scene, name: str) -> None:
+    await scene.apply("security_group", "blue:lone", security_group_entries=rules(rule("absent", "local")))
+    lone = scene.named("security_group", "blue:lone")
+    answer = await why(scene.offline.engine, "security_group", name)
+    assert lone is not None
+    assert answer["summary"] == (
+        "There is no such resource: nobody has created it. security_group default-domain:blue:lone names it in vain."
+    )
+    assert [(one["uuid"], one["relation"]) for one in answer["named_by"]] == [(lone.uuid, "security_group")]
+
+
+async def test_those_that_refer_to_a_uuid_in_vain_are_told(plant: Plant) -> None:
+    await plant.boxes("a")
+    absent, key = "44444444-4444-4444-8444-444444444444", Key("box", "33333333-3333-4333-8333-333333333333")
+    value = f'{{"fq_name": ["b"], "box_refs": [{{"to": ["gone"], "uuid": "{absent}"}}]}}'.encode()
+    await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
+    await plant.offline.settle()
+    answer = await why(plant.engine, "box", absent)
+    assert answer["summary"].endswith(" box b names it in vain.")
+    assert answer["named_by"] == [{"kind": "box", "name": "b", "uuid": key.uuid, "relation": "box"}]
 
 
 async def test_the_resource_above_it_wants_no_such_object(plant: Plant) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from intentc.explaining.why import why
 from intentc.model import Key
+from intentc.pipeline.quarantined import quarantine
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected, Throttled, Unreachable
 from tests.unit.pipeline.plant import POOL, Plant
@@ -173,6 +174,20 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: Plant) -
     assert answer["state"] == "held"
     assert waited(answer) == "box seen to be mended: it can't be read"
     assert answer["waiting_for"][0]["command"] == "intentc why box seen"
+    (entry,) = (one for one in quarantine(plant.parts, 0, 10) if one["name"] == "a")
+    assert entry["message"] == "it reads box seen, which can't be read; mend that"
+    assert entry["on"] == {"kind": "box", "name": "seen", "uuid": key.uuid}
+
+
+async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once_it_is_mended(plant: Plant) -> None:
+    await plant.boxes("seen")
+    await plant.boxes("a", text="see seen")
+    key = await plant.key("box", "seen")
+    for value in (b'{"fq_name": ["seen"], "text": 7}', b'{"fq_name": ["seen"], "text": "7"}'):
+        await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
+        await plant.offline.settle()
+    assert plant.parts.standing.held_by == {}
+    assert quarantine(plant.parts, 0, 10) == []
 
 
 async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing(plant: Plant) -> None:

@@ -35,7 +35,7 @@ def revisions(directory: Path, *marks: bytes) -> list[int]:
 
 def test_a_line_comes_back_as_it_was_with_the_names_of_its_time(tmp_path: Path) -> None:
     files = ring(tmp_path)
-    entry, write = evaluated(7, RULES), Write(7, RULES, "create", 8, drift=True, at=108.0, uuid="r1")
+    entry, write = evaluated(7, RULES), Write(7, RULES, "update", 8, True, 108.0, "r1", ("rules",))
     files.append(text(entry) + text(write))
     found = list(search(tmp_path, [mark_of_object(RULES)]))
     assert [one.record.line() for one in found] == [write, entry]

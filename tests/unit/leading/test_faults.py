@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import anyio
@@ -53,6 +54,22 @@ async def test_without_renewals_the_leader_steps_down_before_its_lease_ends(stor
         assert await leader_item(store) is not None
         await anyio.sleep(MARGIN + 0.1)
         assert await leader_item(store) is None
+
+
+async def test_a_store_that_answers_nothing_is_told_until_it_answers_again(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        await anyio.sleep(TTL)
+        assert first.election.unanswered_since() is None
+        first.line.cut = True
+        await until(lambda: not first.leads)
+        since = first.election.unanswered_since()
+        assert since is not None
+        assert time.time() - since == pytest.approx(TTL - MARGIN, abs=0.5)
+        await anyio.sleep(3 * TTL)
+        assert first.election.unanswered_since() == since
+        first.line.cut = False
+        await until(lambda: first.leads)
+        assert first.election.unanswered_since() is None
 
 
 async def test_a_leader_told_that_its_lease_is_gone_has_lost_at_once(store: MemoryStore) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from intentc.loading import Limits, load_yaml
+from intentc.loading import Limits, load_documents, load_yaml
 from intentc.model.problem import InvalidInput
 
 
@@ -104,6 +107,24 @@ def test_json_with_a_key_twice_is_refused() -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"missing\.yml: can't be read: No such file"):
         load_yaml(tmp_path / "missing.yml")
+
+
+@pytest.mark.parametrize(("make", "sort"), [(os.mkfifo, "a pipe"), (os.mkdir, "a directory")])
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path, make: Callable[[Path], None], sort: str) -> None:
+    path = tmp_path / "map.yml"
+    make(path)
+    with pytest.raises(InvalidInput, match=rf"map\.yml: can't be read: it is {sort}, and no regular file"):
+        load_yaml(path)
+
+
+def test_resources_may_come_out_of_a_pipe(tmp_path: Path) -> None:
+    """As a shell makes one of ``<(…)``; they are read once."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("a: 1\n",), daemon=True)
+    writer.start()
+    assert [document.value for document in load_documents(path)] == [{"a": 1}]
+    writer.join(10)
 
 
 def test_a_file_that_is_too_large(tmp_path: Path) -> None:

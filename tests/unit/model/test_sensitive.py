@@ -8,7 +8,7 @@ import msgspec
 
 from intentc.model import Change, Resource
 from intentc.model.schema import KindSpec, build_kind
-from intentc.model.sensitive import CONCEALED, concealed, sensitive_texts, without
+from intentc.model.sensitive import CONCEALED, cleared, cleared_resource, concealed, sensitive_texts, without
 from intentc.model.types import TypeTable
 
 TYPES = TypeTable(
@@ -70,3 +70,53 @@ def test_a_kind_without_sensitive_fields_has_none() -> None:
 
 def test_of_two_secrets_the_longer_one_goes_first() -> None:
     assert without(["abcd", "abcdef"], "abcdef abcd") == f"{CONCEALED} {CONCEALED}"
+
+
+def test_places_in_an_opaque_field_are_found_at_any_depth() -> None:
+    places = ["**.auth.headers[].value", "plain.key"]
+    declared = {"properties": {"config": {"type": "opaque", "sensitive_at": places}}, "kind": "deep", "group": "toy"}
+    kind = build_kind(msgspec.convert(declared, KindSpec), TYPES, "toy")
+    header = {"name": "n", "value": "canary-1"}
+    document: dict[str, Any] = {
+        "fq_name": ["d"],
+        "config": {"a": [{"auth": {"headers": [header]}}], "plain": {"key": "canary-2", "value": "shown"}},
+    }
+    found = kind.decode(Change("deep", "d", msgspec.json.encode(document), 1, 1))
+    assert sensitive_texts(found) == {"canary-1", "canary-2"}
+    assert concealed(kind, document)["config"] == {
+        "a": [{"auth": {"headers": [{"name": "n", "value": CONCEALED}]}}],
+        "plain": {"key": CONCEALED, "value": "shown"},
+    }
+
+
+def test_what_is_written_in_base64_is_a_secret_in_clear_too() -> None:
+    kind = build_kind(
+        KindSpec(kind="s", group="toy", properties={"data": {"type": "map", "sensitive": True}}), TYPES, "toy"
+    )
+    found = kind.decode(
+        Change("s", "s", b'{"fq_name": ["s"], "data": {"a": "Y2FuYXJ5LW9uZS1rZXk=", "b": "canary!"}}', 1, 1)
+    )
+    assert sensitive_texts(found) == {"Y2FuYXJ5LW9uZS1rZXk=", "canary-one-key", "canary!"}
+
+
+def test_secrets_are_cleared_out_of_texts_names_and_numbers_at_any_depth() -> None:
+    value = {"a": ["Bearer abcd", 12345, True, None], "key-abcd": {"b": 'in "JSON": a\\"b'}}
+    assert cleared({"abcd", "12345", 'a"b', "absent"}, value) == {
+        "a": ["Bearer <secret>", CONCEALED, True, None],
+        "key-<secret>": {"b": 'in "JSON": <secret>'},
+    }
+
+
+def test_what_a_resource_and_its_targets_are_called_stays() -> None:
+    document = {
+        "fq_name": ["abcd"],
+        "uuid": "abcd",
+        "x_refs": [{"to": ["abcd"], "attr": {"key": "abcd"}}],
+        "text": "abcd",
+    }
+    assert cleared_resource({"abcd"}, document) == {
+        "fq_name": ["abcd"],
+        "uuid": "abcd",
+        "x_refs": [{"to": ["abcd"], "attr": {"key": CONCEALED}}],
+        "text": CONCEALED,
+    }

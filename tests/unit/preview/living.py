@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from intentc import Compiler
 from intentc.apiserver.app import create_app
 from intentc.apiserver.sources import RandomSource
 from intentc.cli.client import ApiClient, Touching
@@ -39,13 +40,14 @@ def texts(*contents: str, delete: bool = False) -> Input:
 
 
 class Living:
-    """``loaded``: the compilers."""
+    """``compilers``: themselves, or by name. ``loaded``: what they bring."""
 
-    def __init__(self, *compilers: str) -> None:
-        self.loaded: Loaded = load_all(find_compilers(compilers))
+    def __init__(self, *compilers: str | Compiler) -> None:
+        found = (find_compilers([one]) if isinstance(one, str) else [one] for one in compilers)
+        self.loaded: Loaded = load_all(compiler for several in found for compiler in several)
         self.offline = Offline(self.loaded, source=RandomSource())
 
-    async def plan(self, given: Input) -> Plan:
+    async def plan(self, given: Input, salt: str = "") -> Plan:
         gathered = await gather(self.offline.store, self.offline.local, path=PATH, installation="default")
         resources = [] if given.kind else resources_of(given, self.loaded.schema)
         text = "".join(text.text for text in given.texts)
@@ -56,7 +58,7 @@ class Living:
             await carry_out(client, given, resources, self.loaded.schema)
             return client.touched
 
-        return await plan(trial, work)
+        return await plan(trial, work, salt=salt)
 
     async def apply(self, given: Input) -> None:
         resources = [] if given.kind else resources_of(given, self.loaded.schema)

@@ -99,6 +99,15 @@ async def test_what_follows_over_facts_names_the_resource_that_was_changed() -> 
     assert [(owner.kind, owner.name) for owner in route.because] == [("mapping", "sample:greeting-canary")]
 
 
+async def test_a_part_that_changes_is_owed_to_what_its_reasons_name_and_not_to_whose_list_it_stands_in(
+    tenant: Living,
+) -> None:
+    planned = await tenant.plan(Input(delete=True, kind="security_group", names=("web",), let_go=True))
+    owed = {change.name: [owner.name for owner in change.because] for change in planned.follows}
+    assert owed["default-domain:shop:database:ingress-access-control-list"] == ["default-domain:shop:web"]
+    assert set(map(tuple, owed.values())) == {("default-domain:shop:web",)}
+
+
 async def test_secrets_never_come_out_and_that_they_change_does() -> None:
     living = Living("ambassador")
     await living.offline.seed()

@@ -48,6 +48,17 @@ def test_it_is_known_by_its_beginning(tmp_path: Path) -> None:
     assert (is_saved(file), is_saved(other), is_saved(tmp_path / "absent"), is_saved(tmp_path)) == (True, *[False] * 3)
 
 
+def test_it_is_known_in_another_form_of_the_same_json(tmp_path: Path) -> None:
+    """Somebody let an editor lay it out, or `jq -S` sort it."""
+    file = tmp_path / "p.plan"
+    write(file, saved())
+    for order in (None, "sorted"):
+        document = msgspec.json.encode(msgspec.json.decode(file.read_bytes()), order=order)
+        file.write_bytes(b"\n" + msgspec.json.format(document))
+        assert is_saved(file)
+        assert read(file) == saved()
+
+
 def test_one_of_another_format_or_that_is_broken_is_refused_with_its_name(tmp_path: Path) -> None:
     file = tmp_path / "p.plan"
     write(file, saved(saved_plan="2.0"))

@@ -40,6 +40,7 @@ const look = () => [
     },
   },
   { selector: "node.made", style: { "background-color": colour("--node-made") } },
+  { selector: "node.compiled", style: { "border-width": 3 } },
   { selector: "node.center", style: { "border-width": 3, "font-weight": "bold" } },
   {
     selector: "edge",
@@ -141,6 +142,7 @@ function reactions(answer) {
   // One arrow for all causes between two kinds: eighty labelled ones nobody could read.
   const arrows = new Map();
   const to_itself = new Set();
+  const compiled = new Set(answer.compiled);
   for (const edge of answer.edges) {
     if (edge.kind === edge.to) to_itself.add(edge.kind);
     const id = JSON.stringify([edge.kind, edge.to]);
@@ -158,9 +160,9 @@ function reactions(answer) {
       data: {
         id: kind,
         ...labelled([kind + (to_itself.has(kind) ? " ↻" : "")]),
-        told: `${kind}${to_itself.has(kind) ? ": goes on to others of its kind, too" : ""}`,
+        told: `${kind}${compiled.has(kind) ? ", which is compiled" : ""}${to_itself.has(kind) ? ": goes on to others of its kind, too" : ""}`,
       },
-      classes: [],
+      classes: [compiled.has(kind) ? "compiled" : ""],
     })),
     edges: drawn.map(([id, arrow]) => ({
       data: {

@@ -15,15 +15,14 @@ let last = Number(table.dataset.last);
 let paused = false;
 let kept = [];
 
-function list(resources, between, most) {
-  const parts = [];
-  for (const one of resources.slice(0, most)) {
-    if (parts.length) parts.push(between);
-    parts.push(...resource(one));
-  }
-  if (resources.length > most) parts.push(` and ${resources.length - most} more`);
+// `entries`: what stands for each of them.
+function listed(entries, between, most) {
+  const parts = entries.slice(0, most).flatMap((entry, place) => (place ? [between, ...entry] : entry));
+  if (entries.length > most) parts.push(` and ${entries.length - most} more`);
   return parts;
 }
+
+const list = (resources, between, most) => listed(resources.map(resource), between, most);
 
 function because(word, parts) {
   const made = element("div", word, "because");
@@ -46,6 +45,11 @@ function row(line) {
   if (line.sort === "write") {
     what.append(element("span", "write", "badge quiet"));
     of.append(`${line.operation} `, ...resource(line.object));
+    if (line.fields.length) {
+      const sets = element("span", "sets ", "because");
+      sets.append(...listed(line.fields.map((field) => [element("code", field)]), ", ", 8));
+      of.append(" ", sets);
+    }
     if (line.written) of.append(element("span", ` revision ${line.written}`, "quiet"));
     if (line.drift) of.append(" ", element("span", "drift", "badge warn"));
   } else {
@@ -64,7 +68,7 @@ function wanted(line) {
   if (!kind && !name) return true;
   const about = [line.object, line.intent, ...line.path, ...line.objects].filter(Boolean);
   return about.some((one) =>
-    (!kind || one.kind === kind.replaceAll("-", "_")) &&
+    (!kind || one.kind === kind) &&
     (!name || one.name === name || one.uuid === name || one.name.endsWith(`:${name}`)));
 }
 
@@ -118,5 +122,7 @@ follow(
       tell();
     },
   },
-  (state) => { if (!paused) following.textContent = state; },
+  (words, since) => {
+    if (!paused) following.textContent = since ? `${words} since ${utc(since).slice(11)}` : words;
+  },
 );

@@ -76,33 +76,67 @@ export function commands(text) {
 
 // ---- the stream ---------------------------------------------------------------------------------------------------
 
+// Something comes each five seconds at least (`events.py`); who is silent for longer than this doesn't answer.
+const PATIENCE = 12_000;
+
 // A browser keeps six connections to one host: a page that nobody sees gives its one back, or the seventh page of
-// somebody who opens many would never load.
+// somebody who opens many would never load. `on_state(words, since)`: "live", or what is wrong and since when, in
+// seconds since 1970 by the server's clock.
 export function follow(address, events, on_state) {
   let source = null;
+  let heard = Date.now();
+  let opened = heard;
+  let said = "";
+  function hear() {
+    heard = Date.now();
+    if (said !== "live") on_state((said = "live"));
+  }
+  function doubt(words) {
+    if (said !== words) on_state((said = words), heard / 1000 + skew);
+  }
   function open() {
     if (source || document.hidden) return;
+    opened = Date.now();
     source = new EventSource(address());
-    source.onopen = () => on_state("live");
+    source.onopen = hear;
     source.onerror = () => {
-      on_state("not connected");
-      // Refused, not cut: the browser does not try again by itself.
-      if (source && source.readyState === EventSource.CLOSED) {
+      // Refused, not cut: there is somebody, and the browser does not try again by itself.
+      const refused = source && source.readyState === EventSource.CLOSED;
+      doubt(refused ? "not told any more" : "no answer");
+      if (refused) {
         source = null;
         setTimeout(open, 5000);
       }
     };
+    source.addEventListener("alive", hear);
     for (const [name, listener] of Object.entries(events)) {
-      source.addEventListener(name, (event) => listener(JSON.parse(event.data)));
+      source.addEventListener(name, (event) => {
+        hear();
+        listener(JSON.parse(event.data));
+      });
     }
   }
   function close() {
     if (source) source.close();
     source = null;
   }
-  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  // A connection may be dead without a word: its server hangs, or this machine slept.
+  function listen() {
+    if (document.hidden || Date.now() - heard <= PATIENCE) return;
+    if (said === "live" || !said) doubt("no answer");
+    if (source && Date.now() - opened > PATIENCE) {
+      close();
+      open();
+    }
+  }
+  function seen() {
+    open();
+    listen();
+  }
+  setInterval(listen, 1000);
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : seen()));
   addEventListener("pagehide", close);
-  addEventListener("pageshow", open);
+  addEventListener("pageshow", seen);
   open();
 }
 
@@ -126,6 +160,7 @@ function show_verdict(name, holds) {
   for (const box of document.querySelectorAll(`[data-verdict-box="${name}"]`)) {
     toned(box, tone);
     const [if_not, if_so] = box.dataset.texts.split("|");
+    delete box.dataset.word;
     box.querySelector("strong").textContent = word;
     box.querySelector("span").textContent = holds ? if_so : if_not;
   }
@@ -156,7 +191,25 @@ function show_progress(progress) {
   }
 }
 
+// What was told is old: nothing may look as if it still were so.
+function show_doubt(words, since) {
+  document.documentElement.classList.add("stale");
+  const told = `${words} since ${utc(since).slice(11)}`;
+  for (const badge of document.querySelectorAll("[data-verdict]")) {
+    toned(badge, "quiet");
+    badge.textContent = `was ${badge.textContent.replace(/^was /, "")}`;
+  }
+  for (const box of document.querySelectorAll("[data-verdict-box]")) {
+    toned(box, "quiet");
+    const word = box.querySelector("strong");
+    box.dataset.word ||= word.textContent;
+    word.textContent = told;
+    box.querySelector("span").textContent = `${box.dataset.word} was the last that was heard`;
+  }
+}
+
 function show_status(status) {
+  document.documentElement.classList.remove("stale");
   for (const name of ["converged", "healthy"]) if (name in status) show_verdict(name, Boolean(status[name]));
   const awaiting = status.awaiting || [];
   show_list("awaiting", awaiting);
@@ -185,7 +238,12 @@ follow(
       document.dispatchEvent(new CustomEvent("intentc:status", { detail: status }));
     },
   },
-  (state) => { if (connection) connection.textContent = state; },
+  (words, since) => {
+    if (since) show_doubt(words, since);
+    // After a doubt it is live once there is a status.
+    connection.textContent = since ? `${words} since ${utc(since).slice(11)}` : words;
+    connection.className = since ? "badge bad" : "quiet";
+  },
 );
 
 // ---- commands to copy ---------------------------------------------------------------------------------------------

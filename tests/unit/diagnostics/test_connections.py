@@ -1,0 +1,151 @@
+"""Connections to the diagnostics: so many at once, and none that keeps its place without a whole request."""
+
+from __future__ import annotations
+
+import logging
+import resource
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from anyio.abc import SocketStream
+from pytest_mock import MockerFixture
+
+from intentc.diagnostics import serving
+from intentc.diagnostics.access import EVERYBODY, Access, Tls
+from intentc.diagnostics.connections import MOST, PATIENCE, Connections, most_connections
+from tests.integration.certificates import write_certificate
+from tests.integration.compile.world import until
+from tests.unit.diagnostics.asked import Answered
+from tests.unit.diagnostics.test_diagnostics_app import Compiler
+
+pytestmark = pytest.mark.anyio
+
+BOUND = 8
+HALF = b"GET /status HTTP/1.1\r\nX: "
+WHOLE = b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"
+CLOSED = (anyio.EndOfStream, anyio.BrokenResourceError)
+
+
+class Site:
+    """Diagnostics with few connections; all that a test opens is closed with it."""
+
+    def __init__(self, url: str, opened: AsyncExitStack, connections: Connections) -> None:
+        self.url = url
+        self.connections = connections
+        self._opened = opened
+
+    async def connect(self, sent: bytes = b"") -> SocketStream:
+        host, _, port = self.url.partition("://")[2].rpartition(":")
+        stream = await self._opened.enter_async_context(await anyio.connect_tcp(host, int(port)))
+        if sent:
+            await stream.send(sent)
+        return stream
+
+    async def status(self) -> int:
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            return (await http.get(f"{self.url}/status")).status_code
+
+
+@asynccontextmanager
+async def site(mocker: MockerFixture, patience: float = PATIENCE, access: Access = EVERYBODY) -> AsyncIterator[Site]:
+    connections = Connections(BOUND, patience)
+    mocker.patch.object(serving, "Connections", return_value=connections)
+    with anyio.fail_after(20):
+        async with (
+            serving.running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answered(), access=access) as url,
+            AsyncExitStack() as opened,
+        ):
+            yield Site(url, opened, connections)
+
+
+async def ended(stream: SocketStream) -> bool:
+    """Whether the other side closes without a word; waits for that."""
+    try:
+        return not await stream.receive()
+    except CLOSED:
+        return True
+
+
+async def test_however_many_send_half_a_request_who_asks_is_answered(mocker: MockerFixture) -> None:
+    async with site(mocker) as served:
+        for _ in range(10 * BOUND):
+            await served.connect(HALF)
+        assert await served.status() == 200
+        assert len(served.connections) <= BOUND
+
+
+async def test_the_oldest_without_a_request_goes_first(mocker: MockerFixture) -> None:
+    async with site(mocker) as served:
+        streams = [await served.connect(HALF) for _ in range(BOUND)]
+        await served.connect(HALF)
+        assert await ended(streams[0])
+        await streams[1].send(b"1\r\nHost: localhost\r\n\r\n")
+        assert (await streams[1].receive()).startswith(b"HTTP/1.1 200")
+
+
+async def test_followers_are_not_crowded_out(mocker: MockerFixture) -> None:
+    async with site(mocker, patience=0.2) as served:
+        follower = await served.connect(b"GET /events?only=status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await follower.receive()).startswith(b"HTTP/1.1 200")
+        late = [await served.connect(HALF) for _ in range(3 * BOUND)]
+        for stream in late:
+            assert await ended(stream)
+        await until(lambda: len(served.connections) == 1)
+        assert await served.status() == 200
+
+
+@pytest.mark.parametrize("sent", [b"", HALF, b"GET /status HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"])
+async def test_one_that_sends_no_whole_request_is_closed_after_a_while(mocker: MockerFixture, sent: bytes) -> None:
+    async with site(mocker, patience=0.2) as served:
+        stream = await served.connect(sent)
+        while not await ended(stream):
+            pass
+        await until(lambda: len(served.connections) == 0)
+
+
+async def test_a_further_request_has_to_come_whole_too(mocker: MockerFixture) -> None:
+    async with site(mocker, patience=0.2) as served:
+        stream = await served.connect(WHOLE)
+        assert (await stream.receive()).startswith(b"HTTP/1.1 200")
+        await stream.send(HALF)
+        while not await ended(stream):
+            pass
+
+
+async def test_half_a_handshake_is_closed_after_a_while(mocker: MockerFixture, tmp_path: Path) -> None:
+    own = write_certificate(tmp_path)
+    access = Access(lambda: "a-token-of-some-length", Tls(str(own.certificate), str(own.key)))
+    async with site(mocker, patience=0.2, access=access) as served:
+        assert await ended(await served.connect(b"\x16\x03\x01"))
+
+
+async def test_a_crowd_is_one_line_of_the_log(mocker: MockerFixture, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        async with site(mocker) as served:
+            for _ in range(5 * BOUND):
+                await served.connect(HALF)
+            assert await served.status() == 200
+    (record,) = caplog.records
+    assert f"as many connections to the diagnostics as are taken ({BOUND})" in record.message
+
+
+@pytest.mark.parametrize(
+    ("files", "most"), [(1024, 256), (256, 64), (20, 16), (10**6, MOST), (resource.RLIM_INFINITY, MOST)]
+)
+def test_most_of_the_files_are_left_to_the_compiler(mocker: MockerFixture, files: int, most: int) -> None:
+    mocker.patch("resource.getrlimit", return_value=(files, files))
+    assert most_connections() == most
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
+async def test_at_any_address_of_this_machine_its_own_name_is_answered(host: str) -> None:
+    async with (
+        serving.running_diagnostics(Compiler(), host, 0) as url,
+        httpx2.AsyncClient(trust_env=False) as http,
+    ):
+        assert (await http.get(f"{url}/status")).status_code == 200
+        assert (await http.get(f"{url}/status", headers={"host": "rebound.example"})).status_code == 400

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .errors import Exit
+from .errors import CommandError, Exit
 from .options import compilers_option, configured, with_compilers
 from .process import run_service
 
@@ -91,7 +91,14 @@ async def _around(kind: str, name: str, depth: int, kinds: str, output: str, con
     from .waiting import asked
 
     parameters = {"kind": kind, "name": name, "depth": str(depth)} | ({"kinds": kinds} if kinds else {})
-    found = await asked(configuration.intentc.diagnostics, "/neighbourhood", parameters)
+    where = configuration.intentc.diagnostics
+    try:
+        found = await asked(where, "/neighbourhood", parameters)
+    except CommandError as error:
+        # What isn't there is no wrong question: it ends as `why` does.
+        if error.code is not Exit.USAGE or (await asked(where, "/why", {"kind": kind, "name": name}))["exists"]:
+            raise
+        raise CommandError(error.what, where=error.where, next_step=error.next_step, code=Exit.DIFFERENT) from None
     if found["cut"]:
         click.echo(
             f"there is more than the {len(found['nodes'])} shown; ask for less with --depth or --kinds", err=True

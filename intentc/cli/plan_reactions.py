@@ -67,15 +67,14 @@ async def _in_force(name: str, file: Path, configured: Loaded, configuration: Co
     try:
         answer = await asked(where, "/reactions")
     except CommandError as error:
-        files = dict(zip(configuration.intentc.compilers, reaction_maps(configuration, configured.compilers), strict=True))
-        if files[name].resolve() == file.resolve():
+        maps = reaction_maps(configuration, configured.compilers)
+        (known,) = [path for compiler, path in zip(configured.compilers, maps, strict=True) if compiler.name == name]
+        if known.samefile(file):
             return configured, f"{file} is the configured map; it was compared with itself, since {error.what}"
-        return configured, f"compared with the configured map, {files[name]}, since {error.what}"
+        return configured, f"compared with the configured map, {known}, since {error.what}"
     own = configured.compiler_of_kind
     edges = [
-        Reaction(
-            edge["kind"], edge["cause"], (Visit(edge["to"], edge["everyone"], edge["source"]),), edge["source"]
-        )
+        Reaction(edge["kind"], edge["cause"], (Visit(edge["to"], edge["everyone"], edge["source"]),), edge["source"])
         for edge in answer["edges"]
         if own.get(edge["kind"]) == name
     ]
@@ -122,7 +121,9 @@ def lines(found: Comparison) -> Iterator[str]:
         yield "The map is invalid; nothing else was looked at."
         return
     if found.against:
-        yield f"{found.against[:1].upper()}{found.against[1:]}." if found.against.startswith("c") else f"{found.against}."
+        yield (
+            f"{found.against[:1].upper()}{found.against[1:]}." if found.against.startswith("c") else f"{found.against}."
+        )
         yield ""
     if found.edges:
         yield "Edges:"

@@ -23,7 +23,11 @@ _PAGE = 500
 @click.command(name="why")
 @click.argument("kind")
 @click.argument("name")
-@click.option("--part", default="", help="Only parts (fields, rules, references) with this text in their names or in what they hold.")
+@click.option(
+    "--part",
+    default="",
+    help="Only parts (fields, rules, references) with this text in their names or in what they hold.",
+)
 @click.option("--all", "everything", is_flag=True, help="Every part, everything that was read, and the history.")
 @output_option
 @configured()
@@ -37,6 +41,10 @@ def command(kind: str, name: str, part: str, everything: bool, output: str, load
     Of what another program uses, NAME may be what that calls it, with its word in place of KIND: for an Envoy
     `intentc why envoy cluster.NAME.upstream_rq_5xx`.
     """
+    if not name:
+        raise click.UsageError(
+            "NAME is empty: give the fq_name, a unique end of it, or the uuid", click.get_current_context()
+        )
     return anyio.run(_why, kind, name, part, everything, output, loaded)
 
 

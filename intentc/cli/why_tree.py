@@ -5,6 +5,7 @@ Names come from whoever may write resources: what can't be printed is written ou
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import sys
@@ -165,10 +166,8 @@ def _with(output: Document) -> str:
 
 def _compact(value: str) -> str:
     """What a part holds, on a line: without what is empty in it."""
-    try:
+    with contextlib.suppress(ValueError):  # it may have been cut
         value = json.dumps(_without_empty(json.loads(value)), ensure_ascii=False, separators=(",", ":"))
-    except ValueError:
-        pass  # it was cut
     return value if len(value) <= _LINE else f"{value[:_LINE]}…"
 
 

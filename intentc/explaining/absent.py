@@ -13,7 +13,7 @@ from typing import NamedTuple
 from intentc.engine import Engine
 from intentc.model import Key, Kind, Name, claimed
 from intentc.pipeline.parts import Parts
-from intentc.pipeline.slices import Slice
+from intentc.pipeline.slices import Slice, blocks
 
 from .finding import claimed_of, is_uuid
 from .naming import Document, name_now, of_key
@@ -133,22 +133,18 @@ def _hindered(engine: Engine, key: Key, verb: str) -> Absence:
     return Absence(f"{intent['kind']} {intent['name']} {verb}, but is {state}{tail}.", (key,), waiting)
 
 
-def _unanswered(parts: Parts) -> Iterator[Key]:
-    """The intents of which nobody knows now what they want."""
-    standing = parts.standing
-    yield from standing.waiting
-    yield from (key for key, _ in standing.held.items())
-    yield from (key for key in parts.logic.held if key.kind in parts.logic.intent_kinds and key not in standing.held)
-
-
 async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
-    """The intents without an answer; those first in whose names most elements of the object's stand."""
-    work, elements = Slice(), set(":".join(name.fq_name).split(":"))
-    found: list[tuple[int, Key]] = []
-    for key in list(_unanswered(parts)):
-        found.append((-len(elements.intersection(parts.logic.name_of(key).split(":"))), key))
+    """The intents of which nobody knows now what they want; those first in whose names most elements of the object's
+    stand."""
+    work, elements, standing = Slice(), set(name.fq_name), parts.standing
+    found: dict[int, dict[Key, None]] = {}
+    for block in blocks((*standing.waiting, *standing.held, *parts.logic.held)):
+        for key in block:
+            if key.kind in parts.logic.intent_kinds or key in standing.held:
+                alike = len(elements.intersection(parts.logic.name_of(key).split(":")))
+                found.setdefault(alike, {})[key] = None
         await work.rest()
-    return [key for _, key in sorted(found)]
+    return [key for alike in sorted(found, reverse=True) for key in found[alike]]
 
 
 async def _claimant(parts: Parts, intents: list[Key], name: Name) -> Key | None:

@@ -1,8 +1,8 @@
 """Which objects need a resource although others make them: their reasons name it as a source.
 
-Why beside the outputs: those are what a resource's own intent claims; the rule that lets another group's ports in stands
-in that group's list. Found through those who read the resource, who are evaluated once more to be told why: only so many,
-and in slices. What deleting it would really change, only a plan tells.
+Why beside the outputs: those are what a resource's own intent claims; the rule that lets another group's ports in
+stands in that group's list. Found through those who read the resource, who are evaluated once more to be told why: only
+so many, and in slices. What deleting it would really change, only a plan tells.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ async def needing(parts: Parts, key: Key, readers: Iterable[Key]) -> Needing:
                     if any((source.kind, source.name) == meant for source in reason.sources):
                         found.add((name, reason.part))
         await work.rest()
-    own = parts.logic.name_of(key)
-    # The part that a source is by itself, the object's being there, says more than each of its fields.
-    ordered = sorted(found, key=lambda one: (one[0], in_order(one[1])))
-    ordered = [one for one in ordered if ":".join(one[0].fq_name) != own or one[0].kind != key.kind]
+    others = ((name, part) for name, part in found if (name.kind, ":".join(name.fq_name)) != meant)
+    ordered = sorted(others, key=lambda one: (one[0], in_order(one[1])))
     shown = [{**of_name(parts.logic, name), "part": part} for name, part in ordered[:_SHOWN]]
     return Needing(shown, len(ordered), len(asked) <= _EVALUATED)
 

@@ -208,7 +208,8 @@ def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key])
     if key is not None and (unreadable := parts.logic.held.get(key)) is not None:
         about.append(unreadable)
     of_intents: list[Problem] = [problem for intent in intents for problem in standing.told_by(intent)]
-    of_intents += [problem for intent in intents if (problem := parts.runner.untold(intent)) is not None]
+    evaluated = (intent for intent in intents if intent in standing.evaluated)
+    of_intents += [problem for intent in evaluated if (problem := parts.runner.untold(intent)) is not None]
     of_plan = list(standing.told_of(name))
     told = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
     return [msgspec.structs.asdict(problem) for problem in islice(told, _PROBLEMS)]

@@ -47,7 +47,7 @@ def _there(world: CachedWorld, key: Key) -> Iterator[Key]:
 
 
 def reads_of_resource(world: CachedWorld, key: Key) -> Iterator[Read]:
-    """The way back: the reads whose answers a stored resource may be in. Those that its absence answers are not told."""
+    """The way back: the reads in whose answers a stored resource may be."""
     yield object_read(key)
     resource = world.cache.shown(key)
     if resource is None:

@@ -36,9 +36,7 @@ def blame(parts: Parts, given: Mapping[tuple[str, str], Key]) -> Blame:
 def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozenset[Key]:
     """Whom the parts at ``paths`` of one object, and what is in them, are owed to."""
     wanted = list(paths)
-    return frozenset(
-        key for part, keys in blame.items() if any(_meet(part, path) for path in wanted) for key in keys
-    )
+    return frozenset(key for part, keys in blame.items() if any(_meet(part, path) for path in wanted) for key in keys)
 
 
 def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:

@@ -21,9 +21,10 @@ from .trial import Trial
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Another map of ``compiler``, at ``revision``. ``against``: which map it was compared with, for people. ``edges``: those that come or go; ``findings``: what can be proved
-    of the new map, its errors first; ``reach``: whom changes reach. Reactions that a map has not though somebody reads:
-    ``missing`` in the new map alone, ``mended`` by it, ``still_missing``. ``writes``: what would be written."""
+    """Another map of ``compiler``, at ``revision``. ``against``: which map it was compared with, for people.
+    ``edges``: those that come or go; ``findings``: what can be proved of the new map, its errors first; ``reach``:
+    whom changes reach. Reactions that a map has not though somebody reads: ``missing`` in the new map alone,
+    ``mended`` by it, ``still_missing``. ``writes``: what would be written."""
 
     api_version: str = msgspec.field(default=ANSWER_VERSION, name="apiVersion")
     format_version: str = msgspec.field(default=FORMAT, name="formatVersion")

@@ -19,6 +19,7 @@ from intentc.cli.transfer import read_input
 from intentc.configuration import Configuration
 from intentc.orders import Book, Pause
 from tests.browser.site import Site, chromium, site
+from tests.scenario.scene import rule, rules
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "screenshots"
@@ -43,16 +44,18 @@ DARK = ("overview", "object")
 
 
 async def tell_a_story(shown: Site) -> None:
-    """The sample, then what an ordinary day brings: a change, a reference that waits, a broken value, a pause."""
+    """The sample, then what an ordinary day brings: a change, a broken value and who reads it, a pause."""
     resources = read_input([str(SAMPLE)], Configuration())[0]
     world = shown.world
     await world.sync(*(("CREATE", resource.kind, dict(resource.data)) for resource in resources))
     await shown.settle()
-    rules = next(r.data for r in resources if r.data.get("uuid") == DATABASE_UUID)["security_group_entries"]
-    entries: list[dict[str, Any]] = rules["policy_rule"]
+    database = next(r.data for r in resources if r.data.get("uuid") == DATABASE_UUID)["security_group_entries"]
+    entries: list[dict[str, Any]] = database["policy_rule"]
     await world.update("security_group", DATABASE_UUID, security_group_entries={"policy_rule": entries[:1]})
     await shown.settle()
     broken = await world.create("security_group", "cache", parent=SHOP)
+    from_cache = {**rule("all", "local"), "src_addresses": [{"security_group": ":".join((*SHOP, "cache"))}]}
+    await world.create("security_group", "search", parent=SHOP, security_group_entries=rules(from_cache))
     paused = await world.create("security_group", "legacy", parent=SHOP)
     await shown.settle()
     await world.put_raw("security_group", broken, b'{"fq_name": ["default-domain", "shop", "cache"], ')

@@ -266,15 +266,15 @@ async def test_another_map_is_compared_over_the_live_world(compiled: World, inte
 
 
 async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_compared_with(
-    compiled: World, intentc: Intentc, monkeypatch: pytest.MonkeyPatch
+    compiled: World, intentc: Intentc
 ) -> None:
     """Its file says something else by now."""
     scene = await Scene().begin()
     lacking = ReactionMap([r for r in scene.offline.engine.parts.logic.reactions if r.kind != "security_group"])
     scene.offline.engine.parts.logic.set_reactions(lacking)
     async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answers(scene.offline.engine)) as url:
-        monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", url.removeprefix("http://"))
-        ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json")
+        where = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.removeprefix("http://")}
+        ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json", environment=where)
     assert ended.code == 0, ended.err
     assert ended.json["against"] == f"compared with the map in force at {url}"
     assert {(edge["action"], edge["kind"]) for edge in ended.json["edges"]} == {("added", "security_group")}

@@ -96,7 +96,8 @@ def test_what_is_not_there_is_explained_and_ends_with_1(intentc: Intentc) -> Non
     assert ended.code == Exit.DIFFERENT
     assert ended.out.splitlines()[:2] == [
         "access_control_list blue:wep:egress-access-control-list   absent",
-        "├── Nobody claims it: there is no security_group blue:wep, below which it would stand.",
+        "├── Nobody claims it: there is neither a security_group nor a virtual_network blue:wep, below which it "
+        "would stand.",
     ]
     assert "names that are near" in ended.out
 
@@ -139,3 +140,16 @@ def test_what_others_need_is_told_and_how_to_see_what_deleting_would_change(inte
     assert "others that need it (41)" in ended.out
     assert f"access_control_list {EGRESS}  access_control_list_entries.acl_rule[0]" in ended.out
     assert "`intentc plan --delete --kind security_group default-domain:blue:db` tells exactly" in ended.out
+
+
+def test_an_empty_name_is_refused_in_the_words_of_the_command(intentc: Intentc) -> None:
+    ended = intentc("why", "security_group", "")
+    assert ended.code == Exit.USAGE
+    assert "NAME is empty" in ended.err
+    assert "`intentc why --help`" in ended.err
+
+
+@pytest.mark.usefixtures("compiler")
+def test_graph_of_what_is_not_there_ends_as_why_does_and_of_a_wrong_kind_as_a_wrong_question(intentc: Intentc) -> None:
+    assert intentc("graph", "security_group", "absent").code == Exit.DIFFERENT
+    assert intentc("graph", "security_grup", "absent").code == Exit.USAGE

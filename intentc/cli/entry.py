@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from .commands import CONFIG_FILE_OPTION, LazyGroup
+from .commands import COMMANDS, CONFIG_FILE_OPTION, LazyGroup
 from .errors import EXIT_HELP, Exit, explain, show
 
 _SERVERS = frozenset({"run", "dev", "apiserver", "xds"})
@@ -40,6 +40,11 @@ def run(args: Sequence[str]) -> int:
         return Exit.USAGE
     except (Exception, KeyboardInterrupt) as error:
         failure = explain(error)
+        if isinstance(error, click.UsageError) and error.ctx is None:
+            # The parser of options does not say whose they are.
+            command = next((f" {one}" for one in args if one in COMMANDS), "")
+            failure.where = f"intentc{command}"
+            failure.next_step = f"`intentc{command} --help` shows how"
         if failure.code is Exit.UNREACHABLE and not _configured(args, os.environ):
             failure.next_step = f"{_AFTER_DEV}; otherwise {failure.next_step}" if failure.next_step else _AFTER_DEV
         show(failure)

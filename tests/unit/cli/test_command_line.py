@@ -214,3 +214,10 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatc
     show(error, plain)
     assert "\033[" in coloured.getvalue()
     assert "\033[" not in plain.getvalue() + piped.getvalue()
+
+
+def test_an_option_without_its_value_is_told_with_its_command(intentc: Intentc) -> None:
+    ended = intentc("check", "--schemas")
+    assert ended.code == Exit.USAGE
+    assert "where: intentc check\n" in ended.err
+    assert "`intentc check --help` shows how" in ended.err

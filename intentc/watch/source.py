@@ -119,8 +119,13 @@ class Source:
                 await anyio.sleep(self._backoff.next_wait())
 
     async def ask(self) -> None:
-        """Return once the store has answered anything. Raises ``StoreError`` if it doesn't, or refuses us."""
-        await self._store.range(self._layout.prefix, keys_only=True)
+        """Return once the store has answered anything. Raises ``StoreError`` if it doesn't, or refuses us; ``state``
+        names that meanwhile."""
+        try:
+            await self._store.range(self._layout.prefix, keys_only=True)
+        except StoreError as error:
+            self._enter(Phase.DISCONNECTED, str(error))
+            raise
 
     async def run_heartbeat(self) -> None:
         """Put our heartbeat until cancelled; belongs in a task beside the consumer. Returns at once without one."""

@@ -39,6 +39,7 @@ mutation: $(READY)
 browser: $(READY)
 	INTENTC_BROWSER=full $(BIN)/python -m pytest -q tests/browser
 
+# What one asks at night, of a running system with ten thousand resources; each answer is compared with etcd.
 questions: $(READY)
 	$(BIN)/python -m tests.questions
 

@@ -100,7 +100,7 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     if operation != CREATE and not data.get("uuid"):
         raise BadRequest(f"{operation} needs data.uuid")
     revision = element.get("if_match")
-    if revision is not None and not isinstance(revision, int):
+    if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool)):
         raise BadRequest("if_match must be a revision (an integer)")
     relaxed = relaxed_targets(element)
     if relaxed and operation == DELETE:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from intentc.model import Kind, kebab
 
 from .documents import Document
-from .errors import BadRequest
+from .errors import BadRequest, shortened
+from .integers import parse_integer
 
 _OPERATIONS = {"map": ("set", "delete"), "list": ("add", "modify", "delete")}
 _ANNOTATIONS = "annotations"
@@ -92,9 +93,11 @@ def _change_list(elements: list[Any], update: ElementUpdate) -> None:
         elements.append(update.value)
         return
     last = len(elements) if update.operation == "add" else len(elements) - 1
-    if not update.position.isdigit() or int(update.position) > last:
-        raise BadRequest(f"{update.field}: position {update.position!r} is no index of a list of {len(elements)}")
-    place = int(update.position)
+    place = parse_integer(update.position)
+    if place is None or place > last:
+        raise BadRequest(
+            f"{update.field}: position {shortened(update.position)!r} is no index of a list of {len(elements)}"
+        )
     if update.operation == "add":
         elements.insert(place, update.value)
     elif update.operation == "modify":

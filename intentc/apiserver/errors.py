@@ -10,6 +10,14 @@ from typing import ClassVar
 
 from intentc.watch.protocol import AccessDenied, StoreError, StoreFull, StoreUnavailable, TooManyOperations
 
+_SHOWN = 200
+"""Characters of a client's text that a message repeats."""
+
+
+def shortened(text: str) -> str:
+    """``text``, or its beginning: what a client sent is not sent back at any length."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
 
 class ApiError(Exception):
     """The base; ``status`` is the HTTP status. ``key`` is the resource that it is about, if a rule knows. ``item``: the

@@ -27,7 +27,18 @@ from intentc.watch.protocol import (
 
 from .documents import Relationship, encode, referred, relationships
 from .draft import Draft, Staged, fq_name_value
-from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store
+from .errors import (
+    ApiError,
+    BadRequest,
+    Busy,
+    Conflict,
+    Malformed,
+    PreconditionFailed,
+    TooLarge,
+    from_store,
+    shortened,
+)
+from .integers import parse_integer
 from .layout import CHILD, REFERENCE, Holder, Layout
 
 Result = TypeVar("Result")
@@ -38,18 +49,25 @@ _LONGEST_PAUSE_SECONDS = 0.05
 
 
 class Fence(NamedTuple):
-    """``X-Intentc-Fence: <installation>/<revision>``: write only while the leader's key has that create revision."""
+    """``X-Intentc-Fence: <installation>/<revision>``: write only while the leader's key has that create revision. No
+    key has 0, so ``X/0`` never holds."""
 
     installation: str
     revision: int
 
+    def __str__(self) -> str:
+        return f"{self.installation}/{self.revision}"
+
     @classmethod
     def parse(cls, text: str) -> Fence:
         """Raises ``BadRequest``."""
-        installation, _, revision = text.rpartition("/")
-        if not installation or not revision.isdigit():
-            raise BadRequest(f"X-Intentc-Fence is {text!r}; give <installation>/<create revision of the leader's key>")
-        return cls(installation, int(revision))
+        installation, _, digits = text.rpartition("/")
+        revision = parse_integer(digits)
+        if not installation or revision is None:
+            raise BadRequest(
+                f"X-Intentc-Fence is {shortened(text)!r}; give <installation>/<create revision of the leader's key>"
+            )
+        return cls(installation, revision)
 
 
 class Mutator:
@@ -72,6 +90,9 @@ class Mutator:
         """
         for attempt in range(_ATTEMPTS):
             draft = self.draft()
+            if fence is not None and fence.revision < 1:
+                # To etcd an absent key has create revision 0: its compare would hold exactly while nobody leads.
+                await self._check_fence(draft, fence)
             try:
                 result = await work(draft)
                 revision = await self._commit(draft, fence)
@@ -113,11 +134,10 @@ class Mutator:
 
     async def _check_fence(self, draft: Draft, fence: Fence) -> None:
         leader = await draft.reading.item(leader_key(fence.installation))
-        found = leader.create_revision if leader else 0
-        if found != fence.revision:
-            raise PreconditionFailed(
-                f"fence {fence.installation}/{fence.revision} is over: the leader's key has create revision {found}"
-            )
+        if leader is not None and leader.create_revision == fence.revision:
+            return
+        found = f"has create revision {leader.create_revision}" if leader else "does not exist: nobody leads"
+        raise PreconditionFailed(f"fence {shortened(str(fence))} is over: the leader's key {found}")
 
 
 async def _settle(draft: Draft) -> None:

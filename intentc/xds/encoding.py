@@ -46,9 +46,9 @@ class Version(NamedTuple):
 
     ``config``: as JSON; ``resource``: the name by which Envoy knows it; ``body``: the message's bytes, in an ``Any`` if
     Envoy is sent it as it is, of a route as a field of its virtual host; ``head``: a virtual host's first routes, as
-    fields; ``clusters``: the names of clusters that it refers to; ``endpoints``: under which name a cluster asks for
-    its endpoints, if it does; ``addresses``: where a listener listens; ``stands_in``: it is no version of the element,
-    but in its place (``stand_ins``).
+    fields; ``clusters``: the names of clusters that it refers to, of a cluster those that it joins; ``endpoints``:
+    under which name a cluster asks for its endpoints, if it does; ``addresses``: where a listener listens;
+    ``stands_in``: it is no version of the element, but in its place (``stand_ins``).
     """
 
     element: Element
@@ -100,10 +100,17 @@ def encode(element: Element) -> Version:
         resource=name,
         # What Envoy is sent is always an Any: wrapped once, here.
         body=wire.any_message(TYPE_OF[kind], [message]),
-        clusters=tuple(sorted(set(referred_clusters(config)))) if kind == LISTENER else (),
+        clusters=_clusters_of(kind, config),
         endpoints=_endpoints_name(config, name) if kind == CLUSTER else "",
         addresses=addresses_of(config) if kind == LISTENER else (),
     )
+
+
+def _clusters_of(kind: str, config: dict[str, Any]) -> tuple[str, ...]:
+    if kind == LISTENER:
+        return tuple(sorted(set(referred_clusters(config))))
+    joins = config.get("cluster_type", {}).get("typed_config", {}).get("clusters", []) if kind == CLUSTER else []
+    return tuple(sorted(set(joins)))
 
 
 def unencoded(element: Element) -> Version:

@@ -19,6 +19,7 @@ from intentc.watch.protocol import Store
 from intentc.watch.source import Source
 
 from .ads import Discovery, listening
+from .draining import ENVOYS_DEFAULT_SECONDS, Draining
 from .elements import Rejection
 from .encoding import load_extensions
 from .intake import Intake
@@ -45,8 +46,14 @@ DEFAULT_PACE = Pace()
 class Server:
     """An xDS server over one store. Made by ``running_xds``."""
 
-    def __init__(self, store: Store, path: str, pace: Pace = DEFAULT_PACE) -> None:
-        self.world = World()
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        pace: Pace = DEFAULT_PACE,
+        drain_seconds: float = ENVOYS_DEFAULT_SECONDS,
+    ) -> None:
+        self.world = World(draining=Draining(drain_seconds))
         self.records = Records(store, path)
         self.judge = Judge(self.world, self._record)
         self.intake = Intake(self.world)
@@ -83,7 +90,8 @@ class Server:
     async def publish(self) -> None:
         """Publish what has changed at the pace that is set, until cancelled."""
         while True:
-            with anyio.move_on_after(self.judge.retries.wait()):
+            due = [one for one in (self.judge.retries.wait(), self.world.draining.wait()) if one is not None]
+            with anyio.move_on_after(min(due, default=None)):
                 await self._wake.wait()
             latest = time.monotonic() + self._pace.longest
             while self._wake.is_set() and time.monotonic() < latest:
@@ -153,15 +161,22 @@ class Server:
 
 @asynccontextmanager
 async def running_xds(
-    store: Store, path: str, host: str = "127.0.0.1", port: int = 0, *, pace: Pace = DEFAULT_PACE
+    store: Store,
+    path: str,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    pace: Pace = DEFAULT_PACE,
+    drain_seconds: float = ENVOYS_DEFAULT_SECONDS,
 ) -> AsyncIterator[Server]:
     """Serve the elements under ``/<path>/`` to Envoys at ``host``:``port`` (0: a free one, see ``Server.port``).
+    ``drain_seconds``: the drain time with which those Envoys are started.
 
     Listens once everything in the store has been taken in: an Envoy that finds nobody keeps what it has, one that is
     told of an empty world does not. Raises ``AddressTaken``.
     """
     load_extensions()
-    server = Server(store, path, pace)
+    server = Server(store, path, pace, drain_seconds)
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.watch)

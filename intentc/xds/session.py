@@ -185,6 +185,7 @@ class Session:
         for name, version in request.known.items():
             world.recall(kind, {name}, version)
         subscription.told = dict(request.known)
+        world.found(kind, request.known)
         if kind in WILDCARD:
             subscription.unheard = True
             subscription.dirty = {

@@ -2,15 +2,16 @@
 
 Why it exists: between what stands in etcd and what an Envoy may be told lie four rules. What Envoy refused is not told
 again (``standing``). A route or listener waits until its clusters are there, and until then its former version stays. A
-cluster that is gone stays as long as something in force refers to it, and until every Envoy has let go of it. And what
-is told at once was published at once: ``publish`` gives everything since the last time one number, from which a stream
-finds what it has to tell, whatever it has missed.
+cluster that is gone stays as long as something in force refers to it, until every Envoy has let go of it, and until old
+filter chains that may ask it are drained (``draining``). And what is told at once was published at once: ``publish``
+gives everything since the last time one number, from which a stream finds what it has to tell, whatever it has missed.
 
 Pure and synchronous: who is connected, and when to publish, is left to ``session`` and ``serving``.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -18,6 +19,7 @@ from typing import NamedTuple, Protocol
 
 from .addresses import Addresses
 from .assembly import Assembly
+from .draining import Draining
 from .encoding import Version
 from .kinds import CLUSTER, LISTENER, ROUTE, TYPE_OF, VIRTUAL_HOST, Type
 from .stand_ins import stand_ins
@@ -43,9 +45,10 @@ class Told(Protocol):
 
 class World:
     """Elements in force. ``on_settled`` is told each element that was acknowledged after having been on trial, or that
-    is gone."""
+    is gone. ``draining``: how long clusters are kept for old filter chains; None: for Envoy's default drain time."""
 
-    def __init__(self, process: str = "") -> None:
+    def __init__(self, process: str = "", draining: Draining | None = None) -> None:
+        self.draining = draining or Draining()
         self.standings = Standings()
         self.assembly = Assembly()
         self.addresses = Addresses()
@@ -156,9 +159,19 @@ class World:
                 self._unpublished = True
 
     def leaves_alone(self, kind: Type, name: str) -> bool:
-        """Whether an Envoy is not to let go of what it has under a name, though nothing is in force there: what it has
-        may be good, and what is wanted now is refused."""
+        """Whether an Envoy is not to let go of what it has under a name, though nothing is in force there: a listener
+        that may be good while what is wanted now is refused, or a cluster that an old filter chain may still ask."""
+        if kind is Type.CLUSTERS:
+            return self.draining.keeps(name)
         return kind is Type.LISTENERS and name in self._left_alone.values()
+
+    def found(self, kind: Type, names: Iterable[str]) -> None:
+        """An Envoy has resources of a type called ``names`` from a former stream, of another server perhaps. Clusters
+        that are not in force any more are kept: its old filter chains may still ask them."""
+        if kind is Type.CLUSTERS:
+            for name in names:
+                if name not in self._served[kind]:
+                    self.draining.keep(name, self.serial)
 
     def _while_waiting(self, key: Key, former: Version | None, waiting: Version) -> Version | None:
         """What is in force as long as ``waiting`` has not all of its clusters: ``former``. If one of them was refused
@@ -333,6 +346,8 @@ class World:
             # What Envoy refused has never had the address.
             had = before is not None and before is self._accepted.get(key)
             self.addresses.move(key, left, taken, self.serial + 1 if had else 0)
+            for cluster in self._named_by(before) - self._named_by(after):
+                self.draining.keep(cluster, self.serial + 1)
         if after is None:
             self._in_force.pop(key, None)
             self._accepted.pop(key, None)
@@ -389,7 +404,7 @@ class World:
 
     def _may_go(self, cluster: str) -> bool:
         """Whether nothing in force refers to a cluster, and no Envoy may still hold what did."""
-        if cluster in self._users:
+        if cluster in self._users or self.draining.keeps(cluster):
             return False
         since = self._unused_since.get(cluster, 0)
         return all(stream.serial >= since for stream in self.streams)
@@ -400,7 +415,8 @@ class World:
         self._clusters.discard(cluster)
         for key in sorted(self._users.get(cluster, ())):
             standing, version = self.standings.get(key), self._in_force[key]
-            if standing is None or standing.good is version:
+            # A cluster that joins others goes on with those that there are.
+            if standing is None or standing.good is version or key[0] == CLUSTER:
                 continue
             good = standing.good
             fallback = good if good is not None and self._clusters.issuperset(good.clusters) else None
@@ -415,7 +431,17 @@ class World:
         for key in self.standings.release(kind, carried):
             self.enforce(key)
 
+    @staticmethod
+    def _named_by(listener: Version | None) -> set[str]:
+        return set(listener.clusters) if listener is not None else set()
+
     def _let_go(self) -> None:
+        self.draining.answered(min((stream.serial for stream in self.streams), default=math.inf))
+        for cluster in self.draining.ended():
+            if (Type.CLUSTERS, cluster) not in self._named:
+                # Envoys may have it from a former process.
+                self._staged[Type.CLUSTERS][cluster] = None
+                self._unpublished = True
         for cluster, key in list(self._leaving.items()):
             standing = self.standings.get(key)
             if standing is not None and standing.offered is not None:

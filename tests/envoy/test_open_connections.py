@@ -1,0 +1,135 @@
+"""No request on an open connection fails while the gateway's services change or are deleted.
+
+Envoy keeps the filter chain with which a connection was accepted until its drain time is over: what that chain asks
+must be there as long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from tests.envoy.backends import Answer, Seen, backend
+from tests.envoy.grpc_services import grpc_services
+from tests.envoy.live import CONFIGURATION, Live
+from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+
+pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
+
+CONNECTIONS = 8
+REQUESTS = 400
+"""That are answered after each change."""
+
+
+class Load:
+    """Requests, one after the other, on connections that stay open. ``answered``: service (or status, or
+    ``connection lost``) → how often; ``opened``: how many connections were needed."""
+
+    def __init__(self, port: int, path: str) -> None:
+        self.answered: Counter[str] = Counter()
+        self.opened = 0
+        self._port = port
+        self._request = f"GET {path} HTTP/1.1\r\nhost: gateway.test\r\nauthorization: sesame\r\n\r\n".encode()
+
+    async def more(self, count: int = REQUESTS) -> None:
+        """Return when ``count`` more requests are answered."""
+        enough = self.answered.total() + count
+        with anyio.fail_after(60):
+            while self.answered.total() < enough:  # noqa: ASYNC110 - counted by the other tasks
+                await anyio.sleep(0.005)
+
+    async def run(self) -> None:
+        while True:
+            self.opened += 1
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            try:
+                while await self._ask(reader, writer):
+                    pass
+            finally:
+                writer.close()
+
+    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether Envoy leaves the connection open."""
+        writer.write(self._request)
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            self.answered["connection lost"] += 1
+            return False
+        body = await reader.readexactly(int(head.partition("content-length:")[2].split("\r\n")[0] or 0))
+        status = int(head.split(" ")[1])
+        self.answered[json.loads(body)["service"] if status == 200 else f"status {status}"] += 1
+        return "connection: close" not in head
+
+
+@asynccontextmanager
+async def loaded(live: Live, path: str = "/") -> AsyncIterator[Load]:
+    """A load at the test's Listener, with every connection in use; ended with the block."""
+    load = Load(live.port, path)
+    async with anyio.create_task_group() as group:
+        for _ in range(CONNECTIONS):
+            group.start_soon(load.run)
+        await load.more()
+        yield load
+        group.cancel_scope.cancel()
+
+
+def guard(seen: Seen) -> Answer:
+    return Answer(200 if seen.headers.get("authorization") == "sesame" else 401, {})
+
+
+def gateway(live: Live, port: int, **spec: object) -> list[Manifest]:
+    return [listener("web", live.port), host("all"), *service("one", port), mapping("all", "/", "one", **spec)]
+
+
+async def test_an_auth_service_that_changes_and_is_deleted_fails_no_request(live: Live) -> None:
+    async with backend("one") as one, backend("guard", guard) as guarding, backend("other", guard) as other:
+        # Found by their Endpoints, which Envoy is sent on their own.
+        await live.apply(
+            gateway(live, one.port),
+            ambassador("Module", "ambassador", config={"resolver": "endpoint"}),
+            service("guard", guarding.port),
+            service("other", other.port),
+            ambassador("AuthService", "auth", auth_service="guard"),
+        )
+        async with loaded(live) as load:
+            for changed in ({"auth_service": "other"}, {"auth_service": "guard"}, {"auth_service": "other:80"}):
+                await live.apply(ambassador("AuthService", "auth", **changed))
+                await load.more()
+            await live.delete(ambassador("AuthService", "auth", auth_service="other"), service("other", other.port))
+            await load.more()
+        assert load.answered.keys() == {"one"}, load.answered
+        assert live.problems == []
+        assert other.seen
+
+
+async def test_envoy_drains_for_as_long_as_the_configuration_says(live: Live) -> None:
+    _, info = live.gateway.envoy.ask("/server_info")
+    drain_time = json.loads(info)["command_line_options"]["drain_time"]
+    assert drain_time == f"{CONFIGURATION.intentc.envoy.drain_time:g}s"
+
+
+async def test_services_that_are_asked_by_grpc_fail_no_request_when_they_are_deleted(live: Live) -> None:
+    async with backend("one") as one, grpc_services() as asked:
+        limit = {"shop": [{"all": [{"generic_key": {"value": "all"}}]}]}
+        spec: dict[str, object] = {"service": f"127.0.0.1:{asked.port}", "protocol_version": "v3"}
+        services = [
+            ambassador("RateLimitService", "limits", **spec, domain="shop", failure_mode_deny=True, timeout_ms=4000),
+            ambassador("LogService", "log", **spec, driver="http"),
+        ]
+        await live.apply(
+            gateway(live, one.port, labels=limit),
+            *services,
+            ambassador("TracingService", "tracing", service=f"127.0.0.1:{asked.port}", driver="zipkin"),
+        )
+        async with loaded(live) as load:
+            await live.delete(*services)
+            await load.more()
+        assert load.answered.keys() == {"one"}, load.answered
+        assert asked.counted

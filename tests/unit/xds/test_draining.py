@@ -1,0 +1,144 @@
+"""Clusters stay for old filter chains until Envoy's drain time is over; time is the test's own."""
+
+from __future__ import annotations
+
+from intentc.configuration.sections import Envoy
+from intentc.xds.draining import ENVOYS_DEFAULT_SECONDS, Draining
+from intentc.xds.elements import Element
+from intentc.xds.encoding import encode
+from intentc.xds.judging import Judge
+from intentc.xds.kinds import CLUSTER, Type
+from intentc.xds.session import Request, Session
+from intentc.xds.world import World
+from tests.unit.xds.given import cluster, listener, route, served, unwant, virtual_host, want
+
+SECONDS = 600.0
+
+
+class Now:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class _Stream:
+    def __init__(self, serial: int = 0) -> None:
+        self.serial = serial
+
+
+def test_the_default_is_the_same_everywhere() -> None:
+    """Envoy's own; the live tests ask a real one."""
+    assert Envoy().drain_time == ENVOYS_DEFAULT_SECONDS == SECONDS
+
+
+def changed_world(now: Now) -> World:
+    """A listener asked the cluster ``auth``; listener and cluster are changed, and one Envoy has not answered yet."""
+    world = World(draining=Draining(SECONDS, now))
+    want(world, cluster("auth"), listener("l", refers_to="auth"))
+    world.publish()
+    world.streams.add(_Stream(world.serial))
+    want(world, cluster("other"), listener("l", refers_to="other"))
+    unwant(world, cluster("auth"))
+    world.publish()
+    return world
+
+
+def answer(world: World) -> None:
+    for stream in world.streams:
+        assert isinstance(stream, _Stream)
+        stream.serial = world.serial
+    world.publish()
+
+
+def test_what_a_listener_asked_stays_for_the_drain_time_after_every_envoy_has_answered() -> None:
+    now = Now()
+    world = changed_world(now)
+    now.seconds += 10 * SECONDS
+    assert served(world, Type.CLUSTERS) == {"auth", "other"}, "one has not answered"
+    assert world.draining.wait() is None
+    answer(world)
+    assert world.draining.wait() == SECONDS
+    now.seconds += SECONDS - 1
+    assert served(world, Type.CLUSTERS) == {"auth", "other"}
+    assert world.draining.wait() == 1
+    now.seconds += 1
+    assert served(world, Type.CLUSTERS) == {"other"}
+    assert world.draining.wait() is None
+
+
+def test_what_a_deleted_listener_asked_stays_too() -> None:
+    now = Now()
+    world = World(draining=Draining(SECONDS, now))
+    want(world, cluster("auth"), listener("l", refers_to="auth"))
+    world.publish()
+    unwant(world, listener("l"), cluster("auth"))
+    world.publish()
+    assert served(world, Type.CLUSTERS) == {"auth"}
+    now.seconds += SECONDS
+    assert served(world, Type.CLUSTERS) == set()
+
+
+def test_a_listener_that_takes_up_a_cluster_again_starts_its_time_anew_when_it_leaves() -> None:
+    now = Now()
+    world = changed_world(now)
+    answer(world)
+    want(world, cluster("auth"), listener("l", refers_to="auth"))
+    answer(world)
+    now.seconds += 2 * SECONDS
+    assert served(world, Type.CLUSTERS) == {"auth", "other"}
+    want(world, listener("l", refers_to="other"))
+    unwant(world, cluster("auth"))
+    world.publish()
+    answer(world)
+    assert world.draining.wait() == SECONDS
+    assert served(world, Type.CLUSTERS) == {"auth", "other"}
+    now.seconds += SECONDS
+    assert served(world, Type.CLUSTERS) == {"other"}
+
+
+def test_the_clusters_that_a_kept_cluster_joins_stay_with_it() -> None:
+    world = World(draining=Draining(SECONDS, Now()))
+    kind = "type.googleapis.com/envoy.extensions.clusters.aggregate.v3.ClusterConfig"
+    aggregate = {"name": "envoy.clusters.aggregate", "typed_config": {"@type": kind, "clusters": ["a", "b"]}}
+    joined = encode(Element(CLUSTER, "joined", 1, {"name": "joined", "cluster_type": aggregate}))
+    want(world, cluster("a"), cluster("b"), joined, listener("l", refers_to="joined"))
+    world.publish()
+    want(world, listener("l", refers_to="a"))
+    unwant(world, joined, cluster("b"))
+    world.publish()
+    assert served(world, Type.CLUSTERS) == {"a", "b", "joined"}
+
+
+def test_a_cluster_of_routes_alone_is_not_kept() -> None:
+    world = World(draining=Draining(SECONDS, Now()))
+    want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
+    world.publish()
+    unwant(world, route("r"), cluster("c"))
+    world.publish()
+    assert served(world, Type.CLUSTERS) == set()
+
+
+def test_what_an_envoy_brings_from_another_server_is_taken_away_after_the_drain_time() -> None:
+    """A restarted server does not know which listeners there were before."""
+    now = Now()
+    world = World(draining=Draining(SECONDS, now))
+    want(world, cluster("other"))
+    world.publish()
+    session = Session(world, Judge(world, lambda key, rejection: None), whole=False, clock=now)
+    world.streams.add(session)
+    session.receive(Request(Type.CLUSTERS, known={"auth": "7.before.1"}))
+    first = session.next()
+    assert first is not None
+    assert ([one.name for one in first.resources], list(first.gone)) == (["other"], [])
+    session.receive(Request(Type.CLUSTERS, nonce=first.nonce))
+    assert session.next() is None
+    world.publish()
+    now.seconds += SECONDS
+    world.publish()
+    later = session.next()
+    assert later is not None
+    assert (list(later.resources), list(later.gone)) == ([], ["auth"])

@@ -80,8 +80,8 @@ async def test_the_access_log_goes_to_every_log_service(live: Live) -> None:
         await live.apply(
             serving(live, echo.port, one.port),
             service("second", two.port),
-            ambassador("LogService", "one", service="guard", driver="http"),
-            ambassador("LogService", "two", service="second", driver="http"),
+            ambassador("LogService", "one", service="guard", driver="http", protocol_version="v3"),
+            ambassador("LogService", "two", service="second", driver="http", protocol_version="v3"),
             mapping("all", "/", "echo"),
         )
         assert await live.service("/logged") == "echo"

@@ -106,7 +106,7 @@ async def test_defect_12_a_log_service_without_configuration_loses_nothing_else(
             listener("web", live.port),
             host("all"),
             service("one", one.port),
-            ambassador("LogService", "log", service="logs", driver="http"),
+            ambassador("LogService", "log", service="logs", driver="http", protocol_version="v3"),
             mapping("one", "/one/", "one"),
         )
         assert await live.service("/one/") == "one"

@@ -60,7 +60,11 @@ def _manifests(kind: str, names: tuple[str, ...], *specs: Json) -> st.SearchStra
 
 _others = st.one_of(
     *(_manifests(kind, ("endpoint", "near"), {}) for kind in BEYOND_THE_ORACLE if kind.endswith("Resolver")),
-    _manifests("LogService", ("log", "log.v2"), *({"service": name, "driver": "http"} for name in SERVICES)),
+    _manifests(
+        "LogService",
+        ("log", "log.v2"),
+        *({"service": name, "driver": "http", "protocol_version": "v3"} for name in SERVICES),
+    ),
     _manifests("RateLimitService", ("rates", "more"), *({"service": name} for name in SERVICES)),
     _manifests("TracingService", ("traces", "more"), *({"service": name, "driver": "zipkin"} for name in SERVICES)),
 )

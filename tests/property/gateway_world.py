@@ -62,5 +62,5 @@ def world() -> list[Json]:
         manifest("RateLimitService", "more-rates", {"service": "more-rates"}),
         manifest("TracingService", "traces", {"service": "traces", "driver": "zipkin"}),
         manifest("TracingService", "more-traces", {"service": "more-traces", "driver": "zipkin"}),
-        manifest("LogService", "log", {"service": "log", "driver": "http"}),
+        manifest("LogService", "log", {"service": "log", "driver": "http", "protocol_version": "v3"}),
     ]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
+from .hosts.crossing_wildcards import wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets, host_tls
 from .hosts.hostnames import covering, is_pattern
@@ -56,6 +57,7 @@ class HostIntent(Intent):
         yield Fact("hostname", self.hostname, binding)
         for pattern in covering(self.hostname):
             yield Fact("table_served", f"{binding.scope}|{pattern}", "")
+        yield from wildcard_host(binding.scope, self.hostname)
         # Of a Secret that can't be used, too: what is wrong with it is told on the Secret as well.
         for used in names(asked) if asked is not None else ():
             yield Fact("secret_use", used, "")

@@ -13,6 +13,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
 from .gateway.module_settings import module_settings
+from .hosts.crossing_wildcards import crossing_members, wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
 from .hosts.hostnames import ANY, covering, is_pattern
@@ -63,19 +64,17 @@ class IngressIntent(Intent):
             except Unusable as unusable:
                 message = f"{path.backend_field}: {unusable.message}; until then its requests are answered 503"
                 ctx.problem(unusable.reason, message)
-            yield Fact(
-                "mapping_group",
-                group,
-                GroupMember(
-                    kind=self.kind,
-                    name=":".join(self.fq_name),
-                    match=path.match,
-                    action=action,
-                    stats_name=module.defaults.stats_name,
-                    fields=(path.field, path.backend_field),
-                    again=tuple(other.field for other in again),
-                ),
+            member = GroupMember(
+                kind=self.kind,
+                name=":".join(self.fq_name),
+                match=path.match,
+                action=action,
+                stats_name=module.defaults.stats_name,
+                fields=(path.field, path.backend_field),
+                again=tuple(other.field for other in again),
             )
+            yield Fact("mapping_group", group, member)
+            yield from crossing_members(ctx, member)
 
     def _paths(self, ctx: Context) -> Iterator[Path]:
         for number, rule in enumerate(self.rules):
@@ -118,6 +117,8 @@ class IngressIntent(Intent):
         yield from (Fact("hostname", hostname, binding) for hostname, binding in bindings.items())
         served = dict.fromkeys(pattern for hostname in bindings for pattern in covering(hostname))
         yield from (Fact("table_served", f"|{pattern}", "") for pattern in served)
+        for hostname in bindings:
+            yield from wildcard_host("", hostname)
         yield from (Fact("secret_use", used, "") for used in sorted(secrets))
 
     def _binding(self, ctx: Context, hostname: str, settings: TLSSettings) -> HostBinding:

@@ -28,7 +28,9 @@ class LogServiceIntent(Intent):
             if self.driver not in ("http", "tcp"):
                 raise Unusable("InvalidDriver", f"driver {self.driver!r} is unknown; write http or tcp")
             if self.protocol_version != "v3":
-                raise Unusable("UnsupportedProtocol", "protocol_version must be v3; Envoy has no other")
+                raise Unusable(
+                    "UnsupportedProtocol", "protocol_version must be v3 (left out, it means v2); Envoy has no other"
+                )
             used = service_upstream(self, ctx, "service", grpc=True, marker="logging")
         except Unusable as unusable:
             ctx.problem(unusable.reason, f"{unusable.message}; it gets no log")
@@ -39,7 +41,7 @@ class LogServiceIntent(Intent):
             "http_filter",
             LOG,
             LogSink(
-                log_name=":".join(self.fq_name),
+                log_name=self.name,
                 cluster=used.name,
                 driver=self.driver,
                 flush_interval_ms=self._interval(ctx) * 1000,

@@ -13,6 +13,7 @@ from intentc import Claim, Context, Fact, Intent
 from .ambassador_id import ours
 from .gateway.gateway import RATE_LIMIT, RateLimitFilter
 from .gateway.module_settings import ModuleSettings, module_settings
+from .hosts.crossing_wildcards import crossing_members
 from .hosts.hostnames import ANY
 from .routing.mapping_action import MappingReader
 from .routing.mapping_match import Authority, authority, match_of
@@ -52,19 +53,17 @@ class MappingIntent(Intent):
             action = reader.action()
         except Unusable as unusable:
             ctx.problem(unusable.reason, f"{unusable.message}; until then its requests are answered 503")
-        yield Fact(
-            "mapping_group",
-            group_name(match),
-            GroupMember(
-                kind=self.kind,
-                name=":".join(self.fq_name),
-                match=match,
-                action=action,
-                weight=self.weight if self.weight >= 0 else None,
-                shadow=self.shadow,
-                stats_name=reader.stats_name,
-            ),
+        member = GroupMember(
+            kind=self.kind,
+            name=":".join(self.fq_name),
+            match=match,
+            action=action,
+            weight=self.weight if self.weight >= 0 else None,
+            shadow=self.shadow,
+            stats_name=reader.stats_name,
         )
+        yield Fact("mapping_group", group_name(match), member)
+        yield from crossing_members(ctx, member)
 
     def _tables(self, host: Authority) -> tuple[str, ...]:
         """The route tables that it stands in: those of each Host that selects it, and for a Mapping with a hostname

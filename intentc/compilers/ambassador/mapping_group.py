@@ -68,7 +68,7 @@ class MappingGroupIntent(Intent):
             (name,),
             config,
             [Origin(member.kind, member.name, member.fields[0]) for member in found.members],
-            why=lambda: route(members, name),
+            why=lambda: route(ctx, members, name),
             parts=lambda: route_parts(ctx, members, found, config, position),
             tables=list(match.tables),
             sort_key=order,

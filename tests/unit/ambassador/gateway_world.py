@@ -39,7 +39,7 @@ def tracing(name: str = "traces", **spec: Any) -> dict[str, Any]:
 
 
 def log(name: str = "log", **spec: Any) -> dict[str, Any]:
-    return manifest("LogService", name, {"service": "log:4000", "driver": "http", **spec})
+    return manifest("LogService", name, {"service": "log:4000", "driver": "http", "protocol_version": "v3", **spec})
 
 
 async def gateway(*resources: dict[str, Any]) -> Gate:

@@ -30,7 +30,7 @@ async def test_a_service_without_driver_config_gets_the_log() -> None:
 async def test_several_services_get_it() -> None:
     """Defect 10: only one could exist."""
     gate = await gateway(log("a"), log("b", service="other:4000", driver="tcp"))
-    assert [one["common_config"]["log_name"] for one in logs(gate)[:-1]] == ["gate:a", "gate:b"]
+    assert [one["common_config"]["log_name"] for one in logs(gate)[:-1]] == ["a", "b"]
     assert len(gate.elements("envoy_cluster")) == 2
     assert gate.problems() == []
 
@@ -47,12 +47,13 @@ async def test_headers_are_logged_where_they_are_wanted() -> None:
     ("spec", "reason"),
     [
         ({"protocol_version": "v2"}, "UnsupportedProtocol"),
+        ({"protocol_version": None}, "UnsupportedProtocol"),
         ({"service": "a b"}, "InvalidService"),
     ],
 )
 async def test_one_that_can_not_be_reached_gets_nothing_and_is_told(spec: dict[str, Any], reason: str) -> None:
     gate = await gateway(log(**spec), log("good"))
-    assert [one["common_config"]["log_name"] for one in logs(gate)[:-1]] == ["gate:good"]
+    assert [one["common_config"]["log_name"] for one in logs(gate)[:-1]] == ["good"]
     assert gate.problems() == [("log_service", "gate:log", reason)]
 
 

@@ -6,9 +6,27 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.gateway.module_reading import UNSUPPORTED, WITHOUT_EFFECT, Finding, read_settings
-from intentc.compilers.ambassador.gateway.module_settings import AddressRange, ModuleSettings
-from intentc.compilers.ambassador.gateway.traffic import HeaderAddition, LabelAction
+from intentc.compilers.ambassador.gateway.module_reading import UNSUPPORTED, WITHOUT_EFFECT, read_settings
+from intentc.compilers.ambassador.gateway.module_settings import (
+    AddressRange,
+    Buffer,
+    CertificateDetails,
+    GrpcStats,
+    Gzip,
+    ModuleSettings,
+    Probe,
+)
+from intentc.compilers.ambassador.gateway.settings_groups import Finding
+from intentc.compilers.ambassador.gateway.traffic import (
+    CircuitBreaker,
+    Cookie,
+    Cors,
+    HeaderAddition,
+    Keepalive,
+    LabelAction,
+    LoadBalancer,
+    RetryPolicy,
+)
 
 
 def settings(**config: Any) -> ModuleSettings:
@@ -100,6 +118,40 @@ def test_a_misspelt_key_is_told_with_the_nearest() -> None:
 
 def test_a_misspelt_field_is_told_with_the_nearest() -> None:
     assert "did you mean compression_level?" in only_finding(gzip={"compression_levl": "BEST"}).message
+
+
+def test_enabled_switches_a_group_on_or_off_where_emissarys_users_write_it() -> None:
+    assert settings(gzip={"enabled": True}).gzip == Gzip()
+    assert settings(buffer={"enabled": True, "max_request_bytes": 5}).buffer == Buffer(5)
+    assert settings(grpc_stats={"enabled": True, "all_methods": True}).grpc_stats == GrpcStats(all_methods=True)
+    switched_off = {"gzip": {"enabled": False}, "grpc_stats": {"enabled": False}, "cors": {"enabled": False}}
+    assert settings(**switched_off) == ModuleSettings()
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "counts"),
+    [
+        ("gzip", {"enabled": True, "window_bits": 99, "memory_level": 3}, Gzip(memory_level=3)),
+        ("gzip", {"memory_level": 3, "levels": 4}, Gzip(memory_level=3)),
+        ("gzip", {"levels": 4}, Gzip()),
+        ("buffer", {"max_request_bytes": 5, "size": 1}, Buffer(5)),
+        ("grpc_stats", {"all_methods": True, "method": "x"}, GrpcStats(all_methods=True)),
+        ("liveness_probe", {"prefix": "/alive", "path": "x"}, Probe(prefix="/alive")),
+        ("diagnostics", {"enabled": False, "allow_non_local": True}, Probe(enabled=False)),
+        ("set_current_client_cert_details", {"subject": True, "sub": 1}, CertificateDetails(subject=True)),
+        ("keepalive", {"time": 5, "count": 3}, Keepalive(idle_time=5)),
+        ("cors", {"origins": "https://a.example", "origin": "x"}, Cors(origins=("https://a.example",))),
+        ("retry_policy", {"retry_on": "5xx", "retries": 3}, RetryPolicy("5xx")),
+        ("circuit_breakers", [{"max_requests": 1, "max": 2}], (CircuitBreaker(max_requests=1),)),
+        ("load_balancer", {"policy": "ring_hash", "cookie": {"name": "c", "age": 1}},
+         LoadBalancer("ring_hash", Cookie("c"))),
+    ],
+)  # fmt: skip
+def test_one_odd_key_does_not_lose_its_group(key: str, given: Any, counts: Any) -> None:
+    found, (finding,) = read_settings({key: given})
+    assert getattr(found, key) == counts
+    assert finding.message.startswith(f"config.{key}")
+    assert finding.reason in ("UnknownSetting", "InvalidSetting", "NoEffect")
 
 
 @pytest.mark.parametrize("key", sorted(WITHOUT_EFFECT))

@@ -125,3 +125,32 @@ async def test_a_further_mapping_costs_neither_hosts_nor_listeners() -> None:
     await gate.apply(mapping("more", hostname="*"))
     assert {operation.key.kind for operation in gate.service.written[written:]} <= {"envoy_route", "envoy_cluster"}
     assert gate.service.offline.engine.evaluating.missing_reactions == {}
+
+
+@pytest.mark.parametrize(
+    ("of_host", "of_mapping", "regex"),
+    [
+        ("*.example.com", "a.example.*", r"(?i)a\.example\..+"),
+        ("a.example.*", "*.example.com", r"(?i).+\.example\.com(:[0-9]+)?"),
+    ],
+)
+async def test_a_host_and_a_mapping_meet_where_some_name_fits_both(of_host: str, of_mapping: str, regex: str) -> None:
+    gate = await Gate().apply(listener(), host("wide", of_host), mapping("a", hostname=of_mapping))
+    assert unserved(gate) == []
+    crossing = [route for route in gate.elements("envoy_route").values() if f"|{of_host}" in route["tables"]]
+    (condition,) = crossing[0]["config"]["match"]["headers"]
+    assert condition == {"name": ":authority", "string_match": {"safe_regex": {"regex": regex}}}
+    await gate.service.delete(host("wide", of_host))
+    assert not any(f"|{of_host}" in route["tables"] for route in gate.elements("envoy_route").values())
+
+
+async def test_a_mapping_crosses_only_the_hosts_in_whose_scope_it_stands() -> None:
+    gate = await Gate().apply(
+        listener(),
+        host("chosen", "*.example.com", mappingSelector=SHOP),
+        mapping("a", hostname="a.example.*", labels={"app": "shop"}),
+        mapping("b", hostname="b.example.*"),
+    )
+    tables = sorted(table for route in gate.elements("envoy_route").values() for table in route["tables"])
+    assert [table for table in tables if table.endswith(".com")] == ["gate:chosen|*.example.com"]
+    assert unserved(gate) == ["gate:b"]

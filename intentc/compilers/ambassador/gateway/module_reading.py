@@ -8,10 +8,9 @@ unusable there lets nobody in.
 from __future__ import annotations
 
 import ipaddress
-import types
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 
@@ -20,8 +19,9 @@ from ..routing.header_changes import additions, removable
 from ..routing.rate_limit_labels import label_action
 from ..upstreams.upstream_settings import circuit_breakers, keepalive, load_balancer
 from .module_settings import AddressRange, DefaultLabels, MappingDefaults, ModuleSettings
+from .settings_groups import OFF, Finding, read_group, read_list
 from .substitution import mistake_in
-from .traffic import Cors, Settings
+from .traffic import CircuitBreaker, Cors, Keepalive, LoadBalancer, Settings
 
 WITHOUT_EFFECT: Mapping[str, str] = {
     "admin_port": "Envoy's administration is configured where Envoy is started",
@@ -44,13 +44,6 @@ UNSUPPORTED: Mapping[str, str] = {
 }
 
 
-class Finding(NamedTuple):
-    """A problem of one key: a CamelCase reason, and what is wrong and happens now."""
-
-    reason: str
-    message: str
-
-
 def read_settings(config: Mapping[str, Any]) -> tuple[ModuleSettings, list[Finding]]:
     """The settings that ``config`` (plain JSON) makes, and what of it could not be used."""
     found: dict[str, Any] = {}
@@ -63,7 +56,9 @@ def read_settings(config: Mapping[str, Any]) -> tuple[ModuleSettings, list[Findi
             if key in READERS:
                 found[key] = READERS[key](value, findings)
             elif key in _TYPES:
-                found[key] = converted(value, _TYPES[key])
+                given = read_group(value, _TYPES[key], f"config.{key}", findings)
+                if given is not OFF:
+                    found[key] = converted(given, _TYPES[key])
             else:
                 findings.append(_not_read(key))
         except ValueError as error:
@@ -72,11 +67,11 @@ def read_settings(config: Mapping[str, Any]) -> tuple[ModuleSettings, list[Findi
 
 
 def converted(value: Any, wanted: Any) -> Any:
-    """``value`` as a ``wanted``. Raises ``ValueError`` with the path inside it and, for a wrong name, the nearest."""
+    """``value`` as a ``wanted``. Raises ``ValueError`` with the path inside it."""
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{error}{_hint(value, wanted)}") from None
+        raise ValueError(str(error)) from None
 
 
 def _not_read(key: str) -> Finding:
@@ -124,12 +119,12 @@ def _with_log_format(settings: ModuleSettings, findings: list[Finding]) -> Modul
     return msgspec.structs.replace(settings, envoy_log_format=given) if textual else settings
 
 
-def _cors(value: Any, _: list[Finding]) -> Cors:
+def _cors(value: Any, findings: list[Finding]) -> Cors | None:
     given = dict(converted(value, dict[str, Any]))
     for name in ("origins", "methods", "headers", "exposed_headers"):
         if name in given:
             given[name] = texts(given[name])
-    return converted(given, Cors)  # type: ignore[no-any-return]
+    return converted(_policy(given, Cors, "cors", findings), Cors | None)  # type: ignore[no-any-return]
 
 
 def _default_labels(value: Any, findings: list[Finding]) -> tuple[DefaultLabels, ...]:
@@ -216,16 +211,27 @@ def _range(entry: Any) -> AddressRange:
     return AddressRange(source, str(network.network_address), network.prefixlen)
 
 
-def _hash_checked(value: Any, _: list[Finding]) -> Any:
-    return load_balancer(converted(value, dict[str, Any]))
+def _hash_checked(value: Any, findings: list[Finding]) -> Any:
+    return load_balancer(_policy(converted(value, dict[str, Any]), LoadBalancer, "load_balancer", findings))
 
 
-def _breakers(value: Any, _: list[Finding]) -> Any:
-    return circuit_breakers(converted(value, list[dict[str, Any]]))
+def _breakers(value: Any, findings: list[Finding]) -> Any:
+    given = converted(value, list[dict[str, Any]])
+    return circuit_breakers(read_list(given, CircuitBreaker, "config.circuit_breakers", findings))
 
 
-def _keepalive(value: Any, _: list[Finding]) -> Any:
-    return keepalive(converted(value, dict[str, Any]))
+def _keepalive(value: Any, findings: list[Finding]) -> Any:
+    given = dict(converted(value, dict[str, Any]))
+    if "time" in given:
+        # What older versions call it.
+        given.setdefault("idle_time", given.pop("time"))
+    return keepalive(_policy(given, Keepalive, "keepalive", findings))
+
+
+def _policy(given: dict[str, Any], group: type[Settings], key: str, findings: list[Finding]) -> Any:
+    """The group ``key`` as ``read_group`` gives it, None if it is switched off."""
+    found = read_group(given, group, f"config.{key}", findings)
+    return None if found is OFF else found
 
 
 def _log_format(value: Any, _: list[Finding]) -> str:
@@ -248,21 +254,6 @@ READERS: Mapping[str, Callable[[Any, list[Finding]], Any]] = {
 """Keys whose values take more than their type says."""
 
 _TYPES: Mapping[str, Any] = get_type_hints(ModuleSettings, include_extras=True)
-
-
-def _hint(value: Any, wanted: Any) -> str:
-    """The nearest field, where a structured value has one that is unknown."""
-    struct = next((one for one in _alternatives(wanted) if isinstance(one, type) and issubclass(one, Settings)), None)
-    if struct is None or not isinstance(value, dict):
-        return ""
-    unknown = [name for name in value if name not in struct.__struct_fields__]
-    return _near(unknown[0], struct.__struct_fields__) if unknown else ""
-
-
-def _alternatives(wanted: Any) -> tuple[Any, ...]:
-    if get_origin(wanted) is Annotated:
-        return _alternatives(get_args(wanted)[0])
-    return get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,)
 
 
 def _near(name: str, names: Any) -> str:

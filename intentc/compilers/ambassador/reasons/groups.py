@@ -10,6 +10,8 @@ import msgspec
 from intentc import Context, Source
 
 from ..grouping import add_uses, clusters_in, routes_of, shared_routes
+from ..hosts.host_binding import HostBinding
+from ..hosts.hostnames import ANY
 from ..routing.route_action import GroupMember
 from ..routing.route_match import route_name
 from ..routing.tcp_routing import TCPMember, divided
@@ -24,12 +26,12 @@ def members_of(ctx: Context, group: str) -> list[GroupMember]:
     return sorted(contributed, key=lambda member: (member.name, member.kind))
 
 
-def route(members: list[GroupMember], name: str) -> Reasons:
-    """Why there is the route ``name``: who matches, and the Hosts that select those who stand in its tables. The name
-    says in which tables, so another selection makes another route."""
+def route(ctx: Context, members: list[GroupMember], name: str) -> Reasons:
+    """Why there is the route ``name``: who matches, and the Hosts that select those who stand in its tables, or whose
+    wildcards theirs cross. The name says in which tables, so another selection makes another route."""
     written = [one for member in members for one in _written(member)]
     for some in sufficient(written, lambda some: name in _routes(some)):
-        yield (*(_place(member, 0) for member in some), *_selecting(some, name))
+        yield (*(_place(member, 0) for member in some), *_selecting(some, name), *_crossed(ctx, some, name))
 
 
 def leading_along(members: list[GroupMember], name: str, cluster: str) -> Reasons:
@@ -93,6 +95,19 @@ def _able(members: list[GroupMember], some: list[GroupMember]) -> list[GroupMemb
 def _selecting(members: tuple[GroupMember, ...], name: str) -> Sources:
     scopes = (table.partition("|")[0] for table in _routes(list(members))[name][1])
     return tuple(Source("host", scope) for scope in dict.fromkeys(scopes) if scope)
+
+
+def _crossed(ctx: Context, members: tuple[GroupMember, ...], name: str) -> Sources:
+    """Of each table that is there for a Host's wildcard (``hosts/crossing_wildcards.py``), the first such Host."""
+    if not members[0].match.authority_regex:
+        return ()
+    found: list[Source] = []
+    for table in _routes(list(members))[name][1]:
+        scope, _, hostname = table.partition("|")
+        bindings: set[HostBinding] = {one for _, one in ctx.contributions("hostname", hostname) if hostname != ANY}
+        there = sorted((one.kind, one.name) for one in bindings if one.scope == scope and one.name)
+        found += [Source(*one) for one in there[:1] if Source(*one) not in found]
+    return tuple(found)
 
 
 def _uses(members: list[GroupMember]) -> dict[str, ClusterUse]:

@@ -1,0 +1,62 @@
+"""Wildcards at opposite ends: ``*.example.com`` and ``a.example.*`` both cover ``a.example.com``, and neither covers
+the other.
+
+Envoy chooses one domain for a request, so a route for ``a.example.*`` does not reach requests that the Host
+``*.example.com`` takes. Such a route stands in the Host's table as well, with a condition on the name. Hosts with a
+wildcard announce themselves in the fact ``crossing_wildcard``; who has routes for a wildcard reads those of the
+opposite end (spec/ambassador.md, additions: host globs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from intentc import Context, Fact
+
+from ..routing.route_action import GroupMember
+from ..routing.route_match import group_name
+from .hostnames import ANY
+
+_START, _END = "start", "end"
+
+
+def wildcard_host(scope: str, hostname: str) -> Iterator[Fact]:
+    """That a Host with a wildcard serves the table ``scope|hostname``; nothing for other host names."""
+    end = _wildcard_at(hostname)
+    if end:
+        yield Fact("crossing_wildcard", end, f"{scope}|{hostname}")
+
+
+def crossing_members(ctx: Context, member: GroupMember) -> Iterator[Fact]:
+    """The share of ``member`` in the tables of Hosts whose wildcard is at the other end than its own: some name fits
+    both. There the name is a condition of the route."""
+    match = member.match
+    end = "" if match.authority_regex else _wildcard_at(match.authority)
+    if not end:
+        return
+    scopes = {table.partition("|")[0] for table in match.tables}
+    found = {table for _, table in ctx.contributions("crossing_wildcard", _END if end == _START else _START)}
+    tables = tuple(sorted(table for table in found if table.partition("|")[0] in scopes))
+    if not tables:
+        return
+    crossing = msgspec.structs.replace(match, tables=tables, authority=_regex(match.authority), authority_regex=True)
+    yield Fact("mapping_group", group_name(crossing), msgspec.structs.replace(member, match=crossing))
+    for table in match.tables:
+        # A Host serves it, though none that covers its whole name.
+        if any(table.partition("|")[0] == served.partition("|")[0] for served in tables):
+            yield Fact("table_served", table, "")
+
+
+def _regex(pattern: str) -> str:
+    """What an authority, with a port or without, matches if its name fits ``pattern``."""
+    text = re.escape(pattern.strip(ANY))
+    return f"(?i){text}.+" if pattern.endswith(ANY) else f"(?i).+{text}(:[0-9]+)?"
+
+
+def _wildcard_at(pattern: str) -> str:
+    if pattern == ANY or ANY not in pattern:
+        return ""
+    return _START if pattern.startswith(ANY) else _END

@@ -21,6 +21,7 @@ from intentc.leading.keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from intentc.leading.leader_key import Found, LeaderKey
 from intentc.leading.leadership import Leadership, leader_value, leading_process, read_versions, versions_value
 from intentc.leading.outage import Outage
+from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
 from intentc.watch.backoff import DEFAULT_BACKOFF, Backoff
 from intentc.watch.protocol import KeyValue, LeaseGone, Store, StoreError
 
@@ -30,6 +31,8 @@ SHORTEST_TTL_SECONDS = 2
 """etcd's own at its default election timeout; it would lengthen a shorter one in silence."""
 _GIVE_BACK_SECONDS = 2.0
 _SHORTEST_NAP_SECONDS = 0.001
+_PROOF_SECONDS = 0.2
+"""Between looks of a standby whether the leader's process on its own machine has ended."""
 
 
 class _Tenure:
@@ -47,7 +50,9 @@ class Election:
     ``process``: names it for people, in the key and in other processes' status. ``ttl``: seconds after which a process
     that has died is replaced. ``versions``: compiler → version. ``on_won`` and ``on_lost`` (with a reason for people)
     are called in turn, from the event loop, and must return at once. ``keepers``: None keeps the lease through the
-    store itself. ``clock``: the one by which keepers count, too. Raises ``ValueError`` for a ``ttl`` under 2 s.
+    store itself. ``clock``: the one by which keepers count, too. ``identity``: of this process, by which a successor on
+    the same machine can prove its end (None: asks the kernel). ``is_dead``: whether the first of two has ended, as far
+    as the second can prove it. Raises ``ValueError`` for a ``ttl`` under 2 s.
     """
 
     def __init__(
@@ -64,6 +69,8 @@ class Election:
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         new_backoff: Callable[[], Backoff] | None = None,
+        identity: ProcessIdentity | None = None,
+        is_dead: Callable[[ProcessIdentity | None, ProcessIdentity | None], bool] = is_dead,
     ) -> None:
         if ttl < SHORTEST_TTL_SECONDS:
             raise ValueError(f"a leader's lease of {ttl} s is too short; give {SHORTEST_TTL_SECONDS} s or more")
@@ -81,6 +88,8 @@ class Election:
         self._keepers = keepers or partial(StoreKeeper, store, clock)
         self._clock = clock
         self._wall_clock = wall_clock
+        self._identity = identity or this_process()
+        self._is_dead = is_dead
         self._outage = Outage(new_backoff())
         self._pauses = new_backoff()
         self._key = LeaderKey(store, installation, self._outage, float(ttl))
@@ -164,7 +173,7 @@ class Election:
             asked = self._clock()
             lease = self._lease = await self._store.grant_lease(self._ttl)
             held_until = asked + self._ttl
-            value = leader_value(self._process, self._versions, self._wall_clock())
+            value = leader_value(self._process, self._versions, self._wall_clock(), self._identity)
             found = await self._key.take(value, lease, partial(self._before, held_until))
             if found.leader is not None and found.leader.lease == lease:
                 return self._won(found.leader, found.versions, held_until)
@@ -189,8 +198,27 @@ class Election:
         _LOG.info("standing by: %s leads since revision %d", self._leader, holder.create_revision)
         if not holder.lease:
             _LOG.error("%s has no lease, so it will never go by itself; if nobody leads, delete it", self._key.key)
-        await self._key.until_gone(holder.create_revision, found.revision)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._remove_dead, holder)
+            await self._key.until_gone(holder.create_revision, found.revision)
+            group.cancel_scope.cancel()
         self._leader = None
+
+    async def _remove_dead(self, holder: KeyValue) -> None:
+        """Delete the key of a holder as soon as its process is proved dead. Nothing for one that can't be judged from
+        here: its lease decides."""
+        identity = read_identity(holder.value)
+        if not can_be_judged(identity, self._identity):
+            return
+        while not self._is_dead(identity, self._identity):  # noqa: ASYNC110 - another process has no event
+            await anyio.sleep(_PROOF_SECONDS)
+        _LOG.info("%s has died on this machine: its leadership is over before its lease", self._leader)
+        while True:
+            try:
+                await self._key.remove(holder)
+                break
+            except StoreError as error:
+                await self._outage.wait_out(error)
 
     async def _lead(self, tenure: _Tenure) -> None:
         if self._resigned:

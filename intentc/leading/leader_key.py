@@ -8,6 +8,7 @@ means, is left to ``election``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -17,8 +18,10 @@ from intentc.leading.outage import Outage
 from intentc.watch.keys import leader_key, versions_key
 from intentc.watch.protocol import (
     Compare,
+    Delete,
     Get,
     KeyValue,
+    LeaseGone,
     Put,
     Relation,
     Store,
@@ -73,6 +76,18 @@ class LeaderKey:
         """Put the versions if the key still has this create revision; whether it has. Raises ``StoreError``."""
         holds = Compare(self.key, Target.CREATE_REVISION, Relation.EQUAL, created)
         return (await self._store.transaction([holds], [Put(self._versions_key, value)])).succeeded
+
+    async def remove(self, holder: KeyValue) -> None:
+        """Delete the key if it still is ``holder``, and revoke the lease on which it stood. Raises ``StoreError``; safe
+        to repeat after one."""
+        still = [
+            Compare(self.key, Target.CREATE_REVISION, Relation.EQUAL, holder.create_revision),
+            Compare(self.key, Target.MOD_REVISION, Relation.EQUAL, holder.mod_revision),
+        ]
+        await self._store.transaction(still, [Delete(self.key)])
+        if holder.lease:
+            with suppress(LeaseGone):
+                await self._store.revoke_lease(holder.lease)
 
     async def until_gone(self, created: int, revision: int) -> None:
         """Return once the key that was created at revision ``created``, and stood at ``revision``, is gone.

@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from intentc.leading.process_identity import ProcessIdentity
+
 Versions = Mapping[str, str]
 """Compiler → its version."""
 
@@ -25,9 +27,13 @@ class Leadership(NamedTuple):
     previous_versions: Versions | None = None
 
 
-def leader_value(process: str, versions: Versions, since: float) -> bytes:
-    """What the leader's key says."""
-    return json.dumps({"process": process, "versions": dict(versions), "since": since}, sort_keys=True).encode()
+def leader_value(process: str, versions: Versions, since: float, identity: ProcessIdentity | None = None) -> bytes:
+    """What the leader's key says. ``identity``: by which a successor can prove that ``process`` has ended; None if it
+    is unknown."""
+    value = {"process": process, "versions": dict(versions), "since": since}
+    if identity is not None:
+        value["identity"] = identity._asdict()
+    return json.dumps(value, sort_keys=True).encode()
 
 
 def leading_process(value: bytes) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import anyio
 import msgspec
 import pytest
 
-from tests.integration.cli.processes import Intentc
+from tests.integration.cli.processes import Intentc, Service
 from tests.integration.compile.contents import network, tenant
 from tests.integration.compile.world import World, until
 
@@ -35,6 +36,34 @@ async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_t
     third = intentc.start()
     await third.settled(world.revision)
     assert world.calls.mutations == {}
+
+
+async def test_the_successor_of_a_lone_compiler_that_was_killed_does_not_wait_for_its_lease(
+    world: World, intentc: Intentc
+) -> None:
+    """The lease lasts ten minutes, longer than any wait here."""
+    configuration = msgspec.json.decode(intentc.configuration.read_bytes())
+    configuration["compilation"]["msg_queue_lock_time"] = 600
+    intentc.write(configuration)
+
+    async def fence(service: Service) -> str:
+        """By which it writes, once it does."""
+        with anyio.fail_after(60):
+            while True:
+                status = await service.status()
+                if status["leading"]["leads"] and status["writing"]["permitted"]:
+                    return str(status["leading"]["fence"])
+                await anyio.sleep(0.02)
+
+    first = intentc.start()
+    former = await fence(first)
+    first.kill()
+    second = intentc.start()
+    assert await fence(second) != former
+    assert "has died on this machine" in second.log
+    await network(world, "v")
+    await second.settled(world.revision)
+    await world.assert_compiled()
 
 
 async def test_the_running_compiler_can_be_asked_for_its_views(world: World, intentc: Intentc) -> None:

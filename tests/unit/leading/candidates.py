@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
 
 from intentc.leading import Election, Leadership
+from intentc.leading.process_identity import ProcessIdentity
 from intentc.watch.backoff import Backoff
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
@@ -18,13 +20,24 @@ from tests.unit.leading.virtual_time import now
 INSTALLATION = "test"
 KEY = leader_key(INSTALLATION)
 TTL = 10
+_KILLED: set[ProcessIdentity] = set()
+"""As the kernel of every machine knows."""
+_PROCESS_IDS = itertools.count(1)
+
+
+def process_on(machine: str) -> ProcessIdentity:
+    """The identity of a process that has just begun there."""
+    return ProcessIdentity(machine, pid_namespace=1, time_namespace=1, pid=next(_PROCESS_IDS), started=7)
 
 
 class Candidate:
     """One process, with what it was told."""
 
-    def __init__(self, store: MemoryStore, name: str, version: str = "1") -> None:
+    def __init__(
+        self, store: MemoryStore, name: str, version: str = "1", identity: ProcessIdentity | None = None
+    ) -> None:
         self.name = name
+        self.identity = identity
         self.line = Line(store)
         self.won: list[Leadership] = []
         self.lost: list[str] = []
@@ -40,11 +53,13 @@ class Candidate:
             on_lost=self._on_lost,
             clock=now,
             new_backoff=lambda: Backoff(clock=now, chance=lambda: 0.5),
+            identity=identity,
+            is_dead=lambda other, own: other in _KILLED,
         )
 
     @property
     def leads(self) -> bool:
-        return self.election.fence() is not None
+        return self.election.fence() is not None and not self.alive.cancel_called
 
     async def live(self) -> None:
         """Run until killed."""
@@ -54,6 +69,8 @@ class Candidate:
     def kill(self) -> None:
         """As SIGKILL: nothing is given back."""
         self.alive.cancel()
+        if self.identity is not None:
+            _KILLED.add(self.identity)
 
     def _on_lost(self, reason: str) -> None:
         self.lost.append(reason)

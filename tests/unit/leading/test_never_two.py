@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Delete, Put, Relation, StoreError, Target
 from tests.property.profiles import load
-from tests.unit.leading.candidates import KEY, TTL, Candidate, until
+from tests.unit.leading.candidates import KEY, TTL, Candidate, process_on, until
 from tests.unit.leading.virtual_time import VirtualLoop, jump, now
 
 load(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
@@ -45,7 +45,8 @@ class _World:
 
     def start(self, name: str) -> None:
         """A new process; the check runs before each of its calls, so between all that happens."""
-        candidate = self.present[name] = Candidate(self.store, name)
+        machine = "east" if name == "c" else "west"
+        candidate = self.present[name] = Candidate(self.store, name, identity=process_on(machine))
         self.everyone.append(candidate)
         candidate.line.before_call = self.check
         self._group.start_soon(candidate.live)

@@ -19,16 +19,18 @@ What it adds to Contrail's API, told by ``GET /`` where a client must know it:
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Refusal
 from intentc.model import Key, Kind, kebab, snake
 from intentc.watch.protocol import StoreError
 
@@ -49,8 +51,9 @@ _PAUSE_SECONDS = "1"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def create_app(server: ApiServer, keystone: Keystone | None = None) -> Starlette:
-    """The ASGI application. ``keystone``: None is ``no_auth``."""
+def create_app(server: ApiServer, keystone: Keystone | None = None, hosts: Sequence[str] = ANY_HOST) -> Starlette:
+    """The ASGI application. ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. Requests of
+    web pages and bodies that are no ``application/json`` are rejected."""
     calls = _Calls(server, keystone)
     routes = [
         Route("/", calls.about, methods=["GET"]),
@@ -73,8 +76,9 @@ def create_app(server: ApiServer, keystone: Keystone | None = None) -> Starlette
     ]
     if keystone is not None:
         routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_in, methods=["POST"]))
-    return Starlette(
+    app = Starlette(
         routes=routes,
+        middleware=[Middleware(OriginGuard, checks=Checks(hosts, only_json=True), answer=_rejected)],
         exception_handlers={
             ApiError: _refused,
             StoreError: _store_failed,
@@ -83,6 +87,9 @@ def create_app(server: ApiServer, keystone: Keystone | None = None) -> Starlette
             Exception: _crashed,
         },
     )
+    # A redirect would lead to whatever host the request names.
+    app.router.redirect_slashes = False
+    return app
 
 
 class _Calls:
@@ -311,6 +318,10 @@ async def _body(request: Request) -> bytes:
 
 def _href(request: Request, key: Key) -> str:
     return f"{str(request.base_url).rstrip('/')}/{kebab(key.kind)}/{key.uuid}"
+
+
+def _rejected(refusal: Refusal) -> Response:
+    return _answer({"message": f"{refusal.problem}; {refusal.advice}"}, status=refusal.status)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -16,6 +16,9 @@ from typing import NamedTuple
 import anyio
 import uvicorn
 
+from intentc.configuration import is_loopback
+from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
+from intentc.listening.origin import own_hosts, url_host
 from intentc.model import Schema
 from intentc.watch.protocol import Store
 
@@ -26,6 +29,12 @@ from .service import DEFAULT_MAX_TXN_OPS, ApiServer
 from .sources import Source
 
 _END_WITHIN_SECONDS = 5
+_MOST_CONNECTIONS = 1024
+_SHARE_OF_FILES = 2
+_PATIENCE = 30.0
+"""Seconds within which a whole request must arrive; its body may have 16 MiB."""
+_LONGEST_HEAD = 128 * 1024
+"""Bytes of a request's first line and headers; a list may be asked for by some thousand uuids."""
 
 
 class Running(NamedTuple):
@@ -60,15 +69,24 @@ async def running_api_server(
     ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
     certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. Raises ``AddressTaken``,
     ``OSError`` for unusable certificates, and ``ApiError`` kinds if the seeds can't be written.
+
+    Stands behind the limits of ``listening.connections`` and the checks of ``listening.origin``: on loopback ``Host``
+    must name it.
     """
     server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source)
     listener = _listen(host, port)
+    connections = Connections(most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES), _PATIENCE, "the API server")
+    listener.limit(connections)
     try:
         if seeds:
             await write_seeds(server)
         config = uvicorn.Config(
-            create_app(server, keystone),
+            create_app(server, keystone, own_hosts(host, is_loopback=is_loopback(host))),
             lifespan="off",
+            http=http_protocol(connections),
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
+            backlog=BACKLOG,
+            proxy_headers=False,
             log_config=None,
             access_log=False,
             ws="none",
@@ -86,13 +104,13 @@ async def running_api_server(
         http = _Server(config)
         scheme = "https" if certificate else "http"
         bound_host, bound_port = listener.getsockname()[:2]
-        shown = f"[{bound_host}]" if ":" in bound_host else bound_host
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(http.serve, [listener])
+            sockets: list[socket.socket] = [listener]
+            tasks.start_soon(http.serve, sockets)
             await http.has_started.wait()
             try:
-                yield Running(f"{scheme}://{shown}:{bound_port}", server)
+                yield Running(f"{scheme}://{url_host(bound_host)}:{bound_port}", server)
             except Exception as error:  # the caller's own, which shall not reach it wrapped in a group
                 failure = error
             finally:
@@ -103,12 +121,12 @@ async def running_api_server(
         listener.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> Listener:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # The protocol is named because asyncio switches Nagle's delay off only on sockets that say TCP, and accepted
         # ones take it over; without it every second small answer waits 40 ms.
-        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)

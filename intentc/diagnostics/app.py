@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from intentc.listening.origin import ANY_HOST, Checks, OriginGuard, Refusal
 
 from .access import EVERYBODY, KNOWN, Access, Guard
 from .answering import json_answer
@@ -87,15 +89,15 @@ class Served(NamedTuple):
 
 def diagnostics_app(
     observed: Observed,
-    allowed_hosts: Sequence[str] = ("*",),
+    allowed_hosts: Sequence[str] = ANY_HOST,
     registry: CollectorRegistry | None = None,
     browsed: Browsed | None = None,
     asked: Asked | None = None,
     access: Access = EVERYBODY,
 ) -> Served:
-    """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400. ``registry``: the
-    figures; None for those of a compiler. ``browsed``: results to look through, ``asked``: who knows why things are as
-    they are, if there are any. ``access``: who may ask.
+    """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400; requests of other
+    sites' pages get 403, links to here don't. ``registry``: the figures; None for those of a compiler. ``browsed``:
+    results to look through, ``asked``: who knows why things are as they are, if there are any. ``access``: who may ask.
 
     ``/``: ``PATHS``; a browser gets the page. ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons":
     [text]}``. ``/status``: ``Observed.status``; ``/pending``: ``{"total", "offset", "limit", "pending_references":
@@ -150,7 +152,7 @@ def diagnostics_app(
         exception_handlers={404: unknown},
         middleware=[
             Middleware(StrictHeaders),
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False),
+            Middleware(OriginGuard, checks=Checks(allowed_hosts, pages=True), answer=_rejected),
             Middleware(Guard, token=access.token),
         ],
     )
@@ -175,6 +177,11 @@ def _browsing(browsed: Browsed) -> list[Route]:
         return json_answer(request, await page(browsed, name, query))
 
     return [Route("/views", views), Route("/views/{name}", view)]
+
+
+def _rejected(refusal: Refusal) -> Response:
+    told = {"error": refusal.problem, "next_step": refusal.advice, "candidates": []}
+    return Response(msgspec.json.encode(told), refusal.status, media_type="application/json")
 
 
 def _verdict(request: Request, ok: bool, reasons: Sequence[str]) -> Response:

@@ -19,17 +19,15 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 
 from intentc.configuration import is_loopback
+from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
+from intentc.listening.origin import own_hosts, url_host
 
 from .access import EVERYBODY, Access, Tls
 from .app import diagnostics_app
-from .connections import Connections, Listener, most_connections, protocol_over
 from .observed import Asked, Browsed, Observed
 
-_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 _LONGEST_HEAD = 64 * 1024
 """Bytes of a request's first line and headers; a name in an address may be long."""
-_BACKLOG = 64
-"""Connections accepted in one turn of the loop, too: more hold it."""
 
 
 class AddressInUse(OSError):
@@ -66,7 +64,7 @@ async def running_diagnostics(
 
     Raises ``AddressInUse``, ``UnusableCertificate``, and ``OpenToAll`` if ``host`` is not this machine's own and
     ``access`` asks nobody. On loopback only requests that name a loopback host, or ``host`` itself, are answered. Of
-    connections there are as many at once as ``connections.most_connections`` allows.
+    connections there are as many at once as ``listening.connections.most_connections`` allows.
     """
     if not is_loopback(host) and not access.asks:
         raise OpenToAll(
@@ -75,9 +73,9 @@ async def running_diagnostics(
         )
     with _listening(host, port) as listener:
         bound = listener.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
-        hosts = (*_LOOPBACK_HOSTS, shown) if is_loopback(host) else ("*",)
-        listener.connections = connections = Connections(most_connections())
+        hosts = own_hosts(host, is_loopback=is_loopback(host))
+        connections = Connections(most_connections())
+        listener.limit(connections)
         served = diagnostics_app(observed, hosts, registry, browsed, asked, access)
         config = uvicorn.Config(
             served.app,
@@ -87,9 +85,9 @@ async def running_diagnostics(
             ws="none",
             server_header=False,
             proxy_headers=False,
-            http=protocol_over(connections),
+            http=http_protocol(connections),
             h11_max_incomplete_event_size=_LONGEST_HEAD,
-            backlog=_BACKLOG,
+            backlog=BACKLOG,
             timeout_graceful_shutdown=1,
             **_encryption(access.tls),
         )
@@ -100,7 +98,7 @@ async def running_diagnostics(
             group.start_soon(server.serve, sockets)
             try:
                 scheme = "http" if access.tls is None else "https"
-                yield f"{scheme}://{shown}:{bound}"
+                yield f"{scheme}://{url_host(host)}:{bound}"
             finally:
                 # Followers stay for ever by themselves, and would be waited for.
                 served.events.end()
@@ -141,7 +139,7 @@ def _listening(host: str, port: int) -> Iterator[Listener]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
-            listener.listen(_BACKLOG)
+            listener.listen(BACKLOG)
         except OSError as error:
             reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
             message = f"{host}:{port} {reason}; set intentc.diagnostics.address to another one"

@@ -100,7 +100,7 @@ async def test_children_and_back_references_are_computed(client: httpx2.AsyncCli
 async def test_every_refusal_is_a_message(
     client: httpx2.AsyncClient, method: str, path: str, body: bytes, status: int, words: str
 ) -> None:
-    answer = await client.request(method, path, content=body)
+    answer = await client.request(method, path, content=body, headers={"content-type": "application/json"})
     assert answer.status_code == status, answer.text
     assert list(answer.json()) == (["message", "item", "detail"] if path == "/sync" else ["message"])
     assert words in answer.json()["message"]

@@ -105,7 +105,7 @@ async def test_a_body_that_is_too_large_is_not_read(client: httpx2.AsyncClient) 
         for _ in range(17):
             yield b" " * 1024 * 1024
 
-    answer = await client.post("/network-policys", content=endless())
+    answer = await client.post("/network-policys", content=endless(), headers={"content-type": "application/json"})
     assert answer.status_code == 413
 
 

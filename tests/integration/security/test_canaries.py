@@ -180,7 +180,11 @@ async def test_no_secret_leaves_by_any_way_whatever_fails(place: Place, processe
             "security_group_entries": {"policy_rule": [{"protocol": f"{CANARY}-rule"}]},
         }
         await client.post("/security-groups", json={"security-group": bad})
-        await client.post("/security-groups", content=f'{{"security-group": "{CANARY}-broken'.encode())
+        await client.post(
+            "/security-groups",
+            content=f'{{"security-group": "{CANARY}-broken'.encode(),
+            headers={"content-type": "application/json"},
+        )
     root = EtcdStore([place.etcd.endpoint], username="root", password=lambda: ROOT_PASSWORD)
     unreadable = {"fq_name": [*PROJECT, "unreadable"], "security_group_entries": f"{CANARY}-unreadable"}
     for number, value in enumerate((msgspec.json.encode(unreadable), f'{{"a": "{CANARY}'.encode())):

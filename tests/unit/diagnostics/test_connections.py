@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import resource
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -16,7 +18,7 @@ from pytest_mock import MockerFixture
 
 from intentc.diagnostics import serving
 from intentc.diagnostics.access import EVERYBODY, Access, Tls
-from intentc.diagnostics.connections import MOST, PATIENCE, Connections, most_connections
+from intentc.listening.connections import MOST, PATIENCE, Connections, Listener, most_connections
 from tests.integration.certificates import write_certificate
 from tests.integration.compile.world import until
 from tests.unit.diagnostics.asked import Answered
@@ -87,6 +89,34 @@ async def test_the_oldest_without_a_request_goes_first(mocker: MockerFixture) ->
         assert (await streams[1].receive()).startswith(b"HTTP/1.1 200")
 
 
+async def test_an_idle_connection_is_displaced_after_those_that_never_asked(mocker: MockerFixture) -> None:
+    async with site(mocker) as served:
+        idle = await served.connect(WHOLE)
+        assert (await idle.receive()).startswith(b"HTTP/1.1 200")
+        for _ in range(4 * BOUND):
+            await served.connect(HALF)
+        await idle.send(WHOLE)
+        assert (await idle.receive()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_process_without_files_closes_what_comes_and_logs_one_line(
+    mocker: MockerFixture, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio alone writes a traceback for each connection of the backlog, and looks again at once."""
+    connections = Connections(BOUND)
+    with Listener(socket.AF_INET, socket.SOCK_STREAM) as listener, caplog.at_level(logging.WARNING):
+        listener.limit(connections)
+        mocker.patch("socket.socket.accept", side_effect=OSError(errno.EMFILE, "too many open files"))
+        for _ in range(3):
+            with pytest.raises(ConnectionAbortedError):
+                listener.accept()
+        mocker.patch("socket.socket.accept", side_effect=OSError(errno.EBADF, "closed"))
+        with pytest.raises(OSError, match="closed"):
+            listener.accept()
+    (record,) = caplog.records
+    assert "no file descriptors left" in record.message
+
+
 async def test_followers_are_not_crowded_out(mocker: MockerFixture) -> None:
     async with site(mocker, patience=0.2) as served:
         follower = await served.connect(b"GET /events?only=status HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -130,7 +160,7 @@ async def test_a_crowd_is_one_line_of_the_log(mocker: MockerFixture, caplog: pyt
                 await served.connect(HALF)
             assert await served.status() == 200
     (record,) = caplog.records
-    assert f"as many connections to the diagnostics as are taken ({BOUND})" in record.message
+    assert f"{BOUND} connections to the diagnostics are open" in record.message
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""Where an HTTP request comes from and in which form: ``Host``, ``Origin``, ``Sec-Fetch-Site``, ``Content-Type``.
+
+Why it exists: a browser on this machine reaches what listens on loopback, on behalf of any page that it shows. A page
+can send a ``text/plain`` POST to any address, and a name that resolves to 127.0.0.1 (DNS rebinding) makes it even the
+same origin. Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Who may do what is left to
+tokens; how a refusal is written is left to the application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+ANY_HOST = ("*",)
+_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+_JSON = "application/json"
+_SHOWN = 200
+"""Characters of a header that a message repeats."""
+
+
+class Refusal(NamedTuple):
+    """Why a request is rejected: an HTTP status, the problem, and what to do instead."""
+
+    status: int
+    problem: str
+    advice: str
+
+
+class Checks(NamedTuple):
+    """``hosts``: the names that ``Host`` may have, without port; ``ANY_HOST``: any. ``only_json``: bodies must be
+    ``application/json``, which no page of another origin can send. ``pages``: links on other sites may lead here."""
+
+    hosts: Sequence[str] = ANY_HOST
+    only_json: bool = False
+    pages: bool = False
+
+    def refusal(self, method: str, headers: Headers) -> Refusal | None:
+        """Why a request with this method and these headers is rejected; None if it is not."""
+        return self._of_host(headers) or self._of_site(method, headers) or self._of_content(method, headers)
+
+    def _of_host(self, headers: Headers) -> Refusal | None:
+        host = _without_port(headers.get("host", "")).lower()
+        if "*" in self.hosts or host in self.hosts:
+            return None
+        return Refusal(
+            400,
+            f"the Host of the request is {_shown(host)}, and this server listens on this machine alone",
+            f"use {', '.join(self.hosts)}; a proxy in front of it must send one of these names as Host",
+        )
+
+    def _of_site(self, method: str, headers: Headers) -> Refusal | None:
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower():
+            return Refusal(
+                403,
+                f"a web page of {_shown(origin)} sent this request, and only this server's own pages may",
+                "send it from a program, without an Origin header",
+            )
+        is_link = self.pages and method in ("GET", "HEAD") and headers.get("sec-fetch-mode") == "navigate"
+        if site in ("none", "same-origin") or is_link:
+            return None
+        return Refusal(
+            403,
+            f"a web page of another site sent this request (Sec-Fetch-Site: {_shown(site)})",
+            "send it from a program, or type the address into the browser",
+        )
+
+    def _of_content(self, method: str, headers: Headers) -> Refusal | None:
+        if not self.only_json or not (method == "POST" or _has_body(method, headers)):
+            return None
+        content_type = headers.get("content-type", "")
+        if content_type.partition(";")[0].strip().lower() == _JSON:
+            return None
+        problem = f"the Content-Type of the request is {_shown(content_type)}" if content_type else "no Content-Type"
+        return Refusal(415, problem, f"send JSON with `Content-Type: {_JSON}` (curl: -H 'Content-Type: {_JSON}')")
+
+
+def own_hosts(host: str, *, is_loopback: bool) -> Sequence[str]:
+    """The names that requests to a server that listens at ``host`` may have as ``Host``. Beyond loopback a server
+    can't know its names."""
+    return tuple(dict.fromkeys((*_LOOPBACK_HOSTS, url_host(host)))) if is_loopback else ANY_HOST
+
+
+def url_host(host: str) -> str:
+    """A name or an address as it stands in a URL."""
+    return f"[{host}]" if ":" in host else host
+
+
+class OriginGuard:
+    """ASGI middleware that answers what ``checks`` rejects with ``answer(refusal)``, before the application sees it."""
+
+    def __init__(self, app: ASGIApp, checks: Checks, answer: Callable[[Refusal], ASGIApp]) -> None:
+        self._app = app
+        self._checks = checks
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            refusal = self._checks.refusal(scope["method"], Headers(scope=scope))
+            if refusal is not None:
+                await self._answer(refusal)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _has_body(method: str, headers: Headers) -> bool:
+    if method in ("GET", "HEAD", "OPTIONS"):
+        return False
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -1,0 +1,107 @@
+"""An API server that asks for no token still keeps web pages off, and connections that never send a request."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import anyio
+import httpx2
+import msgspec
+import pytest
+
+from intentc.apiserver.serving import running_api_server
+from intentc.embedded import Etcd
+from intentc.loading import load_schema
+from intentc.watch.memory import MemoryStore
+from tests.integration.cli.processes import PROGRAM, ROOT, environment_with
+from tests.integration.compile.world import until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.http]
+
+SYNC = b'{"resources": []}'
+HALF_OPEN, FILES = 1_200, 1_024
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[httpx2.AsyncClient]:
+    store = MemoryStore()
+    async with (
+        running_api_server(store, load_schema("contrail")) as running,
+        httpx2.AsyncClient(base_url=running.url, trust_env=False) as client,
+    ):
+        yield client
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "advice"),
+    [
+        ({"content-type": "text/plain"}, 415, "Content-Type: application/json"),
+        ({}, 415, "Content-Type: application/json"),
+        ({"content-type": "application/json", "origin": "https://evil.example"}, 403, "without an Origin header"),
+        ({"content-type": "application/json", "sec-fetch-site": "cross-site"}, 403, "from a program"),
+        ({"content-type": "application/json", "host": "rebound.example"}, 400, "use localhost"),
+    ],
+)
+async def test_a_web_page_writes_nothing(
+    api: httpx2.AsyncClient, headers: dict[str, str], status: int, advice: str
+) -> None:
+    answer = await api.post("/sync", content=SYNC, headers=headers)
+    assert answer.status_code == status
+    assert advice in answer.json()["message"]
+
+
+async def test_a_web_page_reads_nothing(api: httpx2.AsyncClient) -> None:
+    assert (await api.get("/projects", headers={"host": "rebound.example"})).status_code == 400
+    assert (await api.get("/projects", headers={"origin": "null"})).status_code == 403
+
+
+@pytest.mark.parametrize("written", ["application/json", 'application/json; charset="UTF-8"'])
+async def test_programs_write_json(api: httpx2.AsyncClient, written: str) -> None:
+    assert (await api.post("/sync", content=SYNC, headers={"content-type": written})).status_code == 200
+
+
+@pytest.mark.etcd
+async def test_half_open_connections_keep_nobody_from_the_api_server(etcd: Etcd, tmp_path: Path) -> None:
+    """More connections that send half a request line than the process may have files: whoever asks is answered."""
+    with api_server_process(etcd, tmp_path) as process:
+        printed, log = tmp_path / "out", tmp_path / "log"
+        await until(lambda: printed.read_text().endswith("\n") or process.poll() is not None)
+        url = printed.read_text().strip()
+        async with AsyncExitStack() as opened, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
+            for _ in range(HALF_OPEN):
+                stream = await anyio.connect_tcp("127.0.0.1", int(url.rpartition(":")[2]))
+                await opened.enter_async_context(stream)
+                await stream.send(b"GET /proj")
+            assert (await client.get("/projects?count=true")).status_code == 200
+            headers = {"content-type": "application/json"}
+            assert (await client.post("/sync", content=SYNC, headers=headers)).status_code == 200
+        assert process.poll() is None
+        lines = [line for line in log.read_text().splitlines() if "connections to the API server" in line]
+        assert len(lines) == 1, log.read_text()
+        assert log.stat().st_size < 10_000
+
+
+@contextmanager
+def api_server_process(etcd: Etcd, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """``intentc apiserver`` with few files; ``out`` and ``log`` in ``folder`` are what it prints and logs."""
+    configuration = {
+        "no_auth": True,
+        "server": {"address": "127.0.0.1:0"},
+        "etcd": {"endpoints": [etcd.endpoint], "path": "half-open"},
+    }
+    (folder / "contrail.yml").write_bytes(msgspec.json.encode(configuration))
+    program = [*PROGRAM, "--config-file", str(folder / "contrail.yml"), "apiserver"]
+    with (folder / "log").open("wb") as errors, (folder / "out").open("wb") as printed:
+        process = subprocess.Popen(
+            ["sh", "-c", f'ulimit -n {FILES} && exec "$@"', "sh", *program],
+            cwd=ROOT, env=environment_with({}), stdin=subprocess.DEVNULL, stdout=printed, stderr=errors,
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

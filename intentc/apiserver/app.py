@@ -47,6 +47,9 @@ REVISION_HEADER = "X-Etcd-Revision"
 LARGEST_BODY = 16 * 1024 * 1024
 """Bytes. A transaction is limited to 1.5 MB by etcd's default; more than this is never read."""
 
+_LARGEST_LOG_IN = 64 * 1024
+"""Bytes; it is read before anybody is known."""
+
 _PAUSE_SECONDS = "1"
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -111,7 +114,8 @@ class _Calls:
 
     async def log_in(self, request: Request) -> Response:
         assert self._keystone is not None
-        token = self._keystone.log_in(requests.decode(await _body(request), dict[str, Any]))
+        body = requests.decode(await _body(request, _LARGEST_LOG_IN), dict[str, Any])
+        token = self._keystone.log_in(body, request.client.host if request.client else "")
         return _answer(token.body, status=201, headers={"X-Subject-Token": token.text})
 
     async def create(self, request: Request) -> Response:
@@ -306,12 +310,12 @@ def _answer(
     return Response(msgspec.json.encode(body), status, told, media_type="application/json")
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, largest: int = LARGEST_BODY) -> bytes:
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > LARGEST_BODY:
-            raise TooLarge(f"the body is larger than {LARGEST_BODY} bytes; split the request")
+        if size > largest:
+            raise TooLarge(f"the body is larger than {largest:,} bytes; split the request")
         parts.append(part)
     return b"".join(parts)
 
@@ -326,7 +330,7 @@ def _rejected(refusal: Refusal) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
-    headers = {"Retry-After": _PAUSE_SECONDS} if error.status == 503 else {}
+    headers = {"Retry-After": _PAUSE_SECONDS} if error.status in (429, 503) else {}
     place = {} if error.item is None else {"item": error.item, "detail": error.detail}
     return _answer({"message": error.message, **place}, status=error.status, headers=headers)
 

@@ -19,10 +19,14 @@ import msgspec
 from intentc.configuration.sections import Keystone as KeystoneSection
 
 from .documents import Document
-from .errors import BadRequest, Unauthorized
+from .errors import BadRequest, TooManyRequests, Unauthorized
+from .logins import Rate, Session, Sessions, network_of
 from .resources import Caller
 
-_MOST_TOKENS = 10_000
+_BURST, _PER_SECOND = 100, 10.0
+"""Log-ins of one user."""
+_FAILED_BURST, _FAILED_PER_SECOND = 10, 1.0
+"""Failed log-ins of one client as one user; all names that no user has count as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +115,6 @@ class Token(NamedTuple):
     body: Document
 
 
-class _Session(NamedTuple):
-    caller: Caller
-    expires: float
-
-
 class Keystone:
     """Gives out tokens to ``users`` and knows them again. ``lifetime``: seconds. ``clock``: monotonic seconds."""
 
@@ -129,11 +128,16 @@ class Keystone:
         self._users = tuple(users)
         self._lifetime = lifetime
         self._clock = clock
-        self._sessions: dict[str, _Session] = {}
+        self._sessions = Sessions(clock)
+        self._succeeded = Rate(_BURST, _PER_SECOND, clock)
+        self._failed = Rate(_FAILED_BURST, _FAILED_PER_SECOND, clock)
 
-    def log_in(self, body: Any) -> Token:
-        """Answer ``POST /auth/tokens``. Raises ``BadRequest`` and ``Unauthorized``, which never tells what was wrong
-        with user or password."""
+    def log_in(self, body: Any, address: str = "") -> Token:
+        """Answer ``POST /auth/tokens`` for a client at ``address``. Raises ``BadRequest``, ``TooManyRequests``, and
+        ``Unauthorized``, which never says whether the user or the password is wrong.
+
+        No hash is computed: a static user's password is known as it is, so a log-in costs less than its request.
+        """
         try:
             auth = msgspec.convert(body, _LogIn).auth
         except msgspec.ValidationError as error:
@@ -142,31 +146,34 @@ class Keystone:
             raise BadRequest("only the method password is served; give identity.password.user")
         wanted = auth.identity.password.user
         user = next((user for user in self._users if _is(user, wanted)), None)
+        client = (network_of(address), user.id if user else "")
+        if not self._failed.allows(client):
+            raise TooManyRequests(f"too many failed log-ins; at most {_FAILED_PER_SECOND:g} a second is answered")
         # An empty password is none: a user without one must not be let in by leaving it out.
         known = (user.password() if user else "") or secrets.token_hex()
         if not hmac.compare_digest(known.encode(), wanted.password.encode()) or user is None:
+            self._failed.count(client)
             raise Unauthorized("user or password is wrong")
+        if not self._succeeded.allows(user.id):
+            raise TooManyRequests(
+                f"too many log-ins of this user; at most {_PER_SECOND:g} a second are answered: use a token again"
+            )
+        self._succeeded.count(user.id)
         roles = _roles(user, auth.scope)
         return self._give(user, roles)
 
     def caller(self, token: str) -> Caller:
         """On whose behalf a call with ``X-Auth-Token`` is made. Raises ``Unauthorized``."""
-        session = self._sessions.get(token)
-        if session is None or session.expires <= self._clock():
-            self._sessions.pop(token, None)
+        caller = self._sessions.find(token)
+        if caller is None:
             raise Unauthorized("the token is missing, unknown or expired; log in at /keystone/v3/auth/tokens")
-        return session.caller
+        return caller
 
     def _give(self, user: StaticUser, roles: Sequence[StaticRole]) -> Token:
-        now = self._clock()
-        if len(self._sessions) >= _MOST_TOKENS:
-            self._sessions = {text: session for text, session in self._sessions.items() if session.expires > now}
-        while len(self._sessions) >= _MOST_TOKENS:
-            del self._sessions[next(iter(self._sessions))]
         text = secrets.token_hex(32)
         project = roles[0].project_id if roles else ""
         caller = Caller(project, frozenset(role.name for role in roles))
-        self._sessions[text] = _Session(caller, now + self._lifetime)
+        self._sessions.add(text, Session(user.id, caller, self._clock() + self._lifetime))
         issued = datetime.now(UTC)
         domain = {"id": user.domain_id, "name": user.domain_name}
         body: Document = {

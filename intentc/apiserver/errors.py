@@ -85,6 +85,12 @@ class TooLarge(ApiError):
     status = 413
 
 
+class TooManyRequests(ApiError):
+    """A client asks more often than is answered: try again after ``Retry-After``."""
+
+    status = 429
+
+
 class Malformed(ApiError):
     """A stored value can't be read. The message names its key."""
 

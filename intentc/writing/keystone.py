@@ -62,6 +62,8 @@ class Tokens:
         token = answer.headers.get("X-Subject-Token", "")
         if answer.status_code not in {200, 201} or not token:
             self._refused, self._refused_until = password, clock() + _PAUSE
+            if answer.status_code == httpx2.codes.TOO_MANY_REQUESTS:
+                raise Unreachable(f"Keystone at {where} gives no token: too many log-ins (429), try again later")
             raise Unreachable(f"Keystone at {where} gives no token (status {answer.status_code}): {_CHECK}")
         self._refused = ""
         return str(token)

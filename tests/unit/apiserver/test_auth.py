@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser, static_users
+from intentc.apiserver.logins import MOST_TOKENS, network_of
 from intentc.configuration.sections import (
     Keystone as Section,
 )
@@ -69,6 +70,64 @@ def test_tokens_end() -> None:
     for text in (token, "", "guess"):
         with refused(401, "log in"):
             keystone.caller(text)
+
+
+def test_a_users_tokens_displace_only_that_users_own() -> None:
+    now = [0.0]
+    keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
+    bobs = keystone.log_in(log_in("other", id="b")).text
+    alices = []
+    for _ in range(MOST_TOKENS + 1):
+        now[0] += 1
+        alices.append(keystone.log_in(log_in()).text)
+    keystone.caller(bobs)
+    with refused(401):
+        keystone.caller(alices[0])
+    for token in alices[1:]:
+        keystone.caller(token)
+
+
+def test_log_ins_of_a_user_past_a_rate_are_refused_for_a_while() -> None:
+    now = [0.0]
+    keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
+    with refused(429, "use a token again"):
+        for _ in range(1000):
+            keystone.log_in(log_in())
+    keystone.log_in(log_in("other", id="b"))
+    now[0] += 1
+    keystone.log_in(log_in())
+
+
+def test_guesses_of_a_client_are_refused_for_a_while_and_nobody_elses_log_ins() -> None:
+    now = [0.0]
+    keystone = Keystone([ALICE, BOB], clock=lambda: now[0])
+    for wrong in (log_in("wrong"), log_in("wrong", id="nobody")):
+        for _ in range(10):
+            with refused(401):
+                keystone.log_in(wrong, "2001:db8::1")
+        with refused(429, "too many failed"):
+            keystone.log_in(wrong, "2001:db8::2")
+    with refused(429):
+        keystone.log_in(log_in(), "2001:db8::1")
+    keystone.log_in(log_in(), "127.0.0.1")
+    keystone.log_in(log_in("other", id="b"), "2001:db8::1")
+    now[0] += 1
+    keystone.log_in(log_in(), "2001:db8::1")
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::1", "::/64"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("x", "x"),
+    ],
+)
+def test_what_counts_as_one_client(address: str, network: str) -> None:
+    assert network_of(address) == network
 
 
 def test_users_come_from_contrails_configuration() -> None:

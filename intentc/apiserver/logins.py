@@ -1,0 +1,99 @@
+"""Limits on log-ins: how often each user and each address may try, and how many tokens a user has at once.
+
+Why it exists: a log-in needs no token, so without limits one client keeps the server busy, guesses passwords at full
+speed, or fills the table of tokens until everybody else's are gone. Which password is right is ``auth``'s business.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from .resources import Caller
+
+MOST_TOKENS = 100
+"""Of one user at once; a new one displaces the user's own oldest."""
+_MOST_BUCKETS = 10_000
+_IPV6_NETWORK = 64
+"""Bits: a client has all addresses of such a network."""
+
+
+class Rate:
+    """A token bucket for each key: ``burst`` tries at once, ``per_second`` in the long run. ``clock``: seconds."""
+
+    def __init__(self, burst: int, per_second: float, clock: Callable[[], float]) -> None:
+        self._burst = burst
+        self._per_second = per_second
+        self._clock = clock
+        # The one that was used longest ago first.
+        self._buckets: dict[Hashable, tuple[float, float]] = {}
+
+    def allows(self, key: Hashable) -> bool:
+        """Whether one more try is allowed now; it is not counted yet."""
+        return self._left(key) >= 1
+
+    def count(self, key: Hashable) -> None:
+        """Count one try."""
+        left = self._left(key)
+        self._buckets.pop(key, None)
+        self._buckets[key] = (max(left - 1, 0.0), self._clock())
+        if len(self._buckets) > _MOST_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
+
+    def _left(self, key: Hashable) -> float:
+        left, since = self._buckets.get(key, (float(self._burst), 0.0))
+        return min(float(self._burst), left + (self._clock() - since) * self._per_second)
+
+
+class Session(NamedTuple):
+    """A token of the user with id ``user``; good until ``expires`` (the clock's seconds)."""
+
+    user: str
+    caller: Caller
+    expires: float
+
+
+class Sessions:
+    """The tokens that are good: at most ``MOST_TOKENS`` of each user. ``clock``: seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._sessions: dict[str, Session] = {}
+        # User → that user's tokens, the oldest first.
+        self._tokens: dict[str, dict[str, None]] = {}
+
+    def add(self, token: str, session: Session) -> None:
+        """Remember a token; the user's oldest goes if there are too many."""
+        tokens = self._tokens.setdefault(session.user, {})
+        while len(tokens) >= MOST_TOKENS:
+            self._remove(next(iter(tokens)))
+        tokens[token] = None
+        self._sessions[token] = session
+
+    def find(self, token: str) -> Caller | None:
+        """On whose behalf a call with this token is made; None if the token is unknown or expired."""
+        session = self._sessions.get(token)
+        if session is None:
+            return None
+        if session.expires <= self._clock():
+            self._remove(token)
+            return None
+        return session.caller
+
+    def _remove(self, token: str) -> None:
+        session = self._sessions.pop(token)
+        del self._tokens[session.user][token]
+
+
+def network_of(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(parsed), _IPV6_NETWORK), strict=False))

@@ -8,6 +8,7 @@ of its type that refuses unknown fields, and decoded by the type itself. That is
 from __future__ import annotations
 
 import difflib
+import types
 import typing
 from typing import Any, NamedTuple
 
@@ -132,6 +133,9 @@ def _strict(python_type: Any) -> Any:
         return msgspec.defstruct(python_type.__name__, fields, forbid_unknown_fields=True, frozen=True, gc=False)
     if typing.get_origin(python_type) is tuple:
         return tuple[_strict(typing.get_args(python_type)[0]), ...]  # type: ignore[misc]
+    if isinstance(python_type, types.UnionType):
+        alternatives = [_strict(one) for one in typing.get_args(python_type)]
+        return typing.Union[tuple(alternatives)]  # noqa: UP007
     return python_type
 
 

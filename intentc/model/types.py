@@ -33,7 +33,8 @@ class FieldSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``type``: a scalar of ``SCALARS`` or a structured type's name; ``list`` instead of it: the type of the elements.
     ``enum``: the values that admission allows (decoding doesn't refuse others: an old value must not hide a resource).
     ``required``: admission refuses the structured type without this field (of a property: the resource without it).
-    ``default``: what a missing field means, if not zero. ``sensitive``: never shown.
+    ``default``: what a missing field means, if not zero. ``optional``: a missing field is None, so that one that is
+    given and empty differs from it. ``sensitive``: never shown.
     ``sensitive_at``: places in an opaque field that are never shown: ``a.b[].c``, with ``**`` for any depth.
     """
 
@@ -41,6 +42,7 @@ class FieldSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     list: str = ""
     enum: tuple[str, ...] = ()
     default: Any = None
+    optional: bool = False
     minimum: int | None = None
     maximum: int | None = None
     sensitive: bool = False
@@ -93,6 +95,11 @@ class TypeTable:
 
     def field(self, spec: FieldSpec, _open: tuple[str, ...] = ()) -> tuple[Any, Any]:
         """The Python type and the default of a field."""
+        python_type, default = self._given(spec, _open)
+        return (python_type | None, None) if spec.optional else (python_type, default)
+
+    def _given(self, spec: FieldSpec, _open: tuple[str, ...]) -> tuple[Any, Any]:
+        """The type of a field that is there, and what it means if it isn't."""
         if spec.list:
             element = SCALARS[spec.list][0] if spec.list in SCALARS else self.struct(spec.list, _open)
             return tuple[element, ...], ()  # type: ignore[valid-type]

@@ -72,7 +72,7 @@ class TCPMappingIntent(Intent):
         return host
 
     def _upstream(self, ctx: Context) -> Upstream:
-        breakers: tuple[CircuitBreaker, ...] = ()
+        breakers: tuple[CircuitBreaker, ...] | None = None
         try:
             breakers = circuit_breakers(self.circuit_breakers)
         except ValueError as error:

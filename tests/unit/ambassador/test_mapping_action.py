@@ -295,6 +295,37 @@ async def test_what_a_mapping_does_not_say_the_module_says() -> None:
     assert found.only["stat_prefix"] == "all"
 
 
+async def test_what_a_mapping_says_is_in_force_also_if_it_is_empty() -> None:
+    headers = {"add_request_headers": {"x-d": "e"}, "add_response_headers": {"x-r": "e"}}
+    removed = {"remove_request_headers": ["x-s"], "remove_response_headers": ["server"]}
+    balancer = {"policy": "ring_hash", "header": "x-user"}
+    empty: dict[str, Any] = {key: [] for key in (*removed, "circuit_breakers")}
+    empty |= {key: {} for key in (*headers, "retry_policy", "cors", "keepalive", "load_balancer")}
+    found = await routes(
+        module(
+            retry_policy={"retry_on": "5xx"},
+            cors={"origins": ["https://a.example"]},
+            circuit_breakers=[{"max_requests": 1}],
+            keepalive={"probes": 3},
+            load_balancer=balancer,
+            defaults={"httpmapping": {**headers, **removed, "stats_name": "all"}},
+        ),
+        mapping("inherits"),
+        mapping("own", **empty, stats_name=""),
+    )
+    inherits, own = sorted(found.configs, key=lambda config: config["match"]["prefix"])
+    assert inherits["request_headers_to_remove"] == ["x-s"]
+    assert {"retry_policy", "hash_policy"} <= inherits["route"].keys()
+    assert own.keys() == {"name", "match", "route"}
+    assert not {"retry_policy", "hash_policy"} & own["route"].keys()
+    cluster = next(
+        config for name, config in found.gate.elements("envoy_cluster").items() if name == own["route"]["cluster"]
+    )["config"]
+    assert not {"circuit_breakers", "upstream_connection_options"} & cluster.keys()
+    assert cluster.get("alt_stat_name") != "all"
+    assert found.problems() == []
+
+
 async def test_a_module_and_a_mapping_changed_together_both_have_effect_on_all() -> None:
     """Defect 2: the peer leaves unchanged Mappings with the former Module."""
     found = await routes(module(cluster_request_timeout_ms=4000), mapping("old"), mapping("changed"))

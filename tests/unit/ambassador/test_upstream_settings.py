@@ -28,7 +28,9 @@ def value(type_name: str, given: dict[str, Any]) -> Any:
 
 def test_nothing_said_is_nothing() -> None:
     assert load_balancer(value("LoadBalancer", {})) is None
-    assert keepalive(value("Keepalive", {})) is None
+    assert keepalive(None) is None
+    assert circuit_breakers(None) is None
+    assert keepalive(value("Keepalive", {})) == Keepalive()
     assert circuit_breakers(()) == ()
     assert health_checks(()) == ()
 

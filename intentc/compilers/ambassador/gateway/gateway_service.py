@@ -31,7 +31,7 @@ def alone(service: Intent, ctx: Context, called: str) -> bool:
 
 
 def service_upstream(
-    service: View, ctx: Context, field: str, *, grpc: bool, marker: str, tls: Any = None, breakers: Any = ()
+    service: View, ctx: Context, field: str, *, grpc: bool, marker: str, tls: Any = None, breakers: Any = None
 ) -> Upstream:
     """The upstream that ``field`` names. ``tls``: the value of the field ``tls``, ``breakers`` of ``circuit_breakers``,
     where the kind has them. Raises ``Unusable``."""

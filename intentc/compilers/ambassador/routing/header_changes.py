@@ -22,18 +22,19 @@ Tell = Callable[[str, str], None]
 
 
 def header_changes(mapping: View, defaults: MappingDefaults, tell: Tell) -> HeaderChanges:
-    """What ``mapping`` says; of each of the four that it does not say, what the Module says."""
+    """What ``mapping`` says; of each of the four that it does not say, what the Module says. One that is empty says
+    that there is none."""
     return HeaderChanges(
-        add_request=_added(mapping, "add_request_headers", tell) or defaults.add_request_headers,
-        add_response=_added(mapping, "add_response_headers", tell) or defaults.add_response_headers,
-        remove_request=_removed(mapping, "remove_request_headers", tell) or defaults.remove_request_headers,
-        remove_response=_removed(mapping, "remove_response_headers", tell) or defaults.remove_response_headers,
+        add_request=_added(mapping, "add_request_headers", defaults.add_request_headers, tell),
+        add_response=_added(mapping, "add_response_headers", defaults.add_response_headers, tell),
+        remove_request=_removed(mapping, "remove_request_headers", defaults.remove_request_headers, tell),
+        remove_response=_removed(mapping, "remove_response_headers", defaults.remove_response_headers, tell),
     )
 
 
-def _added(mapping: View, field: str, tell: Tell) -> tuple[HeaderAddition, ...]:
+def _added(mapping: View, field: str, default: tuple[HeaderAddition, ...], tell: Tell) -> tuple[HeaderAddition, ...]:
     given = mapping.field(field)
-    return tuple(additions(plain(given), field, tell)) if given else ()
+    return default if given is None else tuple(additions(plain(given), field, tell))
 
 
 def additions(given: dict[str, Any], field: str, tell: Tell) -> Iterator[HeaderAddition]:
@@ -52,15 +53,15 @@ def additions(given: dict[str, Any], field: str, tell: Tell) -> Iterator[HeaderA
             tell("InvalidHeader", f"{field}[{name!r}]: there are more than {MOST_ADDITIONS}; it is left out")
 
 
-def _removed(mapping: View, field: str, tell: Tell) -> tuple[str, ...]:
+def _removed(mapping: View, field: str, default: tuple[str, ...], tell: Tell) -> tuple[str, ...]:
     given = mapping.field(field)
-    if not given:
-        return ()
+    if given is None:
+        return default
     try:
         names = texts(given)
     except ValueError as error:
         tell("InvalidHeader", f"{field}: {error}; it is left out")
-        return ()
+        return default
     return tuple(name for name in dict.fromkeys(names) if removable(name, field, tell))
 
 

@@ -47,7 +47,8 @@ class MappingReader:
 
     @property
     def stats_name(self) -> str:
-        return self._mapping.stats_name or self._module.defaults.stats_name
+        own: str | None = self._mapping.stats_name
+        return self._module.defaults.stats_name if own is None else own
 
     # Redirects
 
@@ -89,7 +90,13 @@ class MappingReader:
         target = self._upstream(balancer)
         headers = header_changes(self._mapping, self._module.defaults, self._tell)
         share = Share(target, self._with_linkerd(headers, target), self._printable("host_rewrite"))
-        return Forward(share, self._core(balancer or self._module.load_balancer), self._treatment())
+        hashing = balancer or (None if self._wants_no_balancer() else self._module.load_balancer)
+        return Forward(share, self._core(hashing), self._treatment())
+
+    def _wants_no_balancer(self) -> bool:
+        """Whether it has an empty ``load_balancer``, in place of the Module's."""
+        given = self._mapping.load_balancer
+        return given is not None and not given
 
     def _upstream(self, balancer: LoadBalancer | None) -> Upstream:
         mapping = self._mapping
@@ -100,8 +107,9 @@ class MappingReader:
             tls=self._tls(),
             resolver=mapping.resolver,
             load_balancer=balancer,
+            own_load_balancer=self._wants_no_balancer(),
             circuit_breakers=self._left_out(
-                "InvalidCircuitBreaker", lambda: circuit_breakers(mapping.circuit_breakers), ()
+                "InvalidCircuitBreaker", lambda: circuit_breakers(mapping.circuit_breakers), None
             ),
             connect_timeout_ms=mapping.connect_timeout_ms,
             cluster_idle_timeout_ms=mapping.cluster_idle_timeout_ms,
@@ -194,15 +202,19 @@ class MappingReader:
         return tuple(found)
 
     def _retry_policy(self) -> RetryPolicy | None:
-        if not self._mapping.retry_policy:
+        if self._mapping.retry_policy is None:
             return self._module.retry_policy
+        if not self._mapping.retry_policy:
+            return None
         return self._left_out(
             "InvalidRetryPolicy", lambda: typed(self._mapping.retry_policy, RetryPolicy), None, "retry_policy"
         )
 
     def _cors(self) -> Cors | None:
-        if not self._mapping.cors:
+        if self._mapping.cors is None:
             return self._module.cors
+        if not self._mapping.cors:
+            return None
         return self._left_out("InvalidCors", self._own_cors, None, "cors")
 
     def _own_cors(self) -> Cors:

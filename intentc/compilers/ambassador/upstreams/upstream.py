@@ -37,7 +37,8 @@ class Unusable(Exception):
 
 
 class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a resource says of where its requests go; 0, empty and None mean "not said" (the Module, then a default).
+    """What a resource says of where its requests go; 0, empty texts and None mean "not said" (the Module, then a
+    default); empty ``circuit_breakers``, an empty ``keepalive``, and ``own_load_balancer`` without one mean none.
 
     ``namespace``: of the resource, in which names are looked up. ``service``: ``[https://]host[:port]``. ``tls``:
     ``"true"``, ``"false"`` or a TLSContext's name. ``host_rewrite``: the host that upstream sees, which it is asked for
@@ -51,7 +52,8 @@ class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
     tls: str = ""
     resolver: str = ""
     load_balancer: LoadBalancer | None = None
-    circuit_breakers: tuple[CircuitBreaker, ...] = ()
+    own_load_balancer: bool = False
+    circuit_breakers: tuple[CircuitBreaker, ...] | None = None
     connect_timeout_ms: int = 0
     cluster_idle_timeout_ms: int = 0
     cluster_max_connection_lifetime_ms: int = 0
@@ -154,7 +156,9 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
     resolver = request.resolver or module.resolver or DEFAULT_RESOLVER
     in_gateways = not url.unqualified or module.use_ambassador_namespace_for_service_resolution
     # The Module's policy is for those who have endpoints to choose from, and wrong for nobody else.
-    balancer = request.load_balancer or (module.load_balancer if resolver != DEFAULT_RESOLVER else None)
+    balancer = request.load_balancer
+    if balancer is None and not request.own_load_balancer and resolver != DEFAULT_RESOLVER:
+        balancer = module.load_balancer
     return Upstream(
         host=url.host,
         port=url.port or (443 if tls else 80),
@@ -167,7 +171,7 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
         grpc=request.grpc,
         proper_case=module.proper_case and not request.grpc,
         load_balancer=balancer,
-        circuit_breakers=request.circuit_breakers or module.circuit_breakers,
+        circuit_breakers=module.circuit_breakers if request.circuit_breakers is None else request.circuit_breakers,
         connect_timeout_ms=request.connect_timeout_ms or DEFAULT_CONNECT_TIMEOUT_MS,
         idle_timeout_ms=request.cluster_idle_timeout_ms or module.cluster_idle_timeout_ms,
         max_connection_lifetime_ms=request.cluster_max_connection_lifetime_ms
@@ -176,12 +180,19 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
         respect_dns_ttl=request.respect_dns_ttl,
         enable_ipv4=module.enable_ipv4 if request.enable_ipv4 is None else request.enable_ipv4,
         enable_ipv6=module.enable_ipv6 if request.enable_ipv6 is None else request.enable_ipv6,
-        keepalive=request.keepalive or module.keepalive,
+        keepalive=_keepalive(request, module),
         health_checks=request.health_checks,
         stats_name=request.stats_name,
         cluster_tag=request.cluster_tag,
         marker=request.marker,
     )
+
+
+def _keepalive(request: UpstreamRequest, module: ModuleSettings) -> Keepalive | None:
+    """Its own, an empty one included, which means none; else the Module's."""
+    if request.keepalive is None:
+        return module.keepalive
+    return request.keepalive if request.keepalive != Keepalive() else None
 
 
 def _server_name(host: str) -> str:

@@ -56,8 +56,10 @@ def load_balancer(value: Any) -> LoadBalancer | None:
     return found
 
 
-def circuit_breakers(values: Iterable[Any]) -> tuple[CircuitBreaker, ...]:
-    """From the schema's ``CircuitBreaker`` values; one for each priority."""
+def circuit_breakers(values: Iterable[Any] | None) -> tuple[CircuitBreaker, ...] | None:
+    """From the schema's ``CircuitBreaker`` values; one for each priority. None if they are not given."""
+    if values is None:
+        return None
     found = tuple(typed(value, CircuitBreaker) for value in values)
     if len({each.priority for each in found}) != len(found):
         raise ValueError("circuit_breakers: there is one for each priority, default and high; leave the second one out")
@@ -65,9 +67,9 @@ def circuit_breakers(values: Iterable[Any]) -> tuple[CircuitBreaker, ...]:
 
 
 def keepalive(value: Any) -> Keepalive | None:
-    """From the schema's ``Keepalive``; None if it is not set. ``time`` is the older name of ``idle_time``, which
+    """From the schema's ``Keepalive``; None if it is not given. ``time`` is the older name of ``idle_time``, which
     counts if both are there (defect 10)."""
-    if not value:
+    if value is None:
         return None
     found = plain(value)
     older = found.pop("time", None)

@@ -10,6 +10,7 @@ import click
 
 from .commands import COMMANDS, CONFIG_FILE_OPTION, LazyGroup
 from .errors import EXIT_HELP, Exit, explain, show
+from .streams import write_wholly
 
 _SERVERS = frozenset({"run", "dev", "apiserver", "xds"})
 _AFTER_DEV = "no configuration is given here: if `intentc dev` runs, use the `export` line that it printed"
@@ -60,6 +61,7 @@ def _configured(args: Sequence[str], environment: Mapping[str, str]) -> bool:
 
 def main() -> None:
     """The ``intentc`` script."""
+    write_wholly()
     code = run(sys.argv[1:])
     # What has no threads needs not load what knows about them.
     if "threading" in sys.modules:

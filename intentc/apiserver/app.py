@@ -36,7 +36,7 @@ from intentc.watch.protocol import StoreError
 
 from . import requests
 from .auth import Keystone
-from .errors import ApiError, BadRequest, Forbidden, NotFound, TooLarge, from_store
+from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
 from .references import ReferenceUpdate
 from .resources import Caller
 from .service import ApiServer
@@ -131,9 +131,9 @@ class _Calls:
         return _answer(requests.created(answer.document, kind), answer.revision)
 
     async def get(self, request: Request) -> Response:
-        self._caller(request)
+        caller = self._caller(request, reading=True)
         key = self._key(request)
-        document, revision = await self._server.get(key)
+        document, revision = await self._server.get(key, caller=caller)
         shown = {**document, "href": _href(request, key)}
         return _answer({kebab(key.kind): shown}, revision)
 
@@ -152,17 +152,20 @@ class _Calls:
         return _answer({kebab(key.kind): answer.document}, answer.revision)
 
     async def delete(self, request: Request) -> Response:
-        self._caller(request)
+        caller = self._caller(request)
         revision = await self._server.delete(
-            self._key(request), condition=requests.condition(request.headers), fence=requests.fence(request.headers)
+            self._key(request),
+            caller=caller,
+            condition=requests.condition(request.headers),
+            fence=requests.fence(request.headers),
         )
         return Response(headers={REVISION_HEADER: str(revision)})
 
     async def list(self, request: Request) -> Response:
-        self._caller(request)
+        caller = self._caller(request, reading=True)
         kind, parameters = self._of_plural(request), request.query_params
-        found = await self._server.find(kind.name, requests.query(parameters))
-        # All resources are everybody's here, so "shared" is understood and changes nothing.
+        found = await self._server.find(kind.name, requests.query(parameters), caller=caller)
+        # What is shared with the caller is always listed, so "shared" is understood and changes nothing.
         requests.flag(parameters, "shared")
         if requests.flag(parameters, "count"):
             return _answer({kebab(kind.plural): {"count": len(found)}})
@@ -202,20 +205,22 @@ class _Calls:
         return _answer({"uuid": asked.uuid}, revision)
 
     async def ref_relax(self, request: Request) -> Response:
-        self._caller(request)
+        caller = self._caller(request)
         asked = requests.decode(await _body(request), requests.RelaxRequest)
-        revision = await self._server.relax_reference(asked.uuid, asked.ref_uuid, fence=requests.fence(request.headers))
+        revision = await self._server.relax_reference(
+            asked.uuid, asked.ref_uuid, caller=caller, fence=requests.fence(request.headers)
+        )
         return _answer({"uuid": asked.uuid}, revision)
 
     async def fqname_to_id(self, request: Request) -> Response:
-        self._caller(request)
+        caller = self._caller(request, reading=True)
         asked = requests.decode(await _body(request), requests.NameRequest)
-        return _answer({"uuid": await self._server.identify(asked.type, asked.fq_name)})
+        return _answer({"uuid": await self._server.identify(asked.type, asked.fq_name, caller=caller)})
 
     async def id_to_fqname(self, request: Request) -> Response:
-        self._caller(request)
+        caller = self._caller(request, reading=True)
         asked = requests.decode(await _body(request), requests.IdRequest)
-        name = await self._server.name_of(asked.uuid)
+        name = await self._server.name_of(asked.uuid, caller=caller)
         return _answer({"type": kebab(name.kind), "fq_name": name.fq_name})
 
     async def prop_collection_update(self, request: Request) -> Response:
@@ -269,7 +274,7 @@ class _Calls:
         return _answer({}, revision)
 
     async def numbers(self, request: Request) -> Response:
-        self._administrator(request)
+        self._administrator(request, reading=True)
         parameters = request.query_params
         pool, value = parameters.get("pool", ""), requests.number(parameters, "value")
         if value is not None:
@@ -277,14 +282,16 @@ class _Calls:
         allocations = await self._server.allocations(pool, parameters.get("owner", ""))
         return _answer({"allocations": [{"owner": owner, "value": value} for owner, value in allocations]})
 
-    def _caller(self, request: Request) -> Caller:
+    def _caller(self, request: Request, *, reading: bool = False) -> Caller:
+        """Who calls; with no right to do so at all it is rejected before its body is read."""
         if self._keystone is None:
             return Caller()
-        return self._keystone.caller(request.headers.get("x-auth-token", ""))
+        caller = self._keystone.caller(request.headers.get("x-auth-token", ""))
+        self._server.permissions.admit(caller, reading=reading)
+        return caller
 
-    def _administrator(self, request: Request) -> None:
-        if "admin" not in self._caller(request).roles:
-            raise Forbidden("number pools need the role admin")
+    def _administrator(self, request: Request, *, reading: bool = False) -> None:
+        self._server.permissions.administrate(self._caller(request, reading=reading), reading=reading)
 
     def _of_plural(self, request: Request) -> Kind:
         plural = request.path_params["plural"]

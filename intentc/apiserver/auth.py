@@ -36,6 +36,8 @@ class StaticRole:
     name: str
     project_id: str
     project_name: str
+    domain_id: str = "default"
+    domain_name: str = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,13 @@ def static_users(section: KeystoneSection) -> tuple[StaticUser, ...]:
             user.domain.id or "default",
             user.domain.name or user.domain.id or "default",
             tuple(
-                StaticRole(role.name or role.id, role.project.id, role.project.name or role.project.id)
+                StaticRole(
+                    role.name or role.id,
+                    role.project.id,
+                    role.project.name or role.project.id,
+                    role.project.domain.id or "default",
+                    role.project.domain.name or role.project.domain.id or "default",
+                )
                 for role in user.roles
             ),
         )
@@ -172,7 +180,7 @@ class Keystone:
     def _give(self, user: StaticUser, roles: Sequence[StaticRole]) -> Token:
         text = secrets.token_hex(32)
         project = roles[0].project_id if roles else ""
-        caller = Caller(project, frozenset(role.name for role in roles))
+        caller = _caller(user, roles)
         self._sessions.add(text, Session(user.id, caller, self._clock() + self._lifetime))
         issued = datetime.now(UTC)
         domain = {"id": user.domain_id, "name": user.domain_name}
@@ -184,8 +192,23 @@ class Keystone:
             "expires_at": (issued + timedelta(seconds=self._lifetime)).isoformat(timespec="microseconds"),
         }
         if roles:
-            body["project"] = {"id": project, "name": roles[0].project_name, "domain": domain}
+            of_project = {"id": roles[0].domain_id, "name": roles[0].domain_name}
+            body["project"] = {"id": project, "name": roles[0].project_name, "domain": of_project}
         return Token(text, {"token": body})
+
+
+def _caller(user: StaticUser, roles: Sequence[StaticRole]) -> Caller:
+    if not roles:
+        return Caller("", frozenset(), user_id=user.id)
+    first = roles[0]
+    return Caller(
+        first.project_id,
+        frozenset(role.name for role in roles),
+        user_id=user.id,
+        project_name=first.project_name,
+        domain_id=first.domain_id,
+        domain_name=first.domain_name,
+    )
 
 
 def _is(user: StaticUser, wanted: _User) -> bool:
@@ -196,9 +219,11 @@ def _is(user: StaticUser, wanted: _User) -> bool:
 
 
 def _roles(user: StaticUser, scope: _Scope | None) -> list[StaticRole]:
+    """The roles in one project: the one that is asked for, else that of the first role. Roles of another project never
+    count."""
     project = scope.project if scope else None
     if project is None or not (project.id or project.name):
-        return list(user.roles)
+        return [role for role in user.roles if role.project_id == user.roles[0].project_id]
     roles = [
         role
         for role in user.roles
@@ -206,4 +231,4 @@ def _roles(user: StaticUser, scope: _Scope | None) -> list[StaticRole]:
     ]
     if not roles:
         raise Unauthorized(f"this user has no role in project {project.id or project.name}")
-    return roles
+    return [role for role in roles if role.project_id == roles[0].project_id]

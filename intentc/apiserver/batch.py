@@ -130,7 +130,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
             updates.append(item)
     applied: list[Applied] = []
     for item in reversed(await _sorted_deletes(draft, deletes)):
-        await _one(resources.delete(draft, Key(item.kind.name, item.uuid), item.condition), item)
+        await _one(resources.delete(draft, Key(item.kind.name, item.uuid), caller, item.condition), item)
         applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
     for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
         document = await _one(resources.create(draft, item.kind, item.body, caller, item.condition), item)

@@ -15,10 +15,12 @@ from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.watch.protocol import Store, StoreError, prefix_end
 
 from .admission.fields import children_of
+from .authorization import READ
 from .documents import Document, decode
 from .draft import Draft
 from .errors import BadRequest, Malformed, NotFound, from_store
 from .layout import CHILD, REFERENCE
+from .permissions import Access
 
 _PAGE = 1000
 _BASIC = frozenset({"uuid", "fq_name", "name", "parent_type", "parent_uuid"})
@@ -39,31 +41,32 @@ class Query(NamedTuple):
     marker: str = ""
 
 
-async def show(draft: Draft, key: Key) -> tuple[Document, int]:
+async def show(draft: Draft, key: Key, access: Access) -> tuple[Document, int]:
     """One resource with references, back references and children, and its mod revision. Raises ``NotFound``,
-    ``Malformed``."""
+    ``Malformed``, ``Forbidden``."""
     where = draft.layout.value(key)
     await draft.reading.load([where])
     document = await draft.document(key)
     if document is None:
         raise NotFound(f"there is no {kebab(key.kind)} {key.uuid}")
+    access.on(key, document, READ)
     item = await draft.reading.item(where)
     assert item is not None
     kind = draft.schema.kind(key.kind)
-    return document | await _computed(draft, kind, key.uuid), item.mod_revision
+    return document | await _computed(draft, kind, key.uuid, access), item.mod_revision
 
 
-async def find(store: Store, draft: Draft, kind: Kind, query: Query) -> list[Document]:
-    """The resources that a query asks for, by uuid."""
+async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Access) -> list[Document]:
+    """The resources that a query asks for and the caller may read, by uuid."""
     _check(draft.schema, query)
     candidates = await _candidates(draft, kind, query)
     computed = sorted(set(query.fields) & _computed_names(draft.schema, kind))
     found: list[Document] = []
     pages = _all(store, draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
     async for uuid, document in pages:
-        if uuid > query.marker and _matches(document, query):
+        if uuid > query.marker and _matches(document, query) and access.allows(document, READ):
             if computed:
-                shown = await _computed(draft, kind, uuid)
+                shown = await _computed(draft, kind, uuid, access)
                 document = document | {field: shown[field] for field in computed if field in shown}
             found.append(_only(document, query.fields))
             if query.limit and len(found) == query.limit:
@@ -131,20 +134,27 @@ async def _some(draft: Draft, kind: Kind, uuids: Sequence[str]) -> AsyncIterator
             yield uuid, document
 
 
-async def _computed(draft: Draft, kind: Kind, uuid: str) -> Document:
-    """Children and back references: field → [{"uuid", "to"}], sorted by kind and uuid."""
+async def _computed(draft: Draft, kind: Kind, uuid: str, access: Access) -> Document:
+    """Children and back references that the caller may read: field → [{"uuid", "to"}], sorted by kind and uuid."""
     result: Document = {}
     prefixes = (draft.layout.holds(uuid), draft.layout.links(uuid))
     await draft.reading.load_below(prefixes)
+    if not access.reads_all:
+        below = [item.key for prefix in prefixes for item in await draft.reading.below(prefix)]
+        await draft.reading.load([draft.layout.value(draft.layout.holder(key).key) for key in below])
     for prefix in prefixes:
         for item in await draft.reading.below(prefix):
             holder = draft.layout.holder(item.key)
-            if holder.key.kind not in draft.schema:
+            if holder.key.kind not in draft.schema or not await _is_shown(draft, holder.key, access):
                 continue
             is_child = holder.sort == CHILD
             field = draft.schema.kind(holder.key.kind).plural if is_child else f"{holder.key.kind}_back_refs"
             result.setdefault(field, []).append({"uuid": holder.key.uuid, "to": msgspec.json.decode(item.value)})
     return result
+
+
+async def _is_shown(draft: Draft, key: Key, access: Access) -> bool:
+    return access.reads_all or access.allows(await draft.readable(key) or {}, READ)
 
 
 def _matches(document: Document, query: Query) -> bool:

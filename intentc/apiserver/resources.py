@@ -18,10 +18,12 @@ from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import taken_in
 from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules
 from .admission.stamps import stamp_changed, stamp_created
+from .authorization import WRITE, Operation, Policy
 from .documents import Document, referred
 from .draft import Draft
 from .errors import BadRequest, Conflict, Exhausted, Forbidden, NotFound, PreconditionFailed
 from .identity import check_uuid, place
+from .permissions import Access, Permissions
 from .references import ReferenceUpdate
 from .sources import Source
 
@@ -30,11 +32,15 @@ _SERVER_OWNED = frozenset({"configuration_version"})
 
 
 class Caller(NamedTuple):
-    """On whose behalf: the project, the roles, and whether it is the server itself (seeds)."""
+    """On whose behalf: the project, the roles in it, whether it is the server itself (seeds), the user, and names."""
 
     project_id: str = DEFAULT_OWNER
     roles: frozenset[str] = frozenset({"admin"})
     privileged: bool = False
+    user_id: str = ""
+    project_name: str = ""
+    domain_id: str = ""
+    domain_name: str = ""
 
 
 class Condition(NamedTuple):
@@ -50,9 +56,10 @@ NO_CONDITION = Condition()
 class Resources:
     """Steps of mutations. All raise ``ApiError`` kinds and leave a draft that must not be committed if they do."""
 
-    def __init__(self, schema: Schema, source: Source) -> None:
+    def __init__(self, schema: Schema, source: Source, permissions: Permissions | None = None) -> None:
         self._schema = schema
         self._source = source
+        self._permissions = permissions or Permissions(schema, Policy())
 
     async def create(
         self, draft: Draft, kind: Kind, body: Any, caller: Caller, condition: Condition = NO_CONDITION
@@ -61,7 +68,10 @@ class Resources:
         if condition.revision is not None:
             raise PreconditionFailed("If-Match can't hold for a resource that is to be created; leave it out")
         document, given = accept(self._schema, kind, taken_in(kind, body).fields)
+        access = await self._permissions.access(draft, caller)
+        access.rule(kind, Operation.CREATE, given - IDENTITY)
         await place(draft, kind, document)
+        await access.parent(draft, document)
         name = Name(kind.name, tuple(document["fq_name"]))
         given_uuid = document.get("uuid")
         document["uuid"] = check_uuid(given_uuid) if given_uuid else self._new_uuid(kind, name)
@@ -71,13 +81,14 @@ class Resources:
         if missing:
             raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
         await references.complete(draft, kind, document)
+        await _check(access, draft, kind, key, None, document)
         rules = RULES.get(kind.name, NO_RULES)
         change = Change(key.uuid, None, document, given, caller.privileged)
         await self._admit(draft, rules, change)
         stamp_created(document, owner=caller.project_id, now=self._source.now())
         await draft.stage(key, document)
         for companion, companion_body in rules.companions(change):
-            await self.create(draft, self._schema.kind(companion), companion_body, caller)
+            await self.create(draft, self._schema.kind(companion), companion_body, caller._replace(privileged=True))
         return document
 
     async def update(
@@ -92,9 +103,12 @@ class Resources:
         """Stage new values of the fields in ``body`` (of all fields if it is a manifest), or of those at ``paths`` (the
         field mask); the written fields with the uuid."""
         kind = self._schema.kind(key.kind)
-        before = await self.existing(draft, key, condition)
         sent = taken_in(kind, body)
         document, given = accept(self._schema, kind, sent.fields)
+        access = await self._permissions.access(draft, caller)
+        access.rule(kind, Operation.UPDATE, (given if paths is None else _fields_of(paths)) - IDENTITY)
+        before = await self.existing(draft, key, condition)
+        access.on(key, before, WRITE)
         if sent.whole:
             given |= kind.user_fields | (before.keys() - common_fields(kind) - kind.properties.keys())
         if paths is not None:
@@ -112,6 +126,7 @@ class Resources:
         missing = changed.intersection(missing_fields(kind, after))
         if missing:
             raise BadRequest(f"{kebab(kind.name)}: {', '.join(sorted(missing))} must be given; it can't be cleared")
+        await _check(access, draft, kind, key, before, after)
         await self._restage(draft, key, before, after, changed, caller)
         return {"uuid": key.uuid} | {field: after[field] for field in sorted(changed) if field in after}
 
@@ -120,8 +135,19 @@ class Resources:
     ) -> None:
         """Stage ``after``, which was made from ``before`` by changing the fields ``changed`` and has its references in
         stored form."""
-        accept(self._schema, self._schema.kind(key.kind), {field: after.get(field) for field in changed})
+        kind = self._schema.kind(key.kind)
+        await self.may_update(draft, key, before, changed, caller)
+        accept(self._schema, kind, {field: after.get(field) for field in changed})
+        await _check(await self._permissions.access(draft, caller), draft, kind, key, before, after)
         await self._restage(draft, key, before, after, changed, caller)
+
+    async def may_update(
+        self, draft: Draft, key: Key, document: Document, fields: frozenset[str], caller: Caller
+    ) -> None:
+        """Raise ``Forbidden`` unless ``caller`` may change ``fields`` of a resource."""
+        access = await self._permissions.access(draft, caller)
+        access.rule(self._schema.kind(key.kind), Operation.UPDATE, fields)
+        access.on(key, document, WRITE)
 
     async def update_reference(self, draft: Draft, update: ReferenceUpdate, caller: Caller, c: Condition) -> None:
         """Stage one reference more, changed or less; what is so already stays as it is."""
@@ -147,13 +173,16 @@ class Resources:
                 raise NotFound(f"{holder} does not refer to {target}, so that can't be relaxed", key=holder)
             draft.relax(holder, target)
 
-    async def delete(self, draft: Draft, key: Key, condition: Condition = NO_CONDITION) -> None:
+    async def delete(self, draft: Draft, key: Key, caller: Caller, condition: Condition = NO_CONDITION) -> None:
         """Stage a deletion. Whether others hold the resource is seen to when the draft is complete."""
         staged = draft.staged.get(key)
         if staged is not None and staged.after is None:
             return
+        access = await self._permissions.access(draft, caller)
+        access.rule(self._schema.kind(key.kind), Operation.DELETE)
         await self._check_condition(draft, key, condition)
         before = await draft.readable(key)
+        access.on(key, before or {}, WRITE)
         if before is not None:
             await draft.stage(key, None)
         else:
@@ -268,9 +297,19 @@ async def _look_up(draft: Draft, lookup: Lookup) -> list[Document]:
     return [document for document in documents if document is not None]
 
 
+async def _check(access: Access, draft: Draft, kind: Kind, key: Key, before: Document | None, after: Document) -> None:
+    """What a change does beyond the resource's own fields: compilers' fields, ownership, new references."""
+    access.fields(key, kind, before, after)
+    await access.references(draft, kind, before, after)
+
+
+def _fields_of(paths: Sequence[str]) -> frozenset[str]:
+    return frozenset(path.partition(".")[0] for path in paths)
+
+
 def _masked(before: Document, document: Document, paths: Sequence[str]) -> tuple[Document, frozenset[str]]:
     """The fields to write so that what lies at ``paths`` (``a``, ``a.b``), and nothing else, becomes ``document``'s."""
-    fields = frozenset(path.partition(".")[0] for path in paths)
+    fields = _fields_of(paths)
     result: Document = {}
     for path in paths:
         field, _, inner = path.partition(".")

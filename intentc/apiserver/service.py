@@ -18,6 +18,7 @@ from intentc.watch.protocol import Store
 from . import batch, collections, listing, pools
 from .admission import NO_RULES, RULES
 from .admission.manifests import taken_in
+from .authorization import READ, Operation, Policy
 from .collections import ElementUpdate
 from .documents import Document
 from .draft import Draft
@@ -25,6 +26,7 @@ from .errors import ApiError, BadRequest, NotFound
 from .layout import Layout
 from .listing import Query
 from .mutation import Fence, Mutator
+from .permissions import Permissions
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Caller, Condition, Resources
 from .sources import RandomSource, Source
@@ -48,7 +50,8 @@ class ApiServer:
     """Resources of ``schema`` under ``/<path>/`` in ``store``.
 
     ``max_txn_ops``: the operations that etcd takes in one transaction; a mutation that needs more is refused (413).
-    ``source``: where uuids and times come from. All methods raise ``ApiError`` kinds.
+    ``source``: where uuids and times come from. ``policy``: what callers may do; by default everything. All methods
+    raise ``ApiError`` kinds.
     """
 
     def __init__(
@@ -59,11 +62,13 @@ class ApiServer:
         path: str = "contrail",
         max_txn_ops: int = DEFAULT_MAX_TXN_OPS,
         source: Source | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self.schema = schema
         self.max_txn_ops = max_txn_ops
         self._store = store
-        self._resources = Resources(schema, source or RandomSource())
+        self.permissions = Permissions(schema, policy or Policy())
+        self._resources = Resources(schema, source or RandomSource(), self.permissions)
         self._mutator = Mutator(store, schema, Layout(path), max_txn_ops)
         # Two requests here that take numbers from one pool would only spoil each other's transaction.
         self._numbers = anyio.Lock()
@@ -95,9 +100,12 @@ class ApiServer:
 
         return Answer(*await self._mutate(work, fence, found.name))
 
-    async def get(self, key: Key) -> Answer:
-        """One resource with its back references and children."""
-        return Answer(*await listing.show(self._mutator.draft(), key))
+    async def get(self, key: Key, *, caller: Caller = ANYONE) -> Answer:
+        """One resource with those of its back references and children that the caller may read."""
+        draft = self._mutator.draft()
+        access = await self.permissions.access(draft, caller)
+        access.rule(self.schema.kind(key.kind), Operation.READ)
+        return Answer(*await listing.show(draft, key, access))
 
     async def update(
         self,
@@ -120,17 +128,27 @@ class ApiServer:
 
         return Answer(*await self._mutate(work, fence, key.kind))
 
-    async def delete(self, key: Key, *, condition: Condition = NO_CONDITION, fence: Fence | None = None) -> int:
+    async def delete(
+        self,
+        key: Key,
+        *,
+        caller: Caller = ANYONE,
+        condition: Condition = NO_CONDITION,
+        fence: Fence | None = None,
+    ) -> int:
         """Delete a resource that nothing holds; the revision. Its own references vanish with it."""
 
         async def work(draft: Draft) -> None:
-            await self._resources.delete(draft, key, condition)
+            await self._resources.delete(draft, key, caller, condition)
 
         return (await self._mutate(work, fence, key.kind))[1]
 
-    async def find(self, kind: str, query: Query) -> list[Document]:
-        """The resources of a kind that ``query`` asks for, by uuid."""
-        return await listing.find(self._store, self._mutator.draft(), self.kind(kind), query)
+    async def find(self, kind: str, query: Query, *, caller: Caller = ANYONE) -> list[Document]:
+        """The resources of a kind that ``query`` asks for and the caller may read, by uuid."""
+        draft, found = self._mutator.draft(), self.kind(kind)
+        access = await self.permissions.access(draft, caller)
+        access.rule(found, Operation.READ)
+        return await listing.find(self._store, draft, found, query, access)
 
     async def update_reference(
         self,
@@ -153,26 +171,35 @@ class ApiServer:
 
         return (await self._mutate(work, fence, kind.name))[1]
 
-    async def relax_reference(self, holder: str, target: str, *, fence: Fence | None = None) -> int:
+    async def relax_reference(
+        self, holder: str, target: str, *, caller: Caller = ANYONE, fence: Fence | None = None
+    ) -> int:
         """Let the reference of ``holder`` to ``target`` (uuids) no longer block the target's deletion."""
 
         async def work(draft: Draft) -> None:
-            await self._resources.relax(draft, await self._known(draft, holder), [target])
+            key = await self._known(draft, holder)
+            document = await self._resources.existing(draft, key)
+            await self._resources.may_update(draft, key, document, frozenset(), caller)
+            await self._resources.relax(draft, key, [target])
 
         return (await self._mutate(work, fence))[1]
 
-    async def identify(self, kind: str, fq_name: Sequence[str]) -> str:
+    async def identify(self, kind: str, fq_name: Sequence[str], *, caller: Caller = ANYONE) -> str:
         """The uuid of the resource with this name. Raises ``NotFound``."""
+        draft = self._mutator.draft()
         name = Name(self.kind(kind).name, tuple(fq_name))
-        uuid = await self._mutator.draft().find(name)
+        uuid = await draft.find(name)
         if uuid is None:
+            await self._may_read(draft, Key(name.kind, ""), caller)
             raise NotFound(f"there is no {kebab(name.kind)} {':'.join(fq_name)}")
+        await self._may_read(draft, Key(name.kind, uuid), caller)
         return uuid
 
-    async def name_of(self, uuid: str) -> Name:
+    async def name_of(self, uuid: str, *, caller: Caller = ANYONE) -> Name:
         """Kind and fq_name of a uuid. Raises ``NotFound``."""
         draft = self._mutator.draft()
         key = await self._known(draft, uuid)
+        await self._may_read(draft, key, caller)
         fq_name = await draft.fq_name(key)
         if fq_name is None:
             raise NotFound(f"there is no resource {uuid}")
@@ -270,6 +297,13 @@ class ApiServer:
             return await self._mutator.run(work, fence)
         async with self._numbers:
             return await self._mutator.run(work, fence)
+
+    async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> None:
+        """``key.uuid`` empty: only the kind is asked for. Reads nothing for those who may read everything."""
+        access = await self.permissions.access(draft, caller)
+        access.rule(self.schema.kind(key.kind), Operation.READ)
+        if key.uuid and not access.reads_all:
+            access.on(key, await draft.readable(key) or {}, READ)
 
     async def _known(self, draft: Draft, uuid: str) -> Key:
         told = await draft.identity(uuid)

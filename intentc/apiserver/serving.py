@@ -24,6 +24,7 @@ from intentc.watch.protocol import Store
 
 from .app import create_app
 from .auth import Keystone
+from .authorization import Mode, Policy
 from .seeds import write_seeds
 from .service import DEFAULT_MAX_TXN_OPS, ApiServer
 from .sources import Source
@@ -58,6 +59,7 @@ async def running_api_server(
     port: int = 0,
     max_txn_ops: int = DEFAULT_MAX_TXN_OPS,
     keystone: Keystone | None = None,
+    policy: Policy | None = None,
     certificate: str = "",
     certificate_key: str = "",
     client_ca: str = "",
@@ -67,13 +69,16 @@ async def running_api_server(
     """Serve on ``host``:``port`` (0: a free one) until the block is left; calls under way may end.
 
     ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
-    certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. Raises ``AddressTaken``,
+    certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. ``policy``: who may do what; by
+    default only the role ``admin`` may do anything, once there is ``keystone``. Raises ``AddressTaken``,
     ``OSError`` for unusable certificates, and ``ApiError`` kinds if the seeds can't be written.
 
     Stands behind the limits of ``listening.connections`` and the checks of ``listening.origin``: on loopback ``Host``
     must name it.
     """
-    server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source)
+    if policy is None:
+        policy = Policy() if keystone is None else Policy(Mode.CLOUD_ADMIN)
+    server = ApiServer(store, schema, path=path, max_txn_ops=max_txn_ops, source=source, policy=policy)
     listener = _listen(host, port)
     connections = Connections(most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES), _PATIENCE, "the API server")
     listener.limit(connections)

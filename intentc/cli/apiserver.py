@@ -14,7 +14,9 @@ from .process import run_service
 
 if TYPE_CHECKING:
     from intentc.apiserver.auth import Keystone
+    from intentc.apiserver.authorization import Policy
     from intentc.configuration import Configuration, Loaded
+    from intentc.model import Schema
 
 _LOG = logging.getLogger("intentc.apiserver")
 
@@ -31,7 +33,6 @@ def command(loaded: Loaded) -> int:
 
 async def _serve(configuration: Configuration) -> int:
     from intentc.apiserver.serving import running_api_server
-    from intentc.configuration import is_loopback
     from intentc.plugins import installed
 
     from .connecting import etcd_store
@@ -41,8 +42,13 @@ async def _serve(configuration: Configuration) -> int:
     schema = installed(configuration).schema
     keystone = _keystone(configuration)
     store = etcd_store(configuration)
-    if keystone is None and not server.tls.client_ca_file and not is_loopback(server.address.host):
-        _LOG.warning("no_auth at %s: whoever reaches this address may change everything", server.address)
+    policy = _policy(configuration, schema)
+    if keystone is not None and not policy.compiler_users:
+        _LOG.warning(
+            "neither intentc.compiler_users nor client.id is set: whoever has the role %s may write the fields of"
+            " compilers",
+            policy.cloud_admin_role,
+        )
     try:
         async with (
             running_api_server(
@@ -53,6 +59,7 @@ async def _serve(configuration: Configuration) -> int:
                 port=server.address.port,
                 max_txn_ops=configuration.intentc.limits.max_txn_ops,
                 keystone=keystone,
+                policy=policy,
                 certificate=server.tls.cert_file if server.tls.enabled else "",
                 certificate_key=server.tls.key_file if server.tls.enabled else "",
                 client_ca=server.tls.client_ca_file if server.tls.enabled else "",
@@ -72,7 +79,7 @@ def _keystone(configuration: Configuration) -> Keystone | None:
     """Who gives out and checks tokens; None with ``no_auth``. Raises ``CommandError`` if nobody could log in."""
     from intentc.apiserver.auth import Keystone, static_users
 
-    if configuration.no_auth:
+    if configuration.is_open:
         return None
     users = static_users(configuration.keystone)
     if not users:
@@ -82,3 +89,25 @@ def _keystone(configuration: Configuration) -> Keystone | None:
             next_step="set no_auth: true, or name users there",
         )
     return Keystone(users, lifetime=float(configuration.keystone.store.expire))
+
+
+def _policy(configuration: Configuration, schema: Schema) -> Policy:
+    """Who may do what. Raises ``CommandError`` for ``rbac`` without the kind that holds its rules."""
+    from intentc.apiserver.authorization import LIST_KIND, Mode, Policy
+
+    if configuration.is_open:
+        return Policy()
+    mode = Mode(configuration.aaa_mode or Mode.CLOUD_ADMIN.value)
+    if mode is Mode.RBAC and LIST_KIND not in schema:
+        raise CommandError(
+            "rbac takes its rules from api-access-lists, and none of the configured compilers knows this kind",
+            where="aaa_mode",
+            next_step="set aaa_mode: cloud-admin, or add the schema of api_access_list to intentc.schemas",
+        )
+    own = configuration.intentc.compiler_users or (configuration.client.id,)
+    return Policy(
+        mode,
+        configuration.cloud_admin_role,
+        configuration.global_read_only_role,
+        frozenset(user for user in own if user),
+    )

@@ -92,11 +92,14 @@ def _write_schemas(directory: Path, output: str, configuration: Configuration) -
 
 
 def _findings(configuration: Configuration) -> list[Finding]:
-    from intentc.dependencies.check import findings
+    from intentc.configuration import open_api_server
+    from intentc.dependencies.check import Finding, findings
     from intentc.plugins import installed
 
     found = installed(configuration)
-    return findings(found.reactions, found.schema)
+    reached = open_api_server(configuration)
+    opened = [Finding("server.address", "warning", "OpenApiServer", reached)] if reached else []
+    return [*opened, *findings(found.reactions, found.schema)]
 
 
 def _print(output: str, strict: bool, findings: Sequence[Finding], reads: Mapping[str, Any] | None = None) -> int:

@@ -6,8 +6,19 @@ What a setting makes the program do is left to whoever reads it.
 """
 
 from .reading import Loaded, load
-from .risks import Note
+from .risks import Note, open_api_server
 from .sections import Configuration
 from .values import Address, Seconds, Secret, Url, is_loopback
 
-__all__ = ["Address", "Configuration", "Loaded", "Note", "Seconds", "Secret", "Url", "is_loopback", "load"]
+__all__ = [
+    "Address",
+    "Configuration",
+    "Loaded",
+    "Note",
+    "Seconds",
+    "Secret",
+    "Url",
+    "is_loopback",
+    "load",
+    "open_api_server",
+]

@@ -15,12 +15,14 @@ from intentc.loading.yaml import Limits, Located, load_yaml
 
 from .building import Builder, KeyPath, dotted, secrets_in
 from .environment import PREFIX, overlay
-from .risks import Note, refuse_open_diagnostics, refuse_unchecked_certificates, risks
+from .risks import Note, refuse_open_diagnostics, refuse_two_modes, refuse_unchecked_certificates, risks
 from .sections import Configuration
 from .values import Secret
 
 _LIMITS = Limits(size=4 * 1024 * 1024)
 """A configuration of more bytes than that is some other file."""
+_SCALARS = ("log_level", "insecure", "no_auth", "aaa_mode", "cloud_admin_role", "global_read_only_role")
+"""The keys of the top level that variables can set."""
 
 
 class Loaded(NamedTuple):
@@ -45,7 +47,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
     raw: Any = copy.deepcopy(located.value) if located.value is not None else {}
     if not isinstance(raw, dict):
         raise located.error("the file must be a mapping of sections; see sample/contrail.yml", reason="Malformed")
-    variables = overlay(raw, environ, ("log_level", "insecure", "no_auth"))
+    variables = overlay(raw, environ, _SCALARS)
 
     def source(where: KeyPath) -> str:
         named = tuple(map(str, where))
@@ -59,6 +61,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
     configuration = builder.section(Configuration, raw)
     refuse_unchecked_certificates(configuration, source)
     refuse_open_diagnostics(configuration, source)
+    refuse_two_modes(configuration, source)
     notes = [*_notes(builder, variables, located), *risks(configuration, builder.secret_files)]
     return Loaded(configuration, tuple(notes), tuple(secrets_in(configuration)), path)
 

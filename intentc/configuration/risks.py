@@ -86,6 +86,28 @@ def refuse_open_diagnostics(configuration: Configuration, source: Callable[[KeyP
         )
 
 
+def refuse_two_modes(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
+    """Raise ``InvalidInput`` if ``no_auth`` and ``aaa_mode`` contradict each other."""
+    if configuration.no_auth and configuration.aaa_mode not in ("", "no-auth"):
+        raise InvalidInput(
+            f"no_auth: true and aaa_mode: {configuration.aaa_mode} contradict each other; take one of the two out",
+            source=source(("aaa_mode",)),
+            reason="InvalidConfiguration",
+        )
+
+
+def open_api_server(configuration: Configuration) -> str:
+    """What to say of an API server that others reach and that asks nobody who they are; empty if it is none."""
+    server = configuration.server
+    has_client_ca = server.tls.enabled and server.tls.client_ca_file
+    if not configuration.is_open or has_client_ca or is_loopback(server.address.host):
+        return ""
+    return (
+        f"no_auth, and server.address {server.address} can be reached from elsewhere: whoever reaches it may change"
+        " everything; set aaa_mode and keystone, or server.tls.client_ca_file, or listen on 127.0.0.1"
+    )
+
+
 def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) -> Iterator[Note]:
     """What should be said of a configuration before it is used, each thing once. ``secret_files``: key → file."""
     if configuration.insecure or configuration.keystone.insecure:
@@ -94,6 +116,9 @@ def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) ->
         for name, url in _servers(configuration):
             if url.is_remote and not url.startswith("https"):
                 yield Note(True, f"{name} {url} is plain http: passwords and tokens go over the wire unencrypted")
+    told = open_api_server(configuration)
+    if told:
+        yield Note(True, told)
     etcd = configuration.etcd
     if etcd.username and not etcd.tls.enabled and not all(map(_is_encrypted_or_here, etcd.endpoints)):
         yield Note(True, "etcd.username without etcd.tls: the password goes over the wire unencrypted")

@@ -313,15 +313,18 @@ class Intentc(Section, frozen=True):
     """``intentc``: what Contrail's file has no place for.
 
     ``installation`` tells several compilers beside one etcd apart, and stands in every mark and fence: changing it
-    makes all objects strangers. ``compilers``: which run. ``reactions``: compiler → file that replaces the shipped
-    map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first. ``settings``: values that
-    evaluations read by ``ctx.setting(name)``.
+    makes all objects strangers. ``compilers``: which run. ``compiler_users``: ids of the users that ``intentc
+    apiserver`` lets write the fields that schemas give to compilers; without it ``client.id``. ``reactions``: compiler
+    → file that replaces the shipped map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first.
+    ``settings``: values that evaluations read by
+    ``ctx.setting(name)``.
     """
 
     closed: ClassVar[bool] = True
 
     installation: Annotated[str, Meta(pattern=r"^(?!apiserver\Z)[A-Za-z0-9._-]+\Z")] = "default"
     compilers: tuple[str, ...] = ("contrail",)
+    compiler_users: tuple[str, ...] = ()
     reactions: dict[str, str] = {}
     schemas: tuple[str, ...] = ()
     settings: dict[str, Any] = {}
@@ -336,7 +339,13 @@ class Intentc(Section, frozen=True):
 
 class Configuration(Section, frozen=True):
     """The whole file. ``insecure``: certificates of API server and Keystone are not checked, which is refused unless
-    both are on this machine. ``no_auth``: the API server asks for no token."""
+    both are on this machine. ``no_auth``: the API server asks for no token.
+
+    ``aaa_mode``, who may do what at ``intentc apiserver``, as in Contrail: ``no-auth`` (as ``no_auth``),
+    ``cloud-admin`` (the default: only the role ``cloud_admin_role`` does anything), ``rbac`` (api-access-lists and
+    ``perms2`` decide).
+    ``global_read_only_role``: the role that reads everything; empty: none.
+    """
 
     passed_over: ClassVar[frozenset[str]] = frozenset(
         ["agent", "amqp", "auth_type", "cache", "cassandra", "database", "homepage", "replication", "sync"]
@@ -349,5 +358,13 @@ class Configuration(Section, frozen=True):
     compilation: Compilation = Compilation()
     insecure: bool = False
     no_auth: bool = False
+    aaa_mode: Literal["", "no-auth", "cloud-admin", "rbac"] = ""
+    cloud_admin_role: Annotated[str, Meta(min_length=1)] = "admin"
+    global_read_only_role: str = ""
     log_level: Literal["debug", "info", "warning", "warn", "error", "fatal", "panic"] = "info"
     intentc: Intentc = Intentc()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the API server asks nobody who they are."""
+        return self.no_auth or self.aaa_mode == "no-auth"

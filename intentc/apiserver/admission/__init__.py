@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .api_access_list import ApiAccessListRules
 from .global_system_config import GlobalSystemConfigRules
 from .ingress import IngressRules
 from .logical_router import LogicalRouterRules
@@ -23,6 +24,7 @@ from .virtual_network import VirtualNetworkRules
 RULES: Mapping[str, Rules] = {
     rules.kind: rules
     for rules in (
+        ApiAccessListRules(),
         GlobalSystemConfigRules(),
         IngressRules(),
         LogicalRouterRules(),

@@ -106,7 +106,7 @@ def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
         ("parent_uuid", str, ""),
         ("display_name", str, ""),
         ("id_perms", dict[str, Any], msgspec.field(default_factory=dict)),
-        ("perms2", dict[str, Any], msgspec.field(default_factory=dict)),
+        ("perms2", _Permissions, msgspec.UNSET),
         ("annotations", _Annotations, msgspec.UNSET),
     ]
     if kind.written_as_manifests:
@@ -121,6 +121,23 @@ def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
         reference = msgspec.defstruct(f"{relation.name}_ref", entry)
         fields.append((f"{relation.name}_refs", list[reference], msgspec.UNSET))  # type: ignore[valid-type]
     return msgspec.defstruct(kind.name, fields)
+
+
+_Access = Annotated[int, msgspec.Meta(ge=0, le=7)]
+
+
+class _Share(msgspec.Struct):
+    tenant: str
+    tenant_access: _Access
+
+
+class _Permissions(msgspec.Struct):
+    """``perms2``; it decides who may do what, so its shape is checked."""
+
+    owner: str = ""
+    owner_access: _Access = 0
+    global_access: _Access = 0
+    share: list[_Share] = []
 
 
 class _Annotation(msgspec.Struct):

@@ -41,7 +41,8 @@ OBJECTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("virtual_network", {"fq_name": [*_PROJECT, "default-virtual-network"]}),
     ("route_target", {"fq_name": ["target:64512:8000000"]}),
     ("route_target", {"fq_name": ["target:64512:8000001"]}),
-    ("network_ipam", {"fq_name": [*_PROJECT, "default-network-ipam"]}),
+    # Every project may read it and refer to it, as in Contrail.
+    ("network_ipam", {"fq_name": [*_PROJECT, "default-network-ipam"], "perms2": {"global_access": 5}}),
     ("network_ipam", {"fq_name": [*_PROJECT, "service-chain-flat-ipam"]}),
 )
 """(kind, fields), parents first."""

@@ -131,10 +131,12 @@ async def log_in(client: httpx2.AsyncClient, user: str, project: str) -> dict[st
     return {"X-Auth-Token": answer.headers["X-Subject-Token"]}
 
 
-async def test_a_token_tells_whose_resources_are_made_and_who_may_use_pools(guarded: httpx2.AsyncClient) -> None:
+async def test_a_token_tells_whose_resources_are_made_and_who_may_make_any(guarded: httpx2.AsyncClient) -> None:
     alice, bob = await log_in(guarded, "alice", "admin"), await log_in(guarded, "bob", "demo")
-    made = await guarded.post("/network-policys", json=policy("p"), headers=bob)
-    assert made.json()["network-policy"]["perms2"]["owner"] == "demo"
+    made = await guarded.post("/network-policys", json=policy("p"), headers=alice)
+    assert made.json()["network-policy"]["perms2"]["owner"] == "admin"
+    denied = await guarded.post("/network-policys", json=policy("q"), headers=bob)
+    assert (denied.status_code, "aaa_mode is cloud-admin: only admin may" in denied.text) == (403, True)
     number = {"pool": "route_target_number", "owner": "x"}
     assert (await guarded.post("/int-pool", json=number, headers=bob)).status_code == 403
     assert (await guarded.post("/int-pool", json=number, headers=alice)).status_code == 200

@@ -135,7 +135,8 @@ def test_users_come_from_contrails_configuration() -> None:
     user = KeystoneUser(id="alice", name="Alice", password=Secret("pw"), roles=(role,))
     section = Section(local=True, assignment=KeystoneAssignment(data=KeystoneData(users={"alice": user})))
     (found,) = static_users(section)
-    expected = StaticUser("alice", "Alice", found.password, roles=(StaticRole("admin", "admin", "admin"),))
+    roles = (StaticRole("admin", "admin", "admin", "default", "default"),)
+    expected = StaticUser("alice", "Alice", found.password, roles=roles)
     assert (found, found.password()) == (expected, "pw")
     assert "pw" not in repr(found)
 
@@ -146,3 +147,23 @@ def test_a_user_without_a_password_can_not_log_in_by_leaving_it_out() -> None:
         keystone.log_in(
             {"auth": {"identity": {"methods": ["password"], "password": {"user": {"id": "a", "password": ""}}}}}
         )
+
+
+def test_roles_of_another_project_never_count() -> None:
+    """Neither in a log-in that names no project, nor for a project of the same name elsewhere."""
+    roles = (
+        StaticRole("Member", "p1", "Demo"),
+        StaticRole("admin", "p2", "Admin", "d2", "Second"),
+        StaticRole("Boss", "p3", "Demo"),
+    )
+    keystone = Keystone([StaticUser("a", "Alice", lambda: "secret", roles=roles)])
+    for scope, project, domain, role in (
+        (None, "p1", "default", "Member"),
+        ({"project": {"name": "Demo"}}, "p1", "default", "Member"),
+        ({"project": {"id": "p2"}}, "p2", "Second", "admin"),
+    ):
+        token = keystone.log_in(log_in(scope=scope))
+        caller = keystone.caller(token.text)
+        assert (caller.project_id, caller.domain_name, caller.roles) == (project, domain, frozenset({role}))
+        assert caller.user_id == "a"
+        assert [one["name"] for one in token.body["token"]["roles"]] == [role]

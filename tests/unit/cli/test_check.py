@@ -94,3 +94,12 @@ def test_a_map_for_a_compiler_that_does_not_run_is_an_error(intentc: Intentc, co
     ended = intentc("check", "--config-file", configuration)
     assert ended.code == 3
     assert "a map for 'other', which is not in use" in ended.err
+
+
+def test_no_auth_beyond_loopback_is_a_warning(intentc: Intentc, configuration: Path) -> None:
+    configuration.write_text("no_auth: true\nserver: {address: ':9091'}\n")
+    ended = intentc("check", "--strict", "--config-file", configuration, "-o", "json")
+    assert ended.code == 3
+    (found,) = [f for f in json.loads(ended.out)["findings"] if f["severity"] == "warning"]
+    assert (found["reason"], found["source"]) == ("OpenApiServer", "server.address")
+    assert "whoever reaches it may change everything" in found["message"]

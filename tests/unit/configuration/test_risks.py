@@ -162,3 +162,40 @@ def test_a_configuration_of_megabytes_is_refused_before_it_is_read(tmp_path: Pat
 def test_an_installation_may_not_bear_the_name_under_which_the_api_server_keeps_its_index(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"intentc\.installation"):
         read(tmp_path, intentc={"installation": "apiserver"})
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({"no_auth": True, "server": {"address": ":9091"}}, 1),
+        ({"aaa_mode": "no-auth", "server": {"address": "10.0.0.1:9091"}}, 1),
+        ({"no_auth": True, "server": {"address": "127.0.0.1:9091"}}, 0),
+        ({"no_auth": True}, 0),
+        ({"server": {"address": ":9091"}}, 0),
+        ({"aaa_mode": "rbac", "server": {"address": ":9091"}}, 0),
+        ({"no_auth": True, "server": {"address": ":1", "tls": {"enabled": True, "client_ca_file": "/ca.pem"}}}, 0),
+        ({"no_auth": True, "server": {"address": ":1", "tls": {"client_ca_file": "/ca.pem"}}}, 1),
+    ],
+)
+def test_no_auth_beyond_loopback_is_said(tmp_path: Path, sections: dict[str, object], said: int) -> None:
+    found = [
+        text for text in warnings(read(tmp_path, **sections)) if "whoever reaches it may change everything" in text
+    ]
+    assert len(found) == said
+
+
+@pytest.mark.parametrize("mode", ["cloud-admin", "rbac"])
+def test_no_auth_and_another_mode_contradict_each_other(tmp_path: Path, mode: str) -> None:
+    with pytest.raises(InvalidInput, match=f"no_auth: true and aaa_mode: {mode} contradict each other"):
+        read(tmp_path, no_auth=True, aaa_mode=mode)
+
+
+def test_the_mode_is_one_of_contrails(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="aaa_mode"):
+        read(tmp_path, aaa_mode="none")
+
+
+def test_the_mode_can_come_from_the_environment(tmp_path: Path) -> None:
+    variables = {"INTENTC_AAA_MODE": "rbac", "INTENTC_CLOUD_ADMIN_ROLE": "boss", "INTENTC_GLOBAL_READ_ONLY_ROLE": "eye"}
+    found = load(None, variables).configuration
+    assert (found.aaa_mode, found.cloud_admin_role, found.global_read_only_role) == ("rbac", "boss", "eye")

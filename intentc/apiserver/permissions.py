@@ -1,0 +1,192 @@
+"""Asking ``authorization`` on a draft: reads the rules that concern a caller, and raises ``Forbidden`` with the reason.
+
+Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists must ask the same, so each step of a
+mutation asks here. The decisions themselves are made in ``authorization``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from intentc.model import Key, Kind, Name, Schema, kebab, snake
+
+from .authorization import (
+    LIST_KIND,
+    READ,
+    REFER,
+    WRITE,
+    Operation,
+    Policy,
+    Rule,
+    Tenancy,
+    access_to,
+    applies,
+    compiler_fields_changed,
+    denied_by_rules,
+    is_administrator,
+    is_compiler,
+    may_call,
+    owns,
+    reads_everything,
+    rules_in,
+    tenant_id,
+)
+from .documents import Document, decode
+from .draft import Draft
+from .errors import Forbidden, Malformed
+
+if TYPE_CHECKING:
+    from .resources import Caller
+
+_WORDS = {READ: "read", WRITE: "write", REFER: "refer to"}
+_VERBS = {Operation.CREATE: "create", Operation.READ: "read", Operation.UPDATE: "update", Operation.DELETE: "delete"}
+
+
+class Permissions:
+    """What callers may do under ``policy``."""
+
+    def __init__(self, schema: Schema, policy: Policy) -> None:
+        self.policy = policy
+        self._schema = schema
+        self._found: WeakKeyDictionary[Draft, dict[Caller, Access]] = WeakKeyDictionary()
+
+    def admit(self, caller: Caller, *, reading: bool) -> None:
+        """Raise ``Forbidden`` for a caller that may do nothing of the sort, before its request is read."""
+        if not may_call(self.policy, caller, reading=reading):
+            known = "only " + " and ".join(self._roles(reading))
+            raise Forbidden(
+                f"the roles {_shown(caller.roles)} give no right to {'read' if reading else 'write'};"
+                f" aaa_mode is {self.policy.mode.value}: {known} may"
+            )
+
+    def administrate(self, caller: Caller, *, reading: bool) -> None:
+        """Raise ``Forbidden`` unless the caller is a cloud administrator (reading: or may read everything)."""
+        if not (reads_everything if reading else is_administrator)(self.policy, caller):
+            raise Forbidden(f"number pools need the role {' or '.join(self._roles(reading))}")
+
+    async def access(self, draft: Draft, caller: Caller) -> Access:
+        """What ``caller`` may do in ``draft``."""
+        found = self._found.setdefault(draft, {})
+        if caller not in found:
+            tenancy, rules = Tenancy(), tuple[Rule, ...]()
+            if not is_administrator(self.policy, caller):
+                tenancy = await _tenancy(draft, self._schema, caller)
+                rules = await _rules(draft, self._schema, tenancy)
+            found[caller] = Access(self.policy, caller, tenancy, rules)
+        return found[caller]
+
+    def _roles(self, reading: bool) -> list[str]:
+        roles = [self.policy.cloud_admin_role]
+        if reading and self.policy.global_read_only_role:
+            roles.append(self.policy.global_read_only_role)
+        return roles
+
+
+class Access:
+    """What one caller may do. All methods without an answer raise ``Forbidden``."""
+
+    def __init__(self, policy: Policy, caller: Caller, tenancy: Tenancy, rules: Sequence[Rule]) -> None:
+        self.all = is_administrator(policy, caller)
+        self.reads_all = reads_everything(policy, caller)
+        self._writes_outputs = is_compiler(policy, caller)
+        self._caller = caller
+        self._tenancy = tenancy
+        self._rules = rules
+
+    def rule(self, kind: Kind, operation: Operation, fields: Collection[str] = ()) -> None:
+        """The rules must allow ``operation`` on the kind with these fields."""
+        if self.all or (self.reads_all and operation is Operation.READ):
+            return
+        denied = denied_by_rules(self._rules, self._caller.roles, kind, operation, fields)
+        if denied:
+            raise Forbidden(
+                f"no rule of an api-access-list lets the roles {_shown(self._caller.roles)}"
+                f" {_VERBS[operation]} {denied}"
+            )
+
+    def allows(self, document: Mapping[str, Any], needed: int) -> bool:
+        """Whether the resource's ``perms2`` gives the bit ``needed``."""
+        if self.all or (self.reads_all and needed == READ):
+            return True
+        return bool(access_to(document.get("perms2"), self._tenancy) & needed)
+
+    def on(self, key: Key, document: Mapping[str, Any], needed: int) -> None:
+        """The resource's ``perms2`` must give the bit ``needed``."""
+        if not self.allows(document, needed):
+            raise Forbidden(
+                f"perms2 of {kebab(key.kind)} {key.uuid} does not let the project {self._caller.project_id or '(none)'}"
+                f" {_WORDS[needed]} it; its owner can share it",
+                key=key,
+            )
+
+    def fields(self, key: Key, kind: Kind, before: Document | None, after: Document) -> None:
+        """Compilers' fields and ownership must be changed by nobody else than those who may."""
+        changed = [] if self._writes_outputs else compiler_fields_changed(kind, before or {}, after)
+        if changed:
+            raise Forbidden(
+                f"{kebab(kind.name)}.{changed[0]} is written by the compiler alone; leave it out"
+                " (intentc.compiler_users names the users that are compilers)",
+                key=key,
+            )
+        if not self.all:
+            self._ownership(key, (before or {}).get("perms2") or {}, after.get("perms2") or {}, is_new=before is None)
+
+    async def references(self, draft: Draft, kind: Kind, before: Document | None, after: Document) -> None:
+        """What ``after`` refers to and ``before`` did not must let the caller refer to it."""
+        if self.all:
+            return
+        for relation in kind.relations:
+            field = f"{relation}_refs"
+            known = {entry["uuid"] for entry in (before or {}).get(field) or ()}
+            for uuid in [entry["uuid"] for entry in after.get(field) or () if entry["uuid"] not in known]:
+                target = Key(relation, uuid)
+                self.on(target, await draft.document(target) or {}, REFER)
+
+    async def parent(self, draft: Draft, document: Document) -> None:
+        """The parent of a new resource must let the caller write it."""
+        if not self.all and document.get("parent_uuid"):
+            parent = Key(snake(document["parent_type"]), document["parent_uuid"])
+            self.on(parent, await draft.document(parent) or {}, WRITE)
+
+    def _ownership(self, key: Key, before: Document, given: Document, *, is_new: bool) -> None:
+        after = {**before, **given}
+        if after == before:
+            return
+        owner = self._caller.project_id if is_new else before.get("owner")
+        if after.get("owner") not in (None, "", owner):
+            raise Forbidden("perms2.owner is set by a cloud administrator alone; leave it out", key=key)
+        if not is_new and not owns(before, self._tenancy):
+            raise Forbidden("perms2 is changed by the owner's project, or a cloud administrator; leave it out", key=key)
+
+
+async def _tenancy(draft: Draft, schema: Schema, caller: Caller) -> Tenancy:
+    """The ids of the caller's project and domain, those of their resources included: with static users Keystone's id
+    may be a name."""
+    domain = "default-domain" if caller.domain_name == "default" else caller.domain_name
+    projects, domains = [caller.project_id], [caller.domain_id]
+    for kind, fq_name, ids in (("project", (domain, caller.project_name), projects), ("domain", (domain,), domains)):
+        if kind in schema and all(fq_name):
+            ids.append(await draft.find(Name(kind, fq_name)) or "")
+    return Tenancy(*(frozenset(tenant_id(one) for one in ids if one) for ids in (projects, domains)))
+
+
+async def _rules(draft: Draft, schema: Schema, tenancy: Tenancy) -> tuple[Rule, ...]:
+    if LIST_KIND not in schema:
+        return ()
+    kind = schema.kind(LIST_KIND)
+    found: list[Rule] = []
+    for item in await draft.reading.below(draft.layout.values(LIST_KIND)):
+        try:
+            document = decode(kind, item.value, item.key)
+        except Malformed as error:
+            # What it restricts is unknown, so nobody gains by breaking it.
+            raise Forbidden(f"rights can't be decided: {error.message}") from None
+        if applies(document, tenancy):
+            found += rules_in(document.get("api_access_list_entries"))
+    return tuple(found)
+
+
+def _shown(roles: Collection[str]) -> str:
+    return ", ".join(sorted(roles)) or "(none)"

@@ -12,8 +12,9 @@ from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping,
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
-TENANT = {"key": "tenant", "header_name": "x-tenant"}
-BY_TENANT = {"shop": [{"tenants": [{"request_headers": TENANT}]}]}
+TENANT = {"key": "tenant", "header_name": "x-tenant", "omit_if_not_present": True}
+PLAN = {"key": "plan", "value": "free"}
+BY_TENANT = {"shop": [{"tenants": [{"generic_key": PLAN}, {"request_headers": TENANT}]}]}
 
 
 def serving(live: Live, port: int, guard: int) -> list[Manifest]:
@@ -37,7 +38,7 @@ async def test_requests_are_counted_by_their_labels_and_limited(live: Live) -> N
         assert await live.service("/", x_tenant="modest") == "echo"
         assert await live.service("/", x_tenant="greedy") == "status 429"
         assert await live.service("/") == "echo"
-        assert asked.counted == [{"tenant": "modest"}, {"tenant": "greedy"}]
+        assert asked.counted == [{"plan": "free", "tenant": "modest"}, {"plan": "free", "tenant": "greedy"}]
 
 
 async def test_a_rate_limit_service_that_does_not_answer_limits_nothing_unless_it_says_so(

@@ -122,14 +122,15 @@ async def test_services_that_are_asked_by_grpc_fail_no_request_when_they_are_del
         services = [
             ambassador("RateLimitService", "limits", **spec, domain="shop", failure_mode_deny=True, timeout_ms=4000),
             ambassador("LogService", "log", **spec, driver="http"),
+            ambassador("TracingService", "tracing", service=f"127.0.0.1:{asked.port}", driver="zipkin"),
         ]
         await live.apply(
             gateway(live, one.port, labels=limit),
             *services,
-            ambassador("TracingService", "tracing", service=f"127.0.0.1:{asked.port}", driver="zipkin"),
         )
         async with loaded(live) as load:
             await live.delete(*services)
             await load.more()
         assert load.answered.keys() == {"one"}, load.answered
         assert asked.counted
+        assert "x-b3-parentspanid" in one.seen[0].headers, "the upstream call has a span of its own"

@@ -74,6 +74,9 @@ class AuthServiceIntent(Intent):
             origins = [origin(service, "auth_service") for service, _ in sharing]
             yield Fact("cluster", name, ClusterUse(sharing[0][1].upstream, tuple(sorted(origins))))
         auth = read.filter
+        linkerd = next((found.linkerd for _, found in members if found.linkerd), ())
+        if linkerd and not read.linkerd:
+            auth = msgspec.structs.replace(auth, add_headers=(*auth.add_headers, *linkerd))
         if len(names) > 1:
             auth = msgspec.structs.replace(auth, cluster=joined_name(names))
             origins = [origin(service, "auth_service") for service, _ in members]

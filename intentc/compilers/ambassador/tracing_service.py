@@ -22,6 +22,7 @@ _DRIVERS = ("zipkin", "datadog", "opentelemetry")
 _ALL = 100
 _COLLECTOR = "/api/v2/spans"
 _SERVICE = "ambassador"
+_ALLOWED_ENVIRONMENT = "ambassador.allowed_environment"
 _SOURCES = ("literal", "environment", "request_header")
 _KNOWN = {
     "zipkin": {
@@ -140,7 +141,19 @@ class TracingServiceIntent(Intent):
         if not found.value:
             ctx.problem("InvalidTag", f"{where} names nothing to take the tag from; it is left out")
             return False
+        if found.source == "environment" and found.value not in _allowed_environment(ctx):
+            message = f"{where}: {found.value!r} is a variable of the gateway's own process; it is left out"
+            ctx.problem("ForbiddenTag", f"{message}. Write literal, or allow it in the setting {_ALLOWED_ENVIRONMENT}")
+            return False
         return True
+
+
+def _allowed_environment(ctx: Context) -> frozenset[str]:
+    """The variables of the gateway's environment that spans may show; none without the setting."""
+    try:
+        return frozenset(map(str, ctx.setting(_ALLOWED_ENVIRONMENT) or ()))
+    except KeyError:
+        return frozenset()
 
 
 def upstream_of(service: View, ctx: Context) -> Upstream:

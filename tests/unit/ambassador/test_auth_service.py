@@ -163,6 +163,20 @@ async def test_linkerd_is_told_where_to_go_if_the_module_says_so() -> None:
     assert request["headers_to_add"] == [{"key": "l5d-dst-override", "value": "auth:3000"}]
 
 
+@pytest.mark.parametrize("says", [{}, {"add_linkerd_headers": True}], ids=str)
+async def test_linkerd_is_told_where_to_go_by_two_that_join(says: dict[str, bool]) -> None:
+    gate = await gateway(auth("a"), auth("b", auth_service="other:3000", **says), module(add_linkerd_headers=not says))
+    request = authorization(gate)["http_service"]["authorization_request"]
+    value = "other:3000" if says else "auth:3000"
+    assert request["headers_to_add"] == [{"key": "l5d-dst-override", "value": value}]
+    assert gate.problems() == []
+
+
+async def test_the_answer_of_a_misconfigured_one_names_the_request() -> None:
+    gate = await gateway(auth(auth_service="a b"))
+    assert '"request_id": "\' .. id .. \'"' in script(filters(gate)["misconfigured_auth_service"])
+
+
 async def test_nothing_is_left_when_it_goes() -> None:
     gate = await gateway(auth())
     await gate.service.delete(auth())

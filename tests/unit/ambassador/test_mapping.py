@@ -116,6 +116,13 @@ async def test_the_first_of_hostname_host_and_authority_counts(spec: dict[str, A
     assert [element["tables"] for element in found.elements] == [[table]]
 
 
+@pytest.mark.parametrize("version", ["v2", "v3alpha1"])
+async def test_an_authority_that_no_name_equals_has_no_route(version: str) -> None:
+    found = await routes(mapping("m", version=version, hostname=None, headers={":authority": "*"}))
+    assert found.elements == []
+    assert found.problems() == [("shop:m", "InvalidHost")]
+
+
 async def test_in_v2_host_may_have_a_wildcard() -> None:
     found = await routes(mapping("m", version="v2", hostname=None, host="*.example"))
     assert [element["tables"] for element in found.elements] == [["|*.example"]]

@@ -91,6 +91,20 @@ async def test_v2_says_headers_by_their_value_alone_and_one_to_remove_by_its_nam
     assert found.only["request_headers_to_remove"] == ["x-b"]
 
 
+async def test_a_redirect_comes_before_authorization() -> None:
+    spec: dict[str, Any] = {"host_redirect": True, "auth_context_extensions": {"a": "b"}}
+    found = await routes(mapping("m", **spec))
+    assert found.only["typed_per_filter_config"]["envoy.filters.http.ext_authz"]["disabled"] is True
+    assert found.problems() == [("shop:m", "IgnoredField")]
+
+
+@pytest.mark.parametrize("value", ["%ENVIRONMENT(HOME)%", "%HOSTNAME%", "a%FILTER_STATE(x)%", "%UPSTREAM_METADATA(a)%"])
+async def test_a_header_shows_nothing_of_the_gateway_itself(value: str) -> None:
+    found = await routes(mapping("m", add_response_headers={"x-a": {"value": value}, "x-b": {"value": "%PROTOCOL%"}}))
+    assert [one["header"]["key"] for one in found.only["response_headers_to_add"]] == ["x-b"]
+    assert found.problems() == [("shop:m", "InvalidHeader")]
+
+
 async def test_linkerd_is_told_where_a_request_goes() -> None:
     found = await routes(mapping("m", service="echo.shop:8080", add_linkerd_headers=True))
     (added,) = found.only["request_headers_to_add"]
@@ -150,13 +164,15 @@ async def test_labels_of_the_rate_limit_services_domain_are_counted() -> None:
     }
     found = await routes(RATE_LIMIT, mapping("m", labels=labels))
     assert found.only["route"]["rate_limits"] == [
-        {"actions": [{"request_headers": {"descriptor_key": "user", "header_name": "x-user", "skip_if_absent": True}}]},
+        # Envoy drops the whole descriptor where the header is missing, unless it were told to skip the entry alone.
+        {"actions": [{"request_headers": {"descriptor_key": "user", "header_name": "x-user"}}]},
         {"actions": [{"remote_address": {}}, {"generic_key": {"descriptor_value": "orders"}}]},
     ]
 
 
 async def test_v2_says_labels_in_short_forms() -> None:
-    labels = {"ambassador": [{"g": ["remote_address", "text", {"generic_key": "x"}, {"user": {"header": "x-user"}}]}]}
+    by_user = {"user": {"header": "x-user", "omit_if_not_present": True}}
+    labels = {"ambassador": [{"g": ["remote_address", "text", {"generic_key": "x"}, by_user]}]}
     found = await routes(RATE_LIMIT, mapping("m", version="v2", labels=labels))
     assert found.only["route"]["rate_limits"] == [
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.compilers.ambassador.envoy.access_log import JSON_FORMAT, TEXT_FORMAT
-from intentc.compilers.ambassador.gateway.substitution import mistake, mistake_in
+from intentc.compilers.ambassador.gateway.substitution import HEADER_COMMANDS, mistake, mistake_in
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,20 @@ def test_a_text_that_envoy_takes_has_no_mistake(text: str) -> None:
         ("%REQ(A?B?C)%", "has an argument that Envoy does not take"),
         ("%COMMON_DURATION(x)%", "has an argument that Envoy does not take"),
         ("%PROTOCOL% %XYZ%", "'%XYZ%' is no command"),
+        ("%ENVIRONMENT(HOME)%", "is not allowed here"),
+        ("%SECRET(tls)%", "is no command"),
     ],
 )
 def test_a_text_that_envoy_refuses_has_one(text: str, said: str) -> None:
     assert said in mistake(text)
+
+
+def test_a_log_may_show_the_gateway_and_a_header_may_not() -> None:
+    assert mistake("%HOSTNAME%") == ""
+    assert mistake("%HOSTNAME%", HEADER_COMMANDS) == (
+        "'%HOSTNAME%' is not allowed here: it shows what is the gateway's, not the request's"
+    )
+    assert mistake("%ENVIRONMENT(HOME)%", HEADER_COMMANDS)
 
 
 def test_formats_in_json_are_looked_at_at_any_depth() -> None:

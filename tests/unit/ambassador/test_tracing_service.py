@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.ambassador.gateway_world import gateway, manager, module, tracing
-from tests.unit.ambassador.host_world import Gate
+from tests.unit.ambassador.host_world import Gate, listener
 
 pytestmark = pytest.mark.anyio
 
@@ -42,6 +42,19 @@ async def test_opentelemetry_is_spoken_over_grpc() -> None:
     (cluster,) = gate.elements("envoy_cluster").values()
     assert provider(gate)["typed_config"]["grpc_service"] == {"envoy_grpc": {"cluster_name": cluster["config"]["name"]}}
     assert "typed_extension_protocol_options" in cluster["config"]
+
+
+async def test_the_upstream_call_has_a_span_of_its_own() -> None:
+    assert manager(await gateway(tracing()))["tracing"]["spawn_upstream_span"] is True
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_a_span_shows_of_the_environment_what_a_setting_allows(allowed: bool) -> None:
+    tags = [{"tag": "pod", "environment": {"name": "POD_NAME"}}]
+    settings = {"ambassador.allowed_environment": ["POD_NAME"]} if allowed else {}
+    gate = await Gate(settings).apply(listener(), tracing(custom_tags=tags))
+    assert ("custom_tags" in manager(gate)["tracing"]) is allowed
+    assert gate.problems() == ([] if allowed else [("tracing_service", "gate:traces", "ForbiddenTag")])
 
 
 async def test_a_driver_that_envoy_does_not_have_is_told() -> None:

@@ -57,7 +57,14 @@ def test_two_upstreams_that_differ_in_one_setting_have_different_names(field: st
 
 
 def test_equal_upstreams_have_one_name() -> None:
-    assert made("echo:80", connect_timeout_ms=3000).name == made("http://Echo").name
+    one = made("echo:80", connect_timeout_ms=3000, stats_name="echo")
+    assert one.name == made("http://Echo", stats_name="echo").name
+
+
+def test_without_a_name_in_statistics_it_is_the_service_as_written() -> None:
+    assert made("quote.default:8080").stats_name == "quote_default_8080"
+    assert made("https://Quote-1").stats_name == "https___Quote_1"
+    assert made("echo:80").name != made("echo").name, "each has statistics of its own"
 
 
 def test_names_that_look_the_same_squeezed_are_different() -> None:

@@ -19,9 +19,11 @@ local open = {{{open}}}
 function envoy_on_request(handle)
   local path = handle:headers():get(":path") or ""
   if open[path:match("^[^?]*")] then return end
+  local id = (handle:headers():get("x-request-id") or ""):gsub("[^%w._~:/+=-]", "")
   handle:respond(
     {{[":status"] = "500", ["content-type"] = "application/json"}},
-    '{{"message": "the gateway\\'s {kind} is misconfigured; its problems say what to do", "status_code": 500}}\\n')
+    '{{"message": "the gateway\\'s {kind} is misconfigured; its problems say what to do", ' ..
+    '"request_id": "' .. id .. '", "status_code": 500}}\\n')
 end
 """
 

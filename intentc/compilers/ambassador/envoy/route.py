@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ..durations import duration
 from ..routing.route_action import Core, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
 from ..routing.route_match import RouteMatch
@@ -73,7 +75,8 @@ def redirecting_route(name: str, match: RouteMatch, redirect: Redirect, *, stats
         found["prefix_rewrite"] = redirect.prefix
     if redirect.regex is not None:
         found["regex_rewrite"] = _regex(redirect.regex)
-    filters = per_filter(redirect.core, redirect.cors)
+    # Nobody need prove who he is to be sent elsewhere: the redirect comes first, also while the AuthService is away.
+    filters = per_filter(msgspec.structs.replace(redirect.core, bypass_auth=True), redirect.cors)
     return _route(name, match, {"redirect": found}, redirect.headers, filters, stats_name)
 
 

@@ -81,11 +81,8 @@ def _label(action: LabelAction) -> dict[str, Any]:
     if action.kind == "generic_key":
         return {"descriptor_value": action.value, **({"descriptor_key": action.key} if action.key else {})}
     if action.kind == "request_headers":
-        found: dict[str, Any] = {
-            "header_name": action.header_name,
-            "descriptor_key": action.key or action.header_name,
-        }
-        return {**found, "skip_if_absent": True} if action.omit_if_not_present else found
+        # Never with skip_if_absent: where the header is missing, Envoy drops the whole descriptor.
+        return {"header_name": action.header_name, "descriptor_key": action.key or action.header_name}
     return {}
 
 

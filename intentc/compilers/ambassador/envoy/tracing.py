@@ -11,7 +11,8 @@ _TYPES = "type.googleapis.com/envoy.config.trace.v3"
 
 def tracing(settings: Tracing) -> dict[str, Any]:
     """``HttpConnectionManager.Tracing``."""
-    config: dict[str, Any] = {"provider": _provider(settings)}
+    # A span for the upstream call is the parent of the service's own: it gets x-b3-parentspanid.
+    config: dict[str, Any] = {"provider": _provider(settings), "spawn_upstream_span": True}
     for name in ("client_sampling", "random_sampling", "overall_sampling"):
         percent = getattr(settings, name)
         if percent is not None:

@@ -47,11 +47,18 @@ class Auth(NamedTuple):
 
     @property
     def shape(self) -> Any:
-        """All that several AuthServices must agree in: everything but whom they ask, and the name in statistics."""
+        """All that several AuthServices must agree in: everything but whom they ask, Linkerd's header that names it,
+        and the name in statistics."""
+        added = tuple(header for header in self.filter.add_headers if header[0] != _LINKERD)
         return (
-            msgspec.structs.replace(self.filter, cluster="", host="", add_headers=_without_linkerd(self.filter)),
+            msgspec.structs.replace(self.filter, cluster="", host="", add_headers=added),
             msgspec.structs.replace(self.upstream, host="", port=0, service_namespace="", stats_name=""),
         )
+
+    @property
+    def linkerd(self) -> tuple[tuple[str, str], ...]:
+        """Linkerd's header, if it is added."""
+        return tuple(header for header in self.filter.add_headers if header[0] == _LINKERD)
 
 
 def read_auth(service: View, ctx: Context, tell: Tell) -> Auth:
@@ -167,7 +174,3 @@ def _linkerd(service: View, ctx: Context, found: AuthFilter) -> tuple[tuple[str,
         raise Unusable("InvalidSetting", f"add_linkerd_headers: {error}") from None
     wanted = module_settings(ctx).add_linkerd_headers if wanted is None else wanted
     return ((_LINKERD, found.host),) if wanted else ()
-
-
-def _without_linkerd(found: AuthFilter) -> tuple[tuple[str, str], ...]:
-    return tuple((name, "" if name == _LINKERD else value) for name, value in found.add_headers)

@@ -1,7 +1,8 @@
-"""Whether Envoy will take a text with commands, such as a format of the access log or the value of a header.
+"""Which commands may stand in a text that Envoy formats: a format of the access log, or the value of an added header.
 
-A text that Envoy refuses would take the whole listener or route configuration down with it (spec 5, defect 11), so it
-is read here first.
+A text that Envoy rejects would take the whole listener or route configuration down with it (spec 5, defect 11). One
+that it accepts may show what is none of its author's business: ``%ENVIRONMENT(X)%`` is a variable of the gateway's
+process. So only the commands listed here pass.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ DOWNSTREAM_PEER_FINGERPRINT_1 DOWNSTREAM_PEER_FINGERPRINT_256 DOWNSTREAM_PEER_IP
 DOWNSTREAM_PEER_SERIAL DOWNSTREAM_PEER_SUBJECT DOWNSTREAM_PEER_URI_SAN DOWNSTREAM_REMOTE_ADDRESS
 DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT DOWNSTREAM_REMOTE_PORT DOWNSTREAM_TLS_CIPHER DOWNSTREAM_TLS_SESSION_ID
 DOWNSTREAM_TLS_VERSION DOWNSTREAM_TRANSPORT_FAILURE_REASON DOWNSTREAM_WIRE_BYTES_RECEIVED DOWNSTREAM_WIRE_BYTES_SENT
-DURATION DYNAMIC_METADATA EMIT_TIME ENVIRONMENT FILTER_CHAIN_NAME FILTER_STATE GRPC_STATUS GRPC_STATUS_NUMBER HOSTNAME
+DURATION DYNAMIC_METADATA EMIT_TIME FILTER_CHAIN_NAME FILTER_STATE GRPC_STATUS GRPC_STATUS_NUMBER HOSTNAME
 LOCAL_REPLY_BODY PROTOCOL REQ REQUESTED_SERVER_NAME REQUEST_DURATION REQUEST_HEADERS_BYTES REQUEST_TX_DURATION RESP
 RESPONSE_CODE RESPONSE_CODE_DETAILS RESPONSE_DURATION RESPONSE_FLAGS RESPONSE_FLAGS_LONG RESPONSE_HEADERS_BYTES
 RESPONSE_TRAILERS_BYTES RESPONSE_TX_DURATION ROUNDTRIP_DURATION ROUTE_NAME START_TIME STREAM_ID TLS_JA3_FINGERPRINT
@@ -35,13 +36,15 @@ UPSTREAM_PEER_SUBJECT UPSTREAM_PROTOCOL UPSTREAM_REMOTE_ADDRESS UPSTREAM_REMOTE_
 UPSTREAM_REMOTE_PORT UPSTREAM_REQUEST_ATTEMPT_COUNT UPSTREAM_TLS_CIPHER UPSTREAM_TLS_SESSION_ID UPSTREAM_TLS_VERSION
 UPSTREAM_TRANSPORT_FAILURE_REASON UPSTREAM_WIRE_BYTES_RECEIVED UPSTREAM_WIRE_BYTES_SENT VIRTUAL_CLUSTER_NAME
 """
-_WITH_ARGUMENT = (
-    "CLUSTER_METADATA COMMON_DURATION DYNAMIC_METADATA ENVIRONMENT FILTER_STATE REQ RESP TRAILER UPSTREAM_METADATA"
-)
+_WITH_ARGUMENT = "CLUSTER_METADATA COMMON_DURATION DYNAMIC_METADATA FILTER_STATE REQ RESP TRAILER UPSTREAM_METADATA"
 _MAY_HAVE_ARGUMENT = "DOWNSTREAM_PEER_CERT_V_END DOWNSTREAM_PEER_CERT_V_START EMIT_TIME GRPC_STATUS START_TIME"
 
 COMMANDS = frozenset(_COMMANDS.split())
-"""The commands of Envoy 1.40 (each is tried out by a test in a real Envoy)."""
+"""Commands of Envoy 1.40 that formats of the access log may have (a test tries out each in a real Envoy)."""
+HEADER_COMMANDS = COMMANDS - {"CLUSTER_METADATA", "FILTER_STATE", "HOSTNAME", "UPSTREAM_METADATA"}
+"""Those that values of headers may have: what they give belongs to the request, its connections or its answer."""
+_FORBIDDEN = frozenset({"ENVIRONMENT"}) | (COMMANDS - HEADER_COMMANDS)
+"""Commands that Envoy knows, and that may not stand in every place."""
 WITH_ARGUMENT = frozenset(_WITH_ARGUMENT.split())
 """Those that say nothing without an argument."""
 MAY_HAVE_ARGUMENT = frozenset(_MAY_HAVE_ARGUMENT.split())
@@ -58,15 +61,15 @@ _FORMS = {
 _COMMAND = re.compile(r"%(?:%|([A-Z][A-Z0-9_]*)(?:\(([^()\r\n\x00]+)\))?(?::[0-9]+)?%)")
 
 
-def mistake(text: str) -> str:
-    """What is wrong with a format, empty if nothing.
+def mistake(text: str, allowed: frozenset[str] = COMMANDS) -> str:
+    """What is wrong with a format in which the commands ``allowed`` may stand, empty if nothing.
 
     >>> mistake("%PROTOCOL% %REQ(:AUTHORITY)%")
     ''
     >>> mistake("%PROTOCOLL%")
     "'%PROTOCOLL%' is no command of Envoy; did you mean %PROTOCOL%?"
     """
-    return next(_mistakes(text), "")
+    return next(_mistakes(text, allowed), "")
 
 
 def mistake_in(value: Any) -> str:
@@ -78,7 +81,7 @@ def mistake_in(value: Any) -> str:
     return mistake(value) if isinstance(value, str) else ""
 
 
-def _mistakes(text: str) -> Iterator[str]:
+def _mistakes(text: str, allowed: frozenset[str]) -> Iterator[str]:
     position = 0
     while (position := text.find("%", position)) >= 0:
         found = _COMMAND.match(text, position)
@@ -86,8 +89,10 @@ def _mistakes(text: str) -> Iterator[str]:
             yield f"{text[position:][:20]!r} begins no command; write %NAME% or %NAME(argument)%, and %% for %"
             return
         name, argument = found[1] or "", found[2]
-        if name and name not in COMMANDS:
-            near = get_close_matches(name, COMMANDS, 1)
+        if name in _FORBIDDEN and name not in allowed:
+            yield f"{found[0]!r} is not allowed here: it shows what is the gateway's, not the request's"
+        elif name and name not in allowed:
+            near = get_close_matches(name, allowed, 1)
             yield f"{found[0]!r} is no command of Envoy" + (f"; did you mean %{near[0]}%?" if near else "")
         elif name in WITH_ARGUMENT and argument is None:
             yield f"{found[0]!r} needs an argument, as in %{name}(…)%"

@@ -110,4 +110,3 @@ class LabelAction(Settings, frozen=True):
     key: str = ""
     value: str = ""
     header_name: HeaderName | Literal[""] = ""
-    omit_if_not_present: bool = False

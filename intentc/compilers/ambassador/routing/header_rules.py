@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ..gateway.substitution import mistake
+from ..gateway.substitution import HEADER_COMMANDS, mistake
 from ..gateway.traffic import HeaderAddition, HeaderName
 
 MOST_ADDITIONS = 999
@@ -48,4 +48,4 @@ def _untouchable(name: str) -> str:
 def _mistaken_value(value: str) -> str:
     if not value.isprintable():
         return "the value has characters that no header can have"
-    return mistake(value)
+    return mistake(value, HEADER_COMMANDS)

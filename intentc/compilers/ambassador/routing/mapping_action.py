@@ -155,8 +155,9 @@ class MappingReader:
             extensions = self._left_out(
                 "InvalidAuthContext", lambda: typed(mapping.auth_context_extensions, dict[str, str]), {}, field
             )
-        if mapping.bypass_auth and extensions:
-            self._tell("IgnoredField", f"{field} has no effect beside bypass_auth; take one of them out")
+        without = "bypass_auth" if mapping.bypass_auth else "host_redirect"
+        if extensions and mapping.field(without):
+            self._tell("IgnoredField", f"{field} has no effect beside {without}; take one of them out")
         if mapping.rate_limit_labels and not self._domain:
             self._tell("NoRateLimitService", "labels have no effect without a RateLimitService that works; make one")
         limits: RateLimits = ()

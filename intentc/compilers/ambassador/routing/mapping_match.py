@@ -48,6 +48,8 @@ def authority(mapping: View) -> Authority:
         return Authority(ANY, value, fields)
     if counting == "host" and "*" in value and mapping.api_version not in _V2:
         raise Unusable("InvalidHost", f"host {value!r} is matched exactly; write it as hostname")
+    if counting.startswith("headers") and "*" in value:
+        raise Unusable("InvalidHost", f"{counting} {value!r} is matched exactly, which no name is; write hostname")
     return Authority(_pattern(value, counting), "", fields)
 
 

@@ -2,7 +2,8 @@
 
 Form in v3alpha1 (spec/ambassador.md §4.3): ``{domain: [{group: [action, …]}, …]}`` with one of Envoy's actions each,
 in v2 with their short forms (``remote_address``; ``{generic_key: text}``; ``{key: {header: name}}``; a text). Each
-group is one descriptor, and begins with what the Module's ``default_labels`` say for the domain.
+group is one descriptor, and begins with what the Module's ``default_labels`` say for the domain. A request that lacks a
+header of a group has no descriptor of that group; ``omit_if_not_present`` is taken, and changes nothing about that.
 """
 
 from __future__ import annotations
@@ -68,12 +69,14 @@ def _fields(given: Any) -> dict[str, Any]:
             "kind": "request_headers",
             "key": kind,
             "header_name": said.get("header", ""),
-            "omit_if_not_present": said.get("omit_if_not_present", False),
         }
+    if not isinstance(said.get("omit_if_not_present", False), bool):
+        raise ValueError(f"{kind}: omit_if_not_present is true or false")
     if kind in _WITHOUT_FIELDS:
         # `key` has one value only, and Envoy knows it.
         return {"kind": kind}
     needed = "value" if kind == "generic_key" else "header_name"
     if not said.get(needed):
         raise ValueError(f"{kind}: {needed} is missing")
-    return {"kind": kind, **said}
+    ignored = ("omit_if_not_present",) if kind == "request_headers" else ()
+    return {"kind": kind, **{key: value for key, value in said.items() if key not in ignored}}

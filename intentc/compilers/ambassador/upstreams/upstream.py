@@ -76,7 +76,8 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     for that of the gateway (and for qualified ones). ``namespace``: where ``tls_context`` and ``resolver`` are looked
     up first; empty while neither is named. ``tls``: whether TLS is spoken; the ``tls_context`` may be missing from the
     world, and then nothing at all is spoken. ``sni``: the host asked for, empty: of the context, or its own.
-    ``dns_type``: ``strict_dns`` or ``logical_dns``. Times are in milliseconds, 0: none.
+    ``dns_type``: ``strict_dns`` or ``logical_dns``. ``stats_name``: the name in statistics. Times are in milliseconds,
+    0: none.
     """
 
     host: str
@@ -182,7 +183,7 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
         enable_ipv6=module.enable_ipv6 if request.enable_ipv6 is None else request.enable_ipv6,
         keepalive=_keepalive(request, module),
         health_checks=request.health_checks,
-        stats_name=request.stats_name,
+        stats_name=request.stats_name or statistics_name(request.service),
         cluster_tag=request.cluster_tag,
         marker=request.marker,
     )
@@ -193,6 +194,15 @@ def _keepalive(request: UpstreamRequest, module: ModuleSettings) -> Keepalive | 
     if request.keepalive is None:
         return module.keepalive
     return request.keepalive if request.keepalive != Keepalive() else None
+
+
+def statistics_name(service: str) -> str:
+    """What statistics call an upstream without ``stats_name``: its service as it is written (spec, Additions).
+
+    >>> statistics_name("quote.default:8080")
+    'quote_default_8080'
+    """
+    return _UNREADABLE.sub("_", service)
 
 
 def _server_name(host: str) -> str:

@@ -19,6 +19,7 @@ from intentc.cli.transfer import read_input
 from intentc.configuration import Configuration
 from intentc.orders import Book, Pause
 from tests.browser.site import Site, chromium, site
+from tests.patience import PATIENCE
 from tests.scenario.scene import rule, rules
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +64,7 @@ async def tell_a_story(shown: Site) -> None:
     name = (*SHOP, "legacy")
     await book.put(Pause(kind="security_group", uuid=paused, name=name, reason="moves to another tenant", by="ann"))
     await shown.settle()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while shown.service.status()["counts"]["paused"] == 0:  # noqa: ASYNC110 - no event tells of an obeyed order
             await anyio.sleep(0.05)
 

@@ -17,6 +17,7 @@ from intentc.watch.protocol import Compacted, Delete, Put, StoreError
 from intentc.watch.source import Source
 from intentc.writing import UnknownOutcome
 from tests.defects.tenancy import PROJECT, Tenancy
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import Plant
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +28,7 @@ async def watching(store: MemoryStore) -> AsyncIterator[AsyncIterator[Snapshot |
     """What a compiler is told, from its start."""
     source = Source(store, "/contrail/", backoff=Backoff(BackoffSettings(0.001, 0.01)))
     async with aclosing(source.events()) as events:
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             yield events
 
 

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -15,8 +14,10 @@ import httpx2
 import pytest
 
 from intentc.embedded_process import free_ports
+from tests import forking
 from tests.envoy.backends import who_answers
-from tests.integration.cli.processes import PROGRAM, ROOT, Ended, environment_with
+from tests.forking import Ended, Running
+from tests.integration.cli.processes import ROOT, environment_with
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -43,13 +44,13 @@ class Sample:
 
     @property
     def dev(self) -> list[str]:
-        return [*PROGRAM, "dev", "--compiler", "ambassador", "--load", *self.files]
+        return ["dev", "--compiler", "ambassador", "--load", *self.files]
 
 
 class Dev:
     """A running ``intentc dev``."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, process: Running, log: Path) -> None:
         self.process = process
         self._log = log
 
@@ -77,7 +78,7 @@ def sample(tmp_path: Path) -> Sample:
 async def dev(sample: Sample, tmp_path: Path) -> AsyncIterator[Dev]:
     log = tmp_path / "dev.log"
     with log.open("wb") as stream:
-        process = subprocess.Popen(sample.dev, cwd=ROOT, env=environment_with({}), stdout=stream, stderr=stream)  # noqa: ASYNC220
+        process = forking.start(sample.dev, environment_with({}), stream, stream)
     running = Dev(process, log)
     try:
         await running.ready()
@@ -97,8 +98,7 @@ def taken(sample: Sample) -> Iterator[None]:
 
 async def ended(command: list[str], environment: dict[str, str] | None = None) -> Ended:
     with anyio.fail_after(WITHIN_SECONDS):
-        done = await anyio.run_process(command, check=False, cwd=ROOT, env=environment_with(environment or {}))
-    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return await forking.run(command, environment_with(environment or {}))
 
 
 async def test_it_shows_what_was_compiled_and_a_request_that_passed(sample: Sample) -> None:
@@ -116,8 +116,8 @@ async def test_what_it_says_to_type_works(dev: Dev, sample: Sample) -> None:
     commands = re.findall(r"^  (curl .*)$", dev.printed, re.MULTILINE)
     assert len(commands) == 3
     for command in commands:
-        done = await ended(["sh", "-c", command])
-        assert '"service":"greeting-' in done.out, (command, done)
+        done = await anyio.run_process(command)
+        assert '"service":"greeting-' in done.stdout.decode(), (command, done)
 
 
 async def test_a_changed_weight_moves_the_traffic(dev: Dev, sample: Sample) -> None:
@@ -125,7 +125,7 @@ async def test_a_changed_weight_moves_the_traffic(dev: Dev, sample: Sample) -> N
     assert 50 < before["greeting-green"] < 400
     routes = sample.folder / "routes.yaml"
     routes.write_text(routes.read_text().replace("weight: 10", "weight: 100"))
-    applied = await ended([*PROGRAM, "apply", "--wait", *sample.files], dev.exports)
+    applied = await ended(["apply", "--wait", *sample.files], dev.exports)
     assert applied.code == 0, applied.err
     assert re.search(r"mapping\s+sample:greeting-canary\s+updated", applied.out)
     with anyio.fail_after(WITHIN_SECONDS):
@@ -144,7 +144,7 @@ async def test_the_gateway_is_for_this_machine_only(dev: Dev, sample: Sample) ->
 
 
 async def test_an_audit_beside_it_finds_nothing_to_change(dev: Dev) -> None:
-    done = await ended([*PROGRAM, "audit"], dev.exports)
+    done = await ended(["audit"], dev.exports)
     assert done.code == 0, (done.out, done.err)
 
 
@@ -153,7 +153,7 @@ async def test_one_export_leads_to_all_of_it_and_is_for_its_owner_only(dev: Dev)
     file = anyio.Path(dev.exports["INTENTC_CONFIG_FILE"])
     modes = [(await path.stat()).st_mode & 0o777 for path in (file, file.parent)]
     assert modes == [0o600, 0o700]
-    shown = await ended([*PROGRAM, "show", "routes"], dev.exports)
+    shown = await ended(["show", "routes"], dev.exports)
     assert "greeting-green 10" in shown.out
 
 
@@ -163,21 +163,21 @@ async def test_a_mapping_of_ones_own_needs_no_more_than_a_prefix_and_a_service(d
         "{apiVersion: getambassador.io/v3alpha1, kind: Mapping, metadata: {name: own, namespace: sample}, "
         'spec: {hostname: "*", prefix: /own/, service: greeting-blue}}\n'
     )
-    assert (await ended([*PROGRAM, "apply", "--wait", str(own)], dev.exports)).code == 0
+    assert (await ended(["apply", "--wait", str(own)], dev.exports)).code == 0
     with anyio.fail_after(WITHIN_SECONDS):
         while (await who_answers(sample.port, "/own/", 160)).keys() != {"greeting-blue"}:
             pass
-    deleted = await ended([*PROGRAM, "delete", "--wait", "--kind", "mapping", "own"], dev.exports)
+    deleted = await ended(["delete", "--wait", "--kind", "mapping", "own"], dev.exports)
     assert re.search(r"mapping\s+sample:own\s+deleted", deleted.out), deleted.err
 
 
 async def test_what_was_got_is_taken_back(dev: Dev, sample: Sample) -> None:
-    got = await ended([*PROGRAM, "get", "mapping", "green-only", "-o", "yaml"], dev.exports)
+    got = await ended(["get", "mapping", "green-only", "-o", "yaml"], dev.exports)
     file = sample.folder / "got.yaml"
     file.write_text(got.out.replace("timeout_ms: 2000", "timeout_ms: 2500"))
-    assert "updated" in (await ended([*PROGRAM, "apply", str(file)], dev.exports)).out
-    assert "unchanged" in (await ended([*PROGRAM, "apply", str(file)], dev.exports)).out
-    assert "deleted" in (await ended([*PROGRAM, "delete", str(file)], dev.exports)).out
+    assert "updated" in (await ended(["apply", str(file)], dev.exports)).out
+    assert "unchanged" in (await ended(["apply", str(file)], dev.exports)).out
+    assert "deleted" in (await ended(["delete", str(file)], dev.exports)).out
 
 
 async def test_a_signal_ends_everything(dev: Dev, sample: Sample) -> None:

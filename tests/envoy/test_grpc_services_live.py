@@ -9,6 +9,7 @@ from tests.envoy.backends import backend
 from tests.envoy.grpc_services import grpc_services
 from tests.envoy.live import Live
 from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -86,7 +87,7 @@ async def test_the_access_log_goes_to_every_log_service(live: Live) -> None:
             mapping("all", "/", "echo"),
         )
         assert await live.service("/logged") == "echo"
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             await one.has_logged.wait()
             await two.has_logged.wait()
         assert (one.logged, two.logged) == (["/logged"], ["/logged"])

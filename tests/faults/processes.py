@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,8 @@ import anyio
 import httpx2
 import msgspec
 
-from tests.integration.cli.processes import PROGRAM, ROOT, Service, environment_with
+from tests import forking
+from tests.integration.cli.processes import Service, environment_with
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _URL = re.compile(r"^(http://\S+)$", re.MULTILINE)
@@ -118,12 +118,5 @@ def start(arguments: list[str], log: Path, environment: Mapping[str, str]) -> Pr
     """``intentc`` with ``arguments``; stdout and stderr go to ``log``. ``environment``: what is set beside the
     surroundings."""
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [*PROGRAM, *arguments],
-            cwd=ROOT,
-            env=environment_with(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-        )
+        process = forking.start(arguments, environment_with(environment), stream, stream)
     return Process(process, log)

@@ -16,6 +16,7 @@ from tests.faults.replaying import ReplayingStore
 from tests.faults.scale_writing import SCALE
 from tests.faults.writing_world import FaultyWorld, many_groups, offer
 from tests.integration.compile.contents import tenant
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +95,7 @@ async def test_a_put_that_comes_again_does_not_bring_back_a_deleted_key() -> Non
         first = await anext(events)
         store.faults.replay(LAST)
         await store.transaction((), [Put("/contrail/box/last", b"{}")])
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             last = await anext(events)
     assert [change.uuid for change in first.changes] == ["0"]
     assert [change.uuid for change in last.changes] == ["last"]

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.anyio
 
 HEALTHY = 200
 LIMITS = Limits(thread_seconds=0.2, wall_seconds=0.5)
-_MACHINE = 4.5
-"""Seconds by which a busy machine may be late by itself."""
+_UNEVEN = 4.5
+"""Seconds of CPU by which recursion at its very limit evades the timer; all else needs a fiftieth of that."""
 NAMED = {
     "raises": "EvaluationFailed",
     "returns a wrong type": "InvalidOutput",
@@ -56,4 +56,4 @@ async def test_poison_evaluators_are_held_alone_and_the_loop_goes_on(monkeypatch
         await settled(plant)
         assert len(plant.write.log) == written
     assert heartbeat.cuts == 1, "the loop is held by one evaluation at a time"
-    assert heartbeat.late < LIMITS.wall_seconds + _MACHINE
+    assert heartbeat.busy < LIMITS.thread_seconds + _UNEVEN

@@ -13,6 +13,7 @@ import pytest
 from intentc import engine as engine_module
 from intentc.watch.source import Source
 from intentc.writing import Fenced, Rejected, Unreachable
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import POOL, Plant
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +50,7 @@ async def settled(plant: Plant) -> None:
     """Everything that was written to the store until now is applied, and the engine is quiet."""
     unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
     revision = max((batch.revision for batch in unseen), default=0)
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         await plant.engine.settled(revision)
 
 
@@ -75,7 +76,7 @@ async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_wh
         await settled(again)
         assert again.write.log == []
         await again.offline.server.delete(await again.key("part", "box-07", "one"))
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while len(await again.contents()) < 25:
                 await anyio.lowlevel.checkpoint()
         assert again.write.log == ["create box-07"]
@@ -93,7 +94,7 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: Plant) -
     plant.write.create = slow  # type: ignore[method-assign]
     await plant.boxes("a", settle=False)
     async with running(plant) as task:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             await begun.wait()
         task.cancel()
         await anyio.lowlevel.checkpoint()
@@ -108,7 +109,7 @@ async def test_another_leader_ends_it(plant: Plant) -> None:
     plant.write.failures["*"] = [Fenced(412, "fence is over")]
     await plant.boxes("a", settle=False)
     async with running(plant) as task:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             await asyncio.wait([task])
         error = task.exception()
     assert isinstance(error, BaseExceptionGroup) and error.subgroup(Fenced) is not None
@@ -162,7 +163,7 @@ async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up
     plant.write.failures["*"] = [Rejected(403, "no")]
     await plant.boxes("a", "b", text="number", settle=False)
     async with running(plant):
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while plant.write.log[-1:] != ["create ticket-2"]:
                 await anyio.lowlevel.checkpoint()
         await settled(plant)

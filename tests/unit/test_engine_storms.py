@@ -13,6 +13,7 @@ import pytest
 from intentc.evaluation import Outcome
 from intentc.model import Create, Key
 from intentc.writing import Written
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import POOL, Plant
 from tests.unit.test_engine import running, settled
 
@@ -44,7 +45,7 @@ async def storm(plant: Plant) -> int:
     key, runs = await plant.key("box", "hub"), plant.engine.evaluating.runs
     for number in range(EVENTS):
         revision = (await plant.offline.server.update(key, {"text": f"text {number}"})).revision
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while plant.parts.logic.revision < revision:
                 await anyio.lowlevel.checkpoint()
     await settled(plant)
@@ -70,14 +71,14 @@ async def test_while_a_dear_intent_rests_the_engine_is_not_quiet_and_others_are_
         key = await plant.key("box", "hub")
         for text in ("one", "two"):
             await plant.offline.server.update(key, {"text": text})
-            with anyio.fail_after(10):
+            with anyio.fail_after(PATIENCE):
                 while key not in plant.engine.evaluating.resting and text == "two":
                     await anyio.lowlevel.checkpoint()
                 while (await plant.contents())["hub"] != "one":
                     await anyio.lowlevel.checkpoint()
         assert not plant.engine.quiet
         await plant.boxes("other", settle=False)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while "other" not in await plant.contents():
                 await anyio.lowlevel.checkpoint()
         assert (await plant.contents())["hub"] == "one", "it still rests"
@@ -103,7 +104,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
     await plant.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
     async with running(plant):
         for _ in range(3):
-            with anyio.fail_after(10):
+            with anyio.fail_after(PATIENCE):
                 while not under_way:
                     await anyio.lowlevel.checkpoint()
             await anyio.wait_all_tasks_blocked()
@@ -122,7 +123,7 @@ async def test_the_first_pass_waits_for_a_dear_intent_that_rests(plant: Plant) -
     resting = plant.engine.evaluating.resting
     resting.add(Key("box", "dear"))
     async with running(plant):
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while not plant.engine.evaluating.runs:
                 await anyio.lowlevel.checkpoint()
         await anyio.wait_all_tasks_blocked()

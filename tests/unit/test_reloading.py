@@ -25,6 +25,7 @@ from intentc.offline import Offline
 from intentc.plugins import Loaded as Compilers
 from intentc.plugins import load_all
 from intentc.reloading import Reloading
+from tests.patience import PATIENCE
 from tests.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
@@ -223,7 +224,7 @@ async def test_a_configuration_that_cannot_be_used_leaves_the_former_in_force(
 async def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(workshop: Workshop, file: str) -> None:
     path: Path = getattr(workshop, file)
     aside = _replace_by_pipe(path)
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         assert not await workshop.reload()
     error = workshop.engine.evaluating.edges.reloading()["last_error"]
     assert f"{path}: can't be read: it is a pipe, and no regular file" in error
@@ -238,7 +239,7 @@ async def test_files_that_are_not_read_in_time_leave_the_former_in_force_and_the
     mocker.patch("intentc.reloading.READING_SECONDS", 0.1)
     hung = mocker.patch.object(workshop.reloading, "_read", side_effect=lambda: answers.wait(30))
     try:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             assert not await workshop.reload()
     finally:
         answers.set()
@@ -258,7 +259,7 @@ async def test_a_file_that_hangs_keeps_nobody_from_ending(workshop: Workshop, mo
 
     mocker.patch.object(workshop.reloading, "_read", side_effect=hang)
     try:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as group:
                 group.start_soon(workshop.reloading.run)
                 workshop.reloading.request()
@@ -365,7 +366,7 @@ async def test_however_often_it_is_asked_for_one_goes_on_at_a_time_and_the_last_
         group.start_soon(reloading.run)
         reloading.request()
         reloading.request()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while workshop.engine.evaluating.edges.reloads < 2:
                 await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()

@@ -8,6 +8,7 @@ import pytest
 from intentc import service as service_module
 from intentc.watch.protocol import StoreUnavailable
 from intentc.writing import Throttled, Unreachable
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import POOL, Plant
 from tests.unit.serving import service_of
 
@@ -53,7 +54,7 @@ async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_rea
     monkeypatch.setattr(plant.engine.numbers, "load", failing)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             await tried.wait()
         assert service.healthy()
         assert not service.ready()[0]
@@ -82,7 +83,7 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
     monkeypatch.setattr(plant.offline.store, "range", away)
     async with anyio.create_task_group() as group:
         group.start_soon(service.run)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             await asked.wait()
         status = service.status()
         group.cancel_scope.cancel()

@@ -12,6 +12,7 @@ from intentc.service import CompilerService
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from intentc.writing import Fenced
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import POOL, Plant
 from tests.unit.serving import service_of, serving
 
@@ -27,7 +28,7 @@ async def store() -> AsyncIterator[MemoryStore]:
 
 async def soon(condition: Callable[[], bool]) -> None:
     """Leases of two seconds end in real time."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await anyio.sleep(0.01)
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 import msgspec
 import pytest
@@ -16,6 +14,7 @@ from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import prefix_end
+from tests import forking
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -70,8 +69,9 @@ async def test_the_commands_apply_change_show_and_delete_manifests(client: httpx
             "INTENTC_CLIENT__ENDPOINT": str(client.base_url),
             "INTENTC_INTENTC__COMPILERS": "ambassador",
         }
-        command = [sys.executable, "-m", "intentc.cli", *arguments]
-        return (await anyio.run_process(command, env=environment)).stdout.decode()
+        done = await forking.run(arguments, environment)
+        assert done.code == 0, done
+        return done.out
 
     file.write_bytes(msgspec.json.encode(MAPPING))
     assert "created" in await intentc("apply", str(file))

@@ -5,30 +5,26 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 import httpx2
 import msgspec
 
+from tests import forking
+from tests.forking import PROGRAM, ROOT, Running
 from tests.integration.compile.world import WITHIN_SECONDS, World, until
 
-ROOT = Path(__file__).parents[3]
+__all__ = ["PROGRAM", "ROOT", "SAMPLE", "Ended", "Intentc", "Service", "environment_with"]
+
 SAMPLE = ROOT / "sample" / "tenant.yml"
-PROGRAM = [sys.executable, "-m", "intentc.cli"]
 _DIAGNOSTICS = re.compile(r"diagnostics at (https?://[^\s\"]+)")
 
 
-class Ended(NamedTuple):
-    """What a command left: exit code, stdout, stderr."""
-
-    code: int
-    out: str
-    err: str
+class Ended(forking.Ended):
+    """What a command left; ``json``: what it printed as that."""
 
     @property
     def json(self) -> Any:
@@ -38,7 +34,7 @@ class Ended(NamedTuple):
 class Service:
     """A running ``intentc run``; its log is a file that grows."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, process: Running, log: Path) -> None:
         self.process = process
         self._log = log
 
@@ -112,26 +108,15 @@ class Intentc:
         """Run one command to its end. ``environment``: what is set beside the surroundings."""
         options = ["--config-file", str(self.configuration)] if configured else []
         with anyio.fail_after(WITHIN_SECONDS):
-            done = await anyio.run_process(
-                [*PROGRAM, *options, *map(str, arguments)],
-                check=False,
-                cwd=ROOT,
-                env=environment_with(environment or {}),
-            )
-        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+            command = [*options, *map(str, arguments)]
+            return Ended(*await forking.run(command, environment_with(environment or {})))
 
     def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Service:
         """Start the service; without arguments as ``intentc --config-file F``."""
         log = self._folder / f"service-{len(self._services)}.log"
         with log.open("wb") as stream:
-            process = subprocess.Popen(
-                [*PROGRAM, "--config-file", str(self.configuration), *arguments],
-                cwd=ROOT,
-                env=environment_with(environment or {}),
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-            )
+            command = ["--config-file", str(self.configuration), *arguments]
+            process = forking.start(command, environment_with(environment or {}), stream, stream)
         self._services.append(Service(process, log))
         return self._services[-1]
 

@@ -7,11 +7,9 @@ and failed before the first good configuration (spec/ambassador.md §5, defects 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
-import anyio
 import msgspec
 import pytest
 
@@ -20,6 +18,7 @@ from intentc.model.manifest import manifest_uuid
 from intentc.plugins import find_compilers, load_all
 from intentc.service import CompilerService
 from intentc.watch.etcd import EtcdStore
+from tests import forking
 from tests.integration.compile.world import World, counted_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -62,10 +61,9 @@ class Gateway(NamedTuple):
 
     async def show(self, *arguments: str) -> list[dict[str, Any]]:
         """The rows that ``intentc show`` prints."""
-        command = [sys.executable, "-m", "intentc.cli", "show", "-o", "json", *arguments]
         environment = {**os.environ, "INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": self.address}
-        done = await anyio.run_process(command, env=environment)
-        rows: list[dict[str, Any]] = msgspec.json.decode(done.stdout)["rows"]
+        done = await forking.run(["show", "-o", "json", *arguments], environment)
+        rows: list[dict[str, Any]] = msgspec.json.decode(done.out)["rows"]
         return rows
 
     async def problems(self) -> list[tuple[str, str, str]]:

@@ -15,6 +15,7 @@ import grpc
 
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls
+from tests.patience import PATIENCE
 
 PASSWORD = "secret"
 
@@ -68,14 +69,14 @@ class LeaseServer:
         self._server.start()
 
     def wait_for_renewals(self, more: int) -> bool:
-        """Whether there were so many more within ten seconds."""
+        """Wait for so many more; whether they came."""
         with self._changed:
             goal = self.renewed + more
-            return self._changed.wait_for(lambda: self.renewed >= goal, 10)
+            return self._changed.wait_for(lambda: self.renewed >= goal, PATIENCE)
 
     def stop(self) -> None:
         """End it, and all connections to it."""
-        self._server.stop(0).wait(5)
+        self._server.stop(0).wait(PATIENCE)
 
     def _keep_alive(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
         if self.token is not None and ("token", self.token) not in context.invocation_metadata():

@@ -20,10 +20,13 @@ from intentc.watch.lease_keeper import EtcdLeaseKeeper, EtcdLeaseKeepers
 from intentc.watch.protocol import Put
 from tests.integration.certificates import write_certificate
 from tests.integration.leading.lease_server import PASSWORD, LeaseServer
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 TTL = 2
+LONG_TTL = 600
+"""Of leases that no machine is too slow for."""
 
 
 @asynccontextmanager
@@ -41,8 +44,8 @@ async def running(keeper: EtcdLeaseKeeper) -> AsyncIterator[anyio.Event]:
         group.cancel_scope.cancel()
 
 
-async def until(condition: Callable[[], bool], within: float = 10.0) -> None:
-    with anyio.fail_after(within):
+async def until(condition: Callable[[], bool]) -> None:
+    with anyio.fail_after(PATIENCE):
         while not condition():  # noqa: ASYNC110 - it is another thread that makes it true
             await anyio.sleep(0.01)
 
@@ -60,16 +63,16 @@ def server() -> Iterator[LeaseServer]:
 
 @pytest.mark.etcd
 async def test_a_busy_event_loop_does_not_cost_the_lease(etcd: Etcd, etcd_store: EtcdStore) -> None:
-    lease = await etcd_store.grant_lease(TTL)
-    await etcd_store.transaction([], [Put("/busy/key", b"", lease)])
+    lease = await etcd_store.grant_lease(LONG_TTL)
+    # As often as if it were a short one, which a slow machine would lose.
     keeper = EtcdLeaseKeepers([etcd.endpoint])(lease, TTL, time.monotonic())
     async with running(keeper):
         await until(lambda: keeper.held_until() > time.monotonic())
-        end = time.monotonic() + 2 * TTL
-        while time.monotonic() < end:
+        first, end = keeper.held_until(), time.monotonic() + PATIENCE
+        while keeper.held_until() == first and time.monotonic() < end:
             sum(range(10_000))  # the loop is held, and so is the interpreter
-        assert keeper.held_until() > time.monotonic()
-        assert (await etcd_store.range("/busy/key")).items
+        assert keeper.held_until() > first
+    await etcd_store.revoke_lease(lease)
 
 
 @pytest.mark.etcd
@@ -81,46 +84,53 @@ async def test_without_its_keeper_a_lease_goes_within_its_ttl(etcd: Etcd, etcd_s
         await until(lambda: keeper.held_until() > time.monotonic())
     async with etcd_store.watch(["/left/"], written.revision + 1) as watch:
         await anext(aiter(watch))
-    # Never before its time, and not more than two seconds after it (etcd looks for ended leases twice a second).
-    assert keeper.held_until() <= time.monotonic() < keeper.held_until() + 2
+    # Never before its time; how soon after it is etcd's affair.
+    assert keeper.held_until() <= time.monotonic()
 
 
 @pytest.mark.etcd
 async def test_a_revoked_lease_is_told(etcd: Etcd, etcd_store: EtcdStore) -> None:
-    lease = await etcd_store.grant_lease(TTL)
-    keeper = EtcdLeaseKeepers([etcd.endpoint])(lease, TTL, time.monotonic() + TTL)
+    lease = await etcd_store.grant_lease(LONG_TTL)
+    keeper = EtcdLeaseKeepers([etcd.endpoint])(lease, TTL, time.monotonic() + LONG_TTL)
     async with running(keeper) as gone:
         await etcd_store.revoke_lease(lease)
-        with anyio.fail_after(TTL):
+        with anyio.fail_after(PATIENCE):
             await gone.wait()
         assert keeper.held_until() == -math.inf
 
 
 @pytest.mark.etcd
 async def test_a_dead_member_is_left_for_the_next(etcd: Etcd, etcd_store: EtcdStore, dead_endpoint: str) -> None:
-    lease = await etcd_store.grant_lease(TTL)
+    lease = await etcd_store.grant_lease(LONG_TTL)
     keeper = EtcdLeaseKeepers([dead_endpoint, etcd.endpoint])(lease, TTL, -math.inf)
     async with running(keeper):
-        await until(lambda: keeper.held_until() > time.monotonic(), within=TTL)
+        await until(lambda: keeper.held_until() > time.monotonic())
 
 
 @pytest.mark.etcd
 async def test_a_frozen_member_prolongs_nothing_and_holds_up_no_end(
     fresh_etcd: Etcd, fresh_etcd_store: EtcdStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lease = await fresh_etcd_store.grant_lease(TTL)
-    keeper = EtcdLeaseKeepers([fresh_etcd.endpoint])(lease, TTL, -math.inf)
+    caplog.set_level("INFO")
+    ttl = 2 * TTL
+    lease = await fresh_etcd_store.grant_lease(ttl)
+    keeper = EtcdLeaseKeepers([fresh_etcd.endpoint])(lease, ttl, -math.inf)
     async with running(keeper):
         await until(lambda: keeper.held_until() > time.monotonic())
         fresh_etcd.suspend()
         frozen = time.monotonic()
         await until(lambda: keeper.held_until() < time.monotonic())
-        assert keeper.held_until() <= frozen + TTL
-        begun = time.monotonic()
-    assert time.monotonic() - begun < 1
+        assert keeper.held_until() <= frozen + ttl
+        await until(lambda: "can't be renewed" in caplog.text)
+    assert lease_threads() == 0
+    assert caplog.text.count("can't be renewed") == caplog.text.count("renewed again") + 1
+    # Nor does a call that would wait for much longer than this test does.
+    patient = EtcdLeaseKeepers([fresh_etcd.endpoint])(lease, 9 * round(PATIENCE), -math.inf)
+    with anyio.fail_after(PATIENCE):
+        async with running(patient):
+            await until(lambda: lease_threads() == 1)
     assert lease_threads() == 0
     fresh_etcd.resume()
-    assert caplog.text.count("can't be renewed") == 1
 
 
 @pytest.mark.etcd
@@ -148,13 +158,26 @@ async def test_the_time_counts_from_when_the_request_was_sent(server: LeaseServe
         assert before + TTL <= keeper.held_until() <= time.monotonic() + TTL
 
 
-async def test_it_renews_three_times_in_a_ttl(server: LeaseServer) -> None:
-    keeper = EtcdLeaseKeepers([server.address])(1, TTL, -math.inf)
+class Pauses(threading.Event):
+    """Notes how long the keeper wants to wait, and does not wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.noted: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self.noted.append(timeout)
+        return super().wait(0.001)
+
+
+async def test_it_renews_three_times_in_a_ttl(server: LeaseServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper, pauses = EtcdLeaseKeepers([server.address])(1, 9_000, -math.inf), Pauses()
+    monkeypatch.setattr(keeper, "_stop", pauses)
     async with running(keeper):
-        assert await anyio.to_thread.run_sync(server.wait_for_renewals, 1)
-        begun = time.monotonic()
-        assert await anyio.to_thread.run_sync(server.wait_for_renewals, 3)
-        assert 0.8 * TTL < time.monotonic() - begun < 1.5 * TTL
+        assert await anyio.to_thread.run_sync(server.wait_for_renewals, 4)
+    assert len(pauses.noted) >= 3
+    assert all(3_000 - PATIENCE < pause <= 3_000 for pause in pauses.noted), "less what the renewal took"
 
 
 async def test_a_stale_token_is_asked_for_anew(server: LeaseServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,8 +16,9 @@ import pytest
 from intentc.embedded import Etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
+from tests import forking
 from tests.faults.processes import Process, start
-from tests.integration.cli.processes import PROGRAM, ROOT, environment_with
+from tests.integration.cli.processes import environment_with
 from tests.integration.compile.world import WITHIN_SECONDS
 from tests.integration.security.controlled_etcd import ROOT_PASSWORD, Control
 
@@ -83,11 +84,11 @@ class Place:
 
     async def command(self, configuration: Path, *words: str, **environment: str) -> int:
         """Run one to its end; what it prints is a sink. The exit code."""
-        command = [*PROGRAM, "--config-file", str(configuration), *words]
         with anyio.fail_after(WITHIN_SECONDS):
-            done = await anyio.run_process(command, check=False, cwd=ROOT, env=environment_with(environment))
-        self.sinks[" ".join(words)] = (done.stdout + done.stderr).decode()
-        return done.returncode
+            command = ["--config-file", str(configuration), *words]
+            done = await forking.run(command, environment_with(environment))
+        self.sinks[" ".join(words)] = done.out + done.err
+        return done.code
 
     async def look(self, compiler: Process) -> None:
         """All pages of a compiler are sinks."""

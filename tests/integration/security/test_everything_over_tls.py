@@ -12,8 +12,9 @@ import anyio
 import msgspec
 import pytest
 
+from tests import forking
 from tests.faults.processes import Process, start
-from tests.integration.cli.processes import PROGRAM, ROOT, SAMPLE, environment_with
+from tests.integration.cli.processes import SAMPLE, environment_with
 from tests.integration.compile.world import WITHIN_SECONDS
 from tests.integration.security.authority import Authority, Issued
 from tests.integration.security.controlled_etcd import asking_for_certificates, etcd_with
@@ -43,10 +44,8 @@ def client_tls(authority: Authority, client: Issued) -> dict[str, Any]:
 async def command(configuration: Path, *words: str) -> tuple[int, str]:
     """Exit code, and all that it printed."""
     with anyio.fail_after(WITHIN_SECONDS):
-        done = await anyio.run_process(
-            [*PROGRAM, "--config-file", str(configuration), *words], check=False, cwd=ROOT, env=environment_with({})
-        )
-    return done.returncode, (done.stdout + done.stderr).decode()
+        done = await forking.run(["--config-file", str(configuration), *words], environment_with({}))
+    return done.code, done.out + done.err
 
 
 async def test_all_parts_work_with_certificates_alone_and_go_on_when_they_are_replaced(

@@ -24,6 +24,7 @@ from intentc.watch.protocol import (
     present,
     unchanged,
 )
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -206,7 +207,7 @@ async def test_a_lease_that_is_gone_says_so(store: Store, root: str) -> None:
 async def test_a_lease_that_nobody_renews_expires_and_the_watch_sees_it(store: Store, root: str) -> None:
     lease = await store.grant_lease(1)
     written = (await store.transaction([], [Put(root + "a", b"", lease)])).revision
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         async with store.watch([root], written + 1) as watch:
             batch = await anext(aiter(watch))
     assert batch.revision > written

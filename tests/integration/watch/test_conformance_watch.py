@@ -15,6 +15,7 @@ from intentc.watch.protocol import (
     WatchBatch,
     WatchProgress,
 )
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +26,7 @@ async def put(store: Store, key: str, value: bytes = b"v") -> int:
 
 async def batches(watch: Watch, count: int) -> list[WatchBatch]:
     found: list[WatchBatch] = []
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE):
         async for item in watch:
             if not isinstance(item, WatchProgress):
                 found.append(item)
@@ -112,7 +113,7 @@ async def test_a_watch_from_a_compacted_revision_says_what_is_left(store: Store,
     old = await put(store, root + "a")
     new = await put(store, root + "a")
     await store.compact(new)
-    with pytest.raises(Compacted) as raised, anyio.fail_after(10):
+    with pytest.raises(Compacted) as raised, anyio.fail_after(PATIENCE):
         async with store.watch([root], old) as watch:
             await anext(aiter(watch))
     assert raised.value.compact_revision == new
@@ -144,7 +145,7 @@ async def test_closing_the_store_ends_its_watches(store: Store, root: str) -> No
     start = await put(store, root + "a")
     async with store.watch([root], start + 1) as watch:
         await store.close()
-        with pytest.raises(StoreError), anyio.fail_after(5):
+        with pytest.raises(StoreError), anyio.fail_after(PATIENCE):
             await anext(aiter(watch))
 
 

@@ -15,6 +15,7 @@ from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import AccessDenied, Put, StoreUnavailable
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 
@@ -49,7 +50,7 @@ async def test_a_frozen_server_does_not_hold_a_call_longer_than_its_deadline(fre
     await store.range("/a")
     lease = await store.grant_lease(60)
     fresh_etcd.suspend()
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         for call in (
             store.range("/a"),
             store.transaction([], [Put("/a", b"")]),
@@ -75,7 +76,7 @@ async def test_a_call_cut_by_closing_the_store_raises_the_stores_error(fresh_etc
             errors.append(error)
             raise
 
-    with pytest.raises(ExceptionGroup), anyio.fail_after(5):
+    with pytest.raises(ExceptionGroup), anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
             await anyio.wait_all_tasks_blocked()
@@ -116,7 +117,7 @@ async def test_a_token_that_etcd_forgot_is_renewed(etcd_with_users: Etcd) -> Non
         assert await anext(aiter(watch))
     await anyio.to_thread.run_sync(etcd_with_users.kill)
     await anyio.to_thread.run_sync(etcd_with_users.start)
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while True:
             try:
                 found = await store.range("/open/a")

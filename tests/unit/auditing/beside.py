@@ -21,10 +21,10 @@ from intentc.offline import Offline
 from intentc.plugins import Loaded
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import Failing
 
 PATH = "contrail"
-PATIENCE = 10.0
 ROUTE: dict[str, Any] = {"hostname": "a.example", "match": {"prefix": "/"}, "service": "http://web:80"}
 
 

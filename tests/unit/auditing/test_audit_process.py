@@ -14,6 +14,7 @@ import pytest
 from intentc import crashpoints
 from intentc.audit import Report
 from intentc.auditing import AuditFailed, AuditProcess
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,7 @@ REPORT = Report(revision=42, resources=3)
 SAYS_REPORT = f"print({msgspec.json.encode(REPORT).decode()!r})"
 
 
-def process(script: str, *, config_file: str = "", time_limit: float = 30.0) -> AuditProcess:
+def process(script: str, *, config_file: str = "", time_limit: float = PATIENCE) -> AuditProcess:
     """A Python script in place of the command."""
     return AuditProcess(config_file, time_limit=time_limit, program=[sys.executable, "-c", f"import sys, os\n{script}"])
 
@@ -72,7 +73,7 @@ async def test_without_a_report_it_has_failed(script: str, message: str) -> None
 
 async def test_a_program_that_is_not_there_has_failed() -> None:
     with pytest.raises(AuditFailed, match="could not be started"):
-        await AuditProcess("", time_limit=30.0, program=["/nowhere/intentc"])()
+        await AuditProcess("", time_limit=PATIENCE, program=["/nowhere/intentc"])()
 
 
 async def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ async def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 async def test_it_ends_when_the_service_stops_waiting_for_it(tmp_path: Path) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(process(_stays(tmp_path)))
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while not _pid(tmp_path):  # noqa: ASYNC110 - another process has no event for us
                 await anyio.sleep(0.02)
         group.cancel_scope.cancel()

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import textwrap
 
+from tests.patience import PATIENCE
+
 _HANGING = textwrap.dedent("""
     import sys, threading
     from intentc.cli import entry, leaving
 
-    leaving.leave_hanging_threads.__defaults__ = (0.2,)
+    leaving.leave_hanging_threads.__defaults__ = (0.2 if sys.argv[1] == "hang" else 3600.0,)
 
     def run(arguments):
         print("told")
@@ -27,7 +29,7 @@ _HANGING = textwrap.dedent("""
 
 def _ended(argument: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", _HANGING, argument]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_a_thread_that_hangs_keeps_no_process_from_ending() -> None:

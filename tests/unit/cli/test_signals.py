@@ -11,13 +11,14 @@ import pytest
 
 from intentc.cli import hangups
 from intentc.cli.signals import ended_by_signals
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_cancels_the_block(first: signal.Signals) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         async with ended_by_signals() as scope:
             os.kill(os.getpid(), first)
             await anyio.sleep_forever()
@@ -26,7 +27,7 @@ async def test_a_signal_cancels_the_block(first: signal.Signals) -> None:
 
 async def test_further_signals_leave_the_cleaning_up_alone() -> None:
     cleaned = False
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         async with ended_by_signals():
             try:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -42,7 +43,7 @@ async def test_further_signals_leave_the_cleaning_up_alone() -> None:
 
 
 async def test_a_block_that_ends_by_itself_needs_no_signal() -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         async with ended_by_signals() as scope:
             await anyio.lowlevel.checkpoint()
     assert not scope.cancel_called
@@ -58,7 +59,7 @@ async def test_a_signal_among_thousands_of_ticks_is_heard() -> None:
 
     former = signal.signal(signal.SIGALRM, tick)
     try:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             async with ended_by_signals() as scope:
                 for _ in range(2_000):
                     signal.raise_signal(signal.SIGALRM)
@@ -72,7 +73,7 @@ async def test_a_signal_among_thousands_of_ticks_is_heard() -> None:
 
 async def test_a_hang_up_asks_for_a_reload_and_ends_nothing() -> None:
     reloads = anyio.Event()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         async with ended_by_signals(reloads.set) as scope:
             os.kill(os.getpid(), signal.SIGHUP)
             await reloads.wait()
@@ -83,7 +84,7 @@ async def test_a_hang_up_whose_terminal_has_gone_ends_the_block(monkeypatch: pyt
     ours, theirs = os.openpty()
     monkeypatch.setattr("intentc.cli.signals.terminal_now", lambda: theirs)
     reloads = anyio.Event()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         async with ended_by_signals(reloads.set) as scope:
             os.close(ours)
             os.kill(os.getpid(), signal.SIGHUP)
@@ -120,7 +121,7 @@ async def test_a_terminal_that_went_before_ends_the_block(monkeypatch: pytest.Mo
         hangups.heed()
         os.close(ours)
         os.kill(os.getpid(), signal.SIGHUP)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             async with ended_by_signals(lambda: None) as scope:
                 await anyio.sleep_forever()
     finally:

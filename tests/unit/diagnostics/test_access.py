@@ -24,6 +24,7 @@ from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_
 from intentc.diagnostics.token import PresentToken
 from tests.integration.certificates import write_certificate
 from tests.integration.security.authority import Authority, Issued
+from tests.patience import PATIENCE
 from tests.unit.diagnostics.asked import Answered
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
@@ -147,7 +148,7 @@ async def test_a_token_file_that_became_a_pipe_holds_nobody_up(tmp_path: Path) -
     async with served(Access(PresentToken(Secret.of_file(file)))) as url:
         file.unlink()
         os.mkfifo(file)
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             assert await status_of(url, authorization=f"Bearer {TOKEN}") == 401
 
 

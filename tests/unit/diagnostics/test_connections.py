@@ -21,6 +21,7 @@ from intentc.diagnostics.access import EVERYBODY, Access, Tls
 from intentc.listening.connections import MOST, PATIENCE, Connections, Listener, most_connections
 from tests.integration.certificates import write_certificate
 from tests.integration.compile.world import until
+from tests.patience import PATIENCE as WAIT
 from tests.unit.diagnostics.asked import Answered
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
@@ -56,7 +57,7 @@ class Site:
 async def site(mocker: MockerFixture, patience: float = PATIENCE, access: Access = EVERYBODY) -> AsyncIterator[Site]:
     connections = Connections(BOUND, patience)
     mocker.patch.object(serving, "Connections", return_value=connections)
-    with anyio.fail_after(20):
+    with anyio.fail_after(WAIT):
         async with (
             serving.running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answered(), access=access) as url,
             AsyncExitStack() as opened,

@@ -15,6 +15,7 @@ from intentc.diagnostics import events
 from intentc.diagnostics.events import MOST_BACK, MOST_FOLLOWERS, short_status
 from intentc.diagnostics.observed import JournalQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
+from tests.patience import PATIENCE
 from tests.unit.diagnostics.asked import Answered, line
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
@@ -58,7 +59,7 @@ class Stream:
 
     async def next(self, name: str = "") -> Event:
         """The next event, of this name if one is given."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             found: dict[str, str] = {}
             async for text in self._lines:
                 if text:
@@ -72,7 +73,7 @@ class Stream:
 
     async def rest(self) -> None:
         """Return when the stream has ended."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             async for _ in self._lines:
                 pass
 
@@ -175,7 +176,7 @@ async def test_more_followers_than_are_served_are_told_so_and_one_who_goes_makes
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert str(MOST_FOLLOWERS) in refused.json()["error"]
         release.set()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while answered.followers:  # noqa: ASYNC110 - the server notices by itself
                 await anyio.sleep(0.01)
             async with following(http) as stream:
@@ -209,7 +210,7 @@ async def test_one_who_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
         host, _, port = url.partition("://")[2].rpartition(":")
         async with await anyio.connect_tcp(host, int(port)) as deaf:
             await deaf.send(b"GET /events?only=line HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            with anyio.fail_after(10):
+            with anyio.fail_after(PATIENCE):
                 while not answered.followers:  # noqa: ASYNC110 - the server has begun to follow
                     await anyio.sleep(0.01)
                 answered.add(*(line(number, status="x" * 100_000) for number in range(4, 404)))

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from intentc.evaluation import Slot
+from tests.patience import PATIENCE
 from tests.unit.evaluation import held
 from tests.unit.evaluation.toy import INSTALLATION, toy_world
 
 Process = subprocess.Popen[str]
-_LONGEST = 30
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_what_holds_the_interpreter_ends_the_process_and_is_the_suspect_of_the_n
     start: Callable[[str], Process], tmp_path: Path
 ) -> None:
     process = start("holds")
-    _, told = process.communicate(timeout=_LONGEST)
+    _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGPROF
     assert "held.py" in told
     assert "in holds" in told
@@ -49,7 +49,7 @@ def test_what_holds_the_interpreter_ends_the_process_and_is_the_suspect_of_the_n
 
 def test_work_that_ends_in_time_may_take_any_time_in_all(start: Callable[[str], Process], tmp_path: Path) -> None:
     process = start("works")
-    assert process.communicate(timeout=_LONGEST) == ("done\n", "")
+    assert process.communicate(timeout=PATIENCE) == ("done\n", "")
     assert process.returncode == 0
     assert list(tmp_path.glob("*.slot")) == []
 
@@ -62,7 +62,7 @@ def test_a_process_that_was_stopped_goes_on_and_so_does_its_evaluation(start: Ca
     process.send_signal(signal.SIGSTOP)
     time.sleep(2 * held.LIMITS.wall_seconds)
     process.send_signal(signal.SIGCONT)
-    assert process.communicate(timeout=_LONGEST) == ("done\n", "")
+    assert process.communicate(timeout=PATIENCE) == ("done\n", "")
 
 
 def test_a_process_that_is_killed_leaves_its_suspect(start: Callable[[str], Process], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from intentc.journal import Entry, Line, Write
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.records import encoded, record
 from intentc.model import Key
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import Plant, part
 
 pytestmark = pytest.mark.anyio
@@ -114,7 +115,7 @@ def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
     def hang(*_: object) -> Iterator[object]:
         begun.set()
-        end.wait(30)
+        end.wait(9 * PATIENCE)
         return iter(())
 
     monkeypatch.setattr("intentc.explaining.past.search", hang)
@@ -122,17 +123,20 @@ def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     end.set()
     for thread in threading.enumerate():
         if thread.name == "journal search":
-            thread.join(10)
+            thread.join(PATIENCE)
 
 
 async def until(event: threading.Event) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while not event.is_set():  # noqa: ASYNC110 - it is another thread's
             await anyio.sleep(0.01)
 
 
-async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(plant: Plant, hung: threading.Event) -> None:
-    with anyio.fail_after(1.5):  # less than an answer waits for files
+async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
+    plant: Plant, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intentc.explaining.past._WAIT", 9 * PATIENCE)
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:
             group.start_soon(history, plant)
             await until(hung)

@@ -14,6 +14,7 @@ from intentc.journal.keeping import Keeping
 from intentc.journal.records import Evaluation, mark_of_resource
 from intentc.journal.searching import search
 from intentc.model import Key
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +42,7 @@ def site(tmp_path: Path) -> Site:
 
 
 async def until_written(site: Site, count: int) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while site.keeping.written < count:  # noqa: ASYNC110 - it has no event to wait for
             await anyio.sleep(0.01)
 
@@ -152,7 +153,7 @@ async def test_lines_of_a_void_past_are_neither_kept_nor_counted_as_lost(site: S
     site.journal.clear()
     async with anyio.create_task_group() as group:
         group.start_soon(site.keeping.run)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while site.keeping._sequence < 2:  # noqa: ASYNC110 - as above
                 await anyio.sleep(0.01)
         group.cancel_scope.cancel()

@@ -108,6 +108,8 @@ class Line:
 
     async def revoke_lease(self, lease: int) -> None:
         self._pass()
+        if self.slow:
+            await anyio.sleep(SLOW_SECONDS)
         await self.store.revoke_lease(lease)
 
     async def compact(self, revision: int) -> None:

@@ -58,6 +58,16 @@ async def test_a_leader_that_resigns_is_replaced_at_once(store: MemoryStore) -> 
         assert first.lost == ["resigned"]
 
 
+async def test_resigning_takes_two_seconds_at_most_though_the_store_is_slower(store: MemoryStore) -> None:
+    async with standing(store, "a") as (first,):
+        first.line.slow = True
+        begun = now()
+        await first.election.resign()
+        assert 1.9 < now() - begun < 2.1
+        assert first.lost == ["resigned"]
+        first.line.slow = False
+
+
 async def test_who_has_resigned_does_not_stand_again(store: MemoryStore) -> None:
     async with standing(store, "a") as (first,):
         await first.election.resign()

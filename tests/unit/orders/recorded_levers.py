@@ -13,6 +13,7 @@ from intentc.orders import Orders
 from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
+from tests.patience import PATIENCE
 
 INSTALLATION = "test"
 FAST = BackoffSettings(first=0.001, longest=0.01)
@@ -115,6 +116,6 @@ class Process:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what another task does; fails after five seconds."""
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await anyio.sleep(0.002)

@@ -14,6 +14,7 @@ from intentc.orders.order import Order
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
 from intentc.watch.status import SourceCounters
+from tests.patience import PATIENCE
 from tests.unit.orders.recorded_levers import INSTALLATION, Process, until
 
 UUIDS = st.sampled_from(["u", "v", "w"])
@@ -47,7 +48,7 @@ async def _run(steps: list[Order | str], begun: int) -> None:
         await _watching(leader)
         for step in steps[begun:]:
             await (_watching(leader) if step == "wait" else _do(step, store, book))
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             while await _once(book):  # noqa: ASYNC110 - the leader withdraws them
                 await anyio.sleep(0.002)
         left = [kept.order for kept in await book.list()]

@@ -24,6 +24,7 @@ from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
 from intentc.writing import UnknownOutcome, Written
+from tests.patience import PATIENCE
 from tests.toy_kinds import build
 
 POOL = "tickets"
@@ -86,7 +87,7 @@ class Gate:
 class Failing(Recording):
     """Raises what stands in ``failures`` for an object (by the first element of its name, or ``*``), one a call. Writes
     of objects in ``lost`` are made, and not answered. A call in ``gates`` (as it stands in the log) waits there first.
-    ``log``: what was asked for, in order."""
+    ``log``: what was asked for, in order, and ``times`` when, by the loop's clock."""
 
     def __init__(self) -> None:
         super().__init__(Acknowledging())
@@ -94,6 +95,7 @@ class Failing(Recording):
         self.lost: set[str] = set()
         self.gates: dict[str, Gate] = {}
         self.log: list[str] = []
+        self.times: list[float] = []
 
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
         await self._enter("create", operation.name)
@@ -118,6 +120,7 @@ class Failing(Recording):
     async def _enter(self, call: str, name: Name) -> None:
         entry = f"{call} {name.fq_name[0]}"
         self.log.append(entry)
+        self.times.append(asyncio.get_running_loop().time())
         if entry in self.gates:
             await self.gates[entry].passed()
         for failures in (self.failures.get(name.fq_name[0]), self.failures.get("*")):
@@ -217,6 +220,6 @@ def part(box: str) -> Name:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the others work until it holds. Raises ``TimeoutError`` after ten seconds."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while not condition():
             await anyio.lowlevel.checkpoint()

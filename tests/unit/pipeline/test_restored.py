@@ -10,6 +10,7 @@ import pytest
 from intentc.audit import Report
 from intentc.auditing import Auditing
 from intentc.pipeline.permission import RESTORED
+from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import Plant
 from tests.unit.serving import service_of, serving
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 async def soon(condition: Callable[[], bool]) -> None:
     """Back-offs pass in real time."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await anyio.sleep(0.005)
 
@@ -87,7 +88,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     async with serving(service):
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             # Asked for is not made: what the restore takes back must have been seen first.
             await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
             assert plant.write.log == ["create a"]
@@ -98,7 +99,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
         assert not service.ready()[0]
         may_end.set()
         await soon(lambda: RESTORED not in plant.parts.permission.reasons)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             await plant.engine.settled()
     assert plant.write.log == ["create a", "create a"]
 

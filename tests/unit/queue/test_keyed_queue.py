@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from intentc.queue import Backoff, KeyedQueue
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -267,7 +268,7 @@ async def test_closing_calls_off_back_offs(queue: KeyedQueue[str], clock: Manual
 async def test_without_a_clock_of_its_own_it_uses_the_loops() -> None:
     queue = KeyedQueue[str]()
     await fail_once(queue, "a")
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         assert await queue.get() == "a"
     queue.done("a")
 

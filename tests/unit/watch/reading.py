@@ -14,6 +14,7 @@ from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Operation, Put
 from intentc.watch.source import Source
+from tests.patience import PATIENCE
 
 PREFIX = "/contrail/"
 
@@ -30,7 +31,7 @@ class Reader:
         self._events = source.events()
 
     async def next(self) -> Snapshot | Batch:
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             item = await anext(self._events)
         if isinstance(item, Snapshot):
             self.view.clear()
@@ -68,7 +69,7 @@ class Reader:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what others do; fails after five seconds."""
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         while not condition():  # noqa: ASYNC110 - counters have no event to wait for
             await anyio.sleep(0.002)
 

@@ -15,6 +15,7 @@ from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from intentc.watch.reach import Reach
 from intentc.watch.source import Source
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +81,7 @@ async def test_our_own_beats_tell_of_revisions_that_the_watch_has_not_brought(st
     async with aclosing(source.events()) as events, anyio.create_task_group() as group:
         listed = (await anext(events)).revision
         group.start_soon(source.run_heartbeat)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             # Nobody asks for the next item, so nothing more is applied.
             while source.reach.seen <= listed:
                 await anyio.lowlevel.checkpoint()

@@ -11,6 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from intentc.model import AddReference, Key, Name
 from intentc.writing import Rejected, UnknownOutcome, Written, relaxing
 from intentc.writing.http import HttpWriteService
+from tests.patience import PATIENCE
 from tests.unit.writing.toy_api import Rule, Sent, ToyApi, create, refuse, to_target, update
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +46,7 @@ def relaxed(api: ToyApi) -> list[str]:
 
 
 async def nothing_is_owed(write: HttpWriteService) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         await write.relaxations.settled()
 
 

@@ -11,9 +11,9 @@ import grpc.aio
 from envoy.service.discovery.v3 import discovery_pb2
 
 from intentc.xds.kinds import Type
+from tests.patience import PATIENCE
 
 _SERVICE = "/envoy.service.discovery.v3.AggregatedDiscoveryService"
-_PATIENCE = 10.0
 
 
 class Client:
@@ -32,7 +32,7 @@ class Client:
 
     async def told(self) -> Any:
         """The next response."""
-        with anyio.fail_after(_PATIENCE):
+        with anyio.fail_after(PATIENCE):
             return await self._call.read()
 
     async def answer(self, response: Any, *names: str, error: str = "") -> None:

@@ -27,19 +27,20 @@ from tests.envoy.handmade import (
     virtual_host,
     write,
 )
+from tests.patience import PATIENCE
 from tests.unit.xds.client import connected, names
 
 pytestmark = pytest.mark.anyio
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while not condition():  # noqa: ASYNC110  # nothing tells a test of it
             await anyio.sleep(0.002)
 
 
 async def recorded(store: MemoryStore, *expected: str) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while set(await rejections(store)) != set(expected):  # noqa: ASYNC110  # nothing tells a test of it
             await anyio.sleep(0.002)
 

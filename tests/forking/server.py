@@ -1,0 +1,153 @@
+"""The process that has loaded the whole program and forks others: ``python -m tests.forking.server DESCRIPTOR``.
+
+``DESCRIPTOR``: one end of a socket pair. A message is JSON (``arguments``, ``folder``, ``environment``) with four
+descriptors: stdin, stdout, stderr, and a socket on which the process's pid and later its exit status are sent, a line
+each. A process that has ended is reaped when that socket is closed, so that its pid belongs to nobody else before. When
+the other end closes, what still runs is killed.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+DESCRIPTORS = 4
+LARGEST = 1 << 20
+"""Bytes of a message."""
+
+
+class Server:
+    """Forks until the other end closes."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._running: dict[int, socket.socket] = {}
+        self._waiting = selectors.DefaultSelector()
+        woken, wake = socket.socketpair()
+        woken.setblocking(False)
+        wake.setblocking(False)
+        self._woken, self._wake = woken, wake
+
+    def serve(self) -> list[str] | None:
+        """In a forked process: its arguments, as soon as it is one. In the server: None when all is over."""
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(self._wake.fileno())
+        self._waiting.register(self._control, selectors.EVENT_READ)
+        self._waiting.register(self._woken, selectors.EVENT_READ)
+        while True:
+            for key, _ in self._waiting.select():
+                if key.fileobj is self._control:
+                    message, descriptors, _, _ = socket.recv_fds(self._control, LARGEST, DESCRIPTORS)
+                    if not message:
+                        self._end()
+                        return None
+                    arguments = self._fork(json.loads(message), descriptors)
+                    if arguments is not None:
+                        return arguments
+                elif key.fileobj is self._woken:
+                    self._woken.recv(4096)
+                    self._report()
+                else:
+                    self._reap(key.data)
+
+    def _fork(self, message: dict[str, Any], descriptors: list[int]) -> list[str] | None:
+        *streams, status = descriptors
+        pid = os.fork()
+        if not pid:
+            self._become(message, streams)
+            return list(message["arguments"])
+        for stream in streams:
+            os.close(stream)
+        self._running[pid] = socket.socket(fileno=status)
+        self._running[pid].sendall(f"{pid}\n".encode())
+        self._waiting.register(self._running[pid], selectors.EVENT_READ, pid)
+        return None
+
+    def _become(self, message: dict[str, Any], streams: list[int]) -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        self._waiting.close()
+        os.closerange(3, 1 << 20)
+        self._control.detach()
+        for other in (*self._running.values(), self._woken, self._wake):
+            other.detach()
+        sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+        os.chdir(message["folder"])
+        _surround(message["environment"])
+
+    def _report(self) -> None:
+        """Send the status of each process that has ended, and leave it to be reaped."""
+        for pid, status in self._running.items():
+            found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is not None:
+                code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+                _send(status, f"{code}\n".encode())
+
+    def _reap(self, pid: int) -> None:
+        """Nobody wants to know of it any more, or its status was sent."""
+        status = self._running.pop(pid)
+        self._waiting.unregister(status)
+        status.close()
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+    def _end(self) -> None:
+        for pid in list(self._running):
+            self._reap(pid)
+
+
+def _send(status: socket.socket, line: bytes) -> None:
+    try:
+        status.sendall(line)
+    except OSError:  # the other end has closed meanwhile
+        return
+
+
+def _surround(environment: Mapping[str, str]) -> None:
+    """What modules took from the environment when they were loaded is taken from the new one."""
+    from intentc import crashpoints
+
+    os.environ.clear()
+    os.environ.update(environment)
+    tempfile.tempdir = None
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # as intentc.watch does
+    if os.environ.get(crashpoints.VARIABLE):
+        crashpoints.install(crashpoints.killer(os.environ[crashpoints.VARIABLE]))
+
+
+def _load_everything() -> None:
+    import intentc
+
+    for module in pkgutil.walk_packages(intentc.__path__, "intentc."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    importlib.import_module("uvicorn.protocols.http.httptools_impl")
+    importlib.import_module("uvicorn.loops.uvloop")
+    gc.freeze()
+
+
+def main(descriptor: str) -> None:
+    _load_everything()
+    arguments = Server(socket.socket(fileno=int(descriptor))).serve()
+    if arguments is not None:
+        from intentc.cli import main
+
+        sys.argv = ["intentc", *arguments]
+        main()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

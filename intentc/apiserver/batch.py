@@ -147,7 +147,7 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
 def blame(items: Sequence[Item], error: ApiError) -> ApiError:
     """An error of the whole draft, told on the item that it is about, if that is known."""
     for item in items:
-        if error.key == (item.kind.name, item.uuid):
+        if error.key in (Key(item.kind.name, item.uuid), item.name):
             return error.within(item.place, str(item))
     return error
 

@@ -8,10 +8,22 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from intentc.watch.protocol import AccessDenied, StoreError, StoreFull, StoreUnavailable, TooManyOperations
+from intentc.model import Key, Name
+from intentc.model.limits import LARGEST_VALUE
+from intentc.watch.protocol import (
+    AccessDenied,
+    RequestTooLarge,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    TooManyOperations,
+)
 
 _SHOWN = 200
 """Characters of a client's text that a message repeats."""
+
+_LONGEST = 4_000
+"""Characters of a message: it may repeat names and values of any length."""
 
 
 def shortened(text: str) -> str:
@@ -20,12 +32,14 @@ def shortened(text: str) -> str:
 
 
 class ApiError(Exception):
-    """The base; ``status`` is the HTTP status. ``key`` is the resource that it is about, if a rule knows. ``item``: the
-    index of the element of a larger request that it is about, and then ``detail`` is the message without the place."""
+    """The base; ``status`` is the HTTP status. ``key``: the resource that it is about, if a rule knows; the name of one
+    that is new. ``item``: the index of the element of a larger request that it is about, and then ``detail`` is the
+    message without the place."""
 
     status: ClassVar[int] = 500
 
-    def __init__(self, message: str, *, key: tuple[str, str] | None = None) -> None:
+    def __init__(self, message: str, *, key: Key | Name | None = None) -> None:
+        message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
         super().__init__(message)
         self.message = message
         self.key = key
@@ -113,9 +127,15 @@ class OutcomeUnknown(ApiError):
 def from_store(error: StoreError, *, writing: bool) -> ApiError:
     """What a failure of the store means to a client; ``writing``: a transaction may have been carried out."""
     if isinstance(error, TooManyOperations):
-        return TooLarge(f"etcd takes fewer operations in one transaction than this server was told: {error}")
-    if "request is too large" in str(error):
-        return TooLarge(f"etcd refuses requests of this size: {error}; split the request")
+        return TooLarge(
+            f"etcd takes fewer operations in one transaction than intentc.limits.max_txn_ops says: {error}; split the "
+            f"request, or start etcd with a larger --max-txn-ops"
+        )
+    if isinstance(error, RequestTooLarge):
+        return TooLarge(
+            f"this request is larger than etcd takes (--max-request-bytes, default {LARGEST_VALUE:,} bytes): {error};"
+            f" split it"
+        )
     if isinstance(error, StoreUnavailable):
         if writing:
             return OutcomeUnknown(f"etcd did not answer the write, its outcome is unknown: {error}")

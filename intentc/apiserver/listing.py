@@ -173,7 +173,7 @@ def _equals(value: Any, text: str) -> bool:
         return True
     try:
         wanted = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         wanted = text
     return (value or None) == (wanted or None)
 

@@ -7,12 +7,13 @@ limit, and the fence is added. Nothing else in the API server writes to the stor
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import anyio
 
-from intentc.model import Key, Name, Schema
+from intentc.model import Key, Name, Schema, kebab
+from intentc.model.limits import LARGEST_VALUE
 from intentc.watch.keys import leader_key
 from intentc.watch.protocol import (
     Compare,
@@ -20,12 +21,13 @@ from intentc.watch.protocol import (
     Operation,
     Put,
     Relation,
+    RequestTooLarge,
     Store,
     StoreError,
     Target,
 )
 
-from .documents import Relationship, encode, referred, relationships
+from .documents import Document, Relationship, encode, referred, relationships
 from .draft import Draft, Staged, fq_name_value
 from .errors import (
     ApiError,
@@ -120,10 +122,15 @@ class Mutator:
         if count > self.limit:
             raise TooLarge(
                 f"this request needs {count} operations in one transaction, the limit is {self.limit}; split it, "
-                f"or start etcd with a larger --max-txn-ops and tell this server"
+                f"or start etcd with a larger --max-txn-ops and set intentc.limits.max_txn_ops to the same"
             )
         try:
             answer = await self._store.transaction(compares, operations)
+        except RequestTooLarge as error:
+            raise TooLarge(
+                f"this request writes {_size(operations):,} bytes in {len(operations)} operations, and etcd takes "
+                f"fewer in one transaction (--max-request-bytes, by default {LARGEST_VALUE:,}): {error}; split it"
+            ) from error
         except StoreError as error:
             raise from_store(error, writing=True) from error
         if answer.succeeded:
@@ -217,13 +224,30 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
         if staged.after is None:
             values.append(Delete(where))
         else:
-            values.append(Put(where, encode(staged.after)))
+            values.append(Put(where, _value(key, staged, staged.after)))
         await _index_identity(draft, key, staged)
         _index_relationships(draft, key, staged)
     await _index_relaxed(draft)
     for name, value in draft.writes.items():
         values.append(Put(name, value) if value is not None else Delete(name))
     return values, newest or draft.reading.revision
+
+
+def _value(key: Key, staged: Staged, document: Document) -> bytes:
+    value = encode(document)
+    if len(value) > LARGEST_VALUE:
+        name = Name(key.kind, tuple(document["fq_name"]))
+        raise TooLarge(
+            f"{kebab(key.kind)} {':'.join(name.fq_name)} has {len(value):,} bytes as JSON, and {LARGEST_VALUE:,} are "
+            f"the most that etcd takes; split it into several resources",
+            key=key if staged.before is not None else name,
+        )
+    return value
+
+
+def _size(operations: Sequence[Operation]) -> int:
+    """Bytes of keys and values."""
+    return sum(len(one.key.encode()) + (len(one.value) if isinstance(one, Put) else 0) for one in operations)
 
 
 def _index_keys(draft: Draft) -> Iterator[str]:

@@ -113,6 +113,8 @@ class Resources:
             given |= kind.user_fields | (before.keys() - common_fields(kind) - kind.properties.keys())
         if paths is not None:
             document, given = _masked(before, document, paths)
+            # A path may lead into a list or to a field that there is not: what comes of it is checked as if sent.
+            document, given = accept(self._schema, kind, {field: document.get(field) for field in given})
         for field in IDENTITY & given:
             if field in document and document[field] != before.get(field) and not _is_unset(document[field]):
                 raise BadRequest(

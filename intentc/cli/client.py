@@ -26,6 +26,8 @@ from .places import item_in
 _HINTS: Mapping[int, str] = {
     HTTPStatus.FORBIDDEN: "the user of client.id may not do this, or the field is the server's own",
     HTTPStatus.NOT_FOUND: "see with `intentc get KIND` what there is",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "split the resource, or what is sent together, and run the command again",
+    HTTPStatus.TOO_MANY_REQUESTS: "wait a moment, and run the command again",
     HTTPStatus.CONFLICT: "delete or mend what is in the way first",
 }
 

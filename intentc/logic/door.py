@@ -14,11 +14,10 @@ import msgspec
 
 from intentc.cache import Cache, Held, State
 from intentc.model import Batch, Change, Correction, InvalidInput, Key, Kind, Problem, Resource, Snapshot
+from intentc.model.limits import LARGEST_VALUE
 from intentc.model.manifest import manifest_identity
 from intentc.model.nesting import deeper_than
 
-LARGEST_VALUE = 1_572_864
-"""Bytes: what etcd takes in one request unless it is told otherwise."""
 DEEPEST_VALUE = 64
 """Levels of objects and arrays."""
 MOST_LINKS = 10_000

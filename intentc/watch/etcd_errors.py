@@ -20,6 +20,7 @@ from intentc.watch.protocol import (
     FutureRevision,
     LeaseGone,
     NotTrusted,
+    RequestTooLarge,
     StoreError,
     StoreFull,
     StoreUnavailable,
@@ -42,6 +43,8 @@ _TLS_HINTS = {
 }
 """What gRPC says of a handshake that failed → what it means. The first: the refusal comes encrypted, behind it."""
 _FULL_TEXT = "database space exceeded"
+_TOO_LARGE_TEXTS = ("request is too large", "grpc: received message larger than max")
+"""etcd's own limit, and that of its gRPC server, which is 512 KiB higher."""
 _STALE_TOKEN_TEXTS = ("invalid auth token", "revision of auth store is old", "user name is empty")
 """The last one: we have none, since etcd asked nobody when we logged in, and now it does."""
 _WITHOUT_AUTH_TEXT = "authentication is not enabled"
@@ -56,6 +59,8 @@ def store_error(call: str, details: str, code: grpc.StatusCode | None = None) ->
         return FutureRevision(message)
     if "too many operations" in details:
         return TooManyOperations(message)
+    if any(text in details for text in _TOO_LARGE_TEXTS):
+        return RequestTooLarge(message)
     if _FULL_TEXT in details:
         return StoreFull(f"{message} (alarm NOSPACE: compact, defragment, then `etcdctl alarm disarm`)")
     if "lease not found" in details:

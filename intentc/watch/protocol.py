@@ -60,6 +60,11 @@ class TooManyOperations(StoreError):
     ``--max-txn-ops``, 128 by default)."""
 
 
+class RequestTooLarge(StoreError):
+    """A request has more bytes than the store takes (etcd's ``--max-request-bytes``, 1,572,864 by default): nothing was
+    written."""
+
+
 class KeyValue(NamedTuple):
     """One key as it stood at one revision."""
 

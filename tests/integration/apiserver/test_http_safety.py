@@ -109,12 +109,43 @@ async def test_a_body_that_is_too_large_is_not_read(client: httpx2.AsyncClient) 
     assert answer.status_code == 413
 
 
-async def test_a_resource_that_etcd_does_not_take_is_told_as_too_large(client: httpx2.AsyncClient) -> None:
-    pairs = {"key_value_pair": [{"key": "large", "value": "x" * 2_000_000}]}
-    body = {"network-policy": {"fq_name": [*PROJECT, "p"], "annotations": pairs}}
-    answer = await client.post("/network-policys", json=body)
+def large_policy(name: str, size: int) -> dict[str, object]:
+    pairs = {"key_value_pair": [{"key": "large", "value": "x" * size}]}
+    return {"fq_name": [*PROJECT, name], "annotations": pairs}
+
+
+async def test_a_resource_that_etcd_does_not_take_is_rejected_with_numbers(client: httpx2.AsyncClient) -> None:
+    """By itself, in a batch that names it, and one that is over the limit only with its index."""
+    large = large_policy("p", 2_000_000)
+    answer = await client.post("/network-policys", json={"network-policy": large})
     assert answer.status_code == 413
-    assert "too large" in answer.json()["message"]
+    for words in ("network-policy default-domain:default-project:p has 2,000,", "1,572,864", "split it"):
+        assert words in answer.json()["message"]
+    items = [{"kind": "network_policy", "data": data} for data in (large_policy("q", 9), large)]
+    answer = await client.post("/sync", json={"resources": items})
+    assert (answer.status_code, answer.json()["item"]) == (413, 1)
+    nearly = large_policy("p", 1_572_864 - 1_000)
+    answer = await client.post("/network-policys", json={"network-policy": nearly})
+    assert answer.status_code == 200 or "split it" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("size", [500_000, 800_000])
+async def test_a_request_that_etcd_does_not_take_is_rejected_with_numbers(
+    client: httpx2.AsyncClient, size: int
+) -> None:
+    """Past etcd's own limit, and past that of its gRPC server, which says so in another way."""
+    items = [{"kind": "network_policy", "data": large_policy(f"p{number}", size)} for number in range(4)]
+    answer = await client.post("/sync", json={"resources": items})
+    assert answer.status_code == 413, answer.text
+    for words in (f"{4 * size // 1_000_000},", "operations", "1,572,864", "split it"):
+        assert words in answer.json()["message"]
+
+
+async def test_names_that_etcd_does_not_take_are_rejected(client: httpx2.AsyncClient) -> None:
+    body = {"type": "network-policy", "fq_name": ["x" * 3_000_000]}
+    answer = await client.post("/fqname-to-id", json=body)
+    assert answer.status_code == 413, answer.text
+    assert "1,572,864" in answer.json()["message"]
 
 
 async def test_calls_need_a_token(guarded: httpx2.AsyncClient) -> None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from intentc.cache import Held
 from intentc.loading import load_schema
-from intentc.logic.door import DEEPEST_VALUE, LARGEST_VALUE, MOST_LINKS, decoded
+from intentc.logic.door import DEEPEST_VALUE, MOST_LINKS, decoded
 from intentc.model import Change, Resource
+from intentc.model.limits import LARGEST_VALUE
 from intentc.model.nesting import deeper_than
 
 SCHEMA = load_schema("contrail")

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intentc.model import Kind, kebab, snake
 
+from .admission.tenants import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT
+
 if TYPE_CHECKING:
     from .resources import Caller
 
 READ, WRITE, REFER = 4, 2, 1
 """The bits of ``owner_access``, ``tenant_access`` and ``global_access``."""
-
-LIST_KIND = "api_access_list"
-"""The kind whose resources hold the rules."""
 
 _ANY = "*"
 
@@ -115,7 +114,7 @@ def rules_in(entries: Any) -> Iterator[Rule]:
 def denied_by_rules(
     rules: Sequence[Rule], roles: Collection[str], kind: Kind, operation: Operation, fields: Collection[str] = ()
 ) -> str:
-    """What no rule allows: ``virtual-network``, or ``virtual-network.display_name``; empty if all of it is allowed.
+    """What no rule allows: a kind, or one of its fields (``kind.field``); empty if all of it is allowed.
 
     The nearest rules decide: those of a field, else those of the kind, else those of ``*``. Rules of the same object
     and field add up, whichever list they stand in. ``*`` does not cover changes of access lists: who may do everything
@@ -123,7 +122,7 @@ def denied_by_rules(
     """
     own = {kind.name, kind.plural}
     of_kind = [rule for rule in rules if rule.kind in own and rule.field == _ANY]
-    if not of_kind and (kind.name != LIST_KIND or operation is Operation.READ):
+    if not of_kind and (kind.name != ACCESS_LIST or operation is Operation.READ):
         of_kind = [rule for rule in rules if rule.kind == _ANY and rule.field == _ANY]
     remaining = 0
     for field in sorted(fields):
@@ -139,12 +138,12 @@ def denied_by_rules(
 
 
 def applies(access_list: Mapping[str, Any], tenancy: Tenancy) -> bool:
-    """Whether the rules of an ``api_access_list`` concern a caller: those of the whole installation, of its domain, and
+    """Whether the rules of an access list concern a caller: those of the whole installation, of its domain, and
     of its project."""
     parent, above = snake(access_list.get("parent_type") or ""), tenant_id(access_list.get("parent_uuid") or "")
-    if parent == "global_system_config":
+    if parent == EVERYBODY:
         return True
-    return above in {"domain": tenancy.domains, "project": tenancy.projects}.get(parent, frozenset())
+    return above in {DOMAIN: tenancy.domains, PROJECT: tenancy.projects}.get(parent, frozenset())
 
 
 def access_to(permissions: Any, tenancy: Tenancy) -> int:

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
+from .admission.tenants import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
 from .authorization import (
-    LIST_KIND,
     READ,
     REFER,
     WRITE,
@@ -102,8 +102,7 @@ class Access:
         denied = denied_by_rules(self._rules, self._caller.roles, kind, operation, fields)
         if denied:
             raise Forbidden(
-                f"no rule of an api-access-list lets the roles {_shown(self._caller.roles)}"
-                f" {_VERBS[operation]} {denied}"
+                f"no rule of an access list lets the roles {_shown(self._caller.roles)} {_VERBS[operation]} {denied}"
             )
 
     def allows(self, document: Mapping[str, Any], needed: int) -> bool:
@@ -164,20 +163,20 @@ class Access:
 async def _tenancy(draft: Draft, schema: Schema, caller: Caller) -> Tenancy:
     """The ids of the caller's project and domain, those of their resources included: with static users Keystone's id
     may be a name."""
-    domain = "default-domain" if caller.domain_name == "default" else caller.domain_name
+    domain = DEFAULT_DOMAIN if caller.domain_name == "default" else caller.domain_name
     projects, domains = [caller.project_id], [caller.domain_id]
-    for kind, fq_name, ids in (("project", (domain, caller.project_name), projects), ("domain", (domain,), domains)):
+    for kind, fq_name, ids in ((PROJECT, (domain, caller.project_name), projects), (DOMAIN, (domain,), domains)):
         if kind in schema and all(fq_name):
             ids.append(await draft.find(Name(kind, fq_name)) or "")
     return Tenancy(*(frozenset(tenant_id(one) for one in ids if one) for ids in (projects, domains)))
 
 
 async def _rules(draft: Draft, schema: Schema, tenancy: Tenancy) -> tuple[Rule, ...]:
-    if LIST_KIND not in schema:
+    if ACCESS_LIST not in schema:
         return ()
-    kind = schema.kind(LIST_KIND)
+    kind = schema.kind(ACCESS_LIST)
     found: list[Rule] = []
-    for item in await draft.reading.below(draft.layout.values(LIST_KIND)):
+    for item in await draft.reading.below(draft.layout.values(ACCESS_LIST)):
         try:
             document = decode(kind, item.value, item.key)
         except Malformed as error:

@@ -93,16 +93,17 @@ def _keystone(configuration: Configuration) -> Keystone | None:
 
 def _policy(configuration: Configuration, schema: Schema) -> Policy:
     """Who may do what. Raises ``CommandError`` for ``rbac`` without the kind that holds its rules."""
-    from intentc.apiserver.authorization import LIST_KIND, Mode, Policy
+    from intentc.apiserver.admission.tenants import ACCESS_LIST
+    from intentc.apiserver.authorization import Mode, Policy
 
     if configuration.is_open:
         return Policy()
     mode = Mode(configuration.aaa_mode or Mode.CLOUD_ADMIN.value)
-    if mode is Mode.RBAC and LIST_KIND not in schema:
+    if mode is Mode.RBAC and ACCESS_LIST not in schema:
         raise CommandError(
-            "rbac takes its rules from api-access-lists, and none of the configured compilers knows this kind",
+            f"rbac takes its rules from the kind {ACCESS_LIST}, which none of the configured compilers knows",
             where="aaa_mode",
-            next_step="set aaa_mode: cloud-admin, or add the schema of api_access_list to intentc.schemas",
+            next_step="set aaa_mode: cloud-admin, or add its schema in a folder of intentc.schemas",
         )
     own = configuration.intentc.compiler_users or (configuration.client.id,)
     return Policy(

@@ -388,7 +388,7 @@ async def test_rules_of_a_project_concern_its_own_users_alone(world: World) -> N
     assert (await world.call(Mode.RBAC, "admin", "DELETE", path)).status_code == 200
     answer = await world.call(Mode.RBAC, "member", "GET", "/route-tables")
     assert answer.status_code == 403
-    assert "no rule of an api-access-list lets the roles Member read route-table" in answer.text
+    assert "no rule of an access list lets the roles Member read route-table" in answer.text
 
 
 async def test_a_field_has_rules_of_its_own(world: World) -> None:

@@ -18,6 +18,7 @@ from .logic import Service
 from .model import Key, Name
 from .pipeline.drift import Drift
 from .pipeline.gate import Gate
+from .pipeline.intake import LastGoodValues
 from .pipeline.parts import Parts
 from .pipeline.permission import Permission
 from .pipeline.standing import Standing
@@ -44,10 +45,12 @@ def assemble(
     process: str = "",
     workers: int = 4,
     guard: DeleteGuard | None = None,
+    last_good: LastGoodValues | None = None,
 ) -> Engine:
     """An engine over these parts, not yet running. ``clock``: seconds, never back. ``writes_per_second``: 0 for no
     limit. ``slot``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: lines, and about
-    how much memory, that the journal keeps. ``process``: what tells this one from others of the installation."""
+    how much memory, that the journal keeps. ``process``: what tells this one from others of the installation.
+    ``last_good``: what is known of resources that are held from before the start."""
     schema, intents = loaded.schema, loaded.intents
     logic = Service(
         schema,
@@ -85,4 +88,4 @@ def assemble(
         drift=Drift(clock),
         names=loaded.names,
     )
-    return Engine(parts, workers=workers)
+    return Engine(parts, workers=workers, last_good=last_good)

@@ -16,10 +16,10 @@ from typing import Any
 
 import anyio
 
-from .model import Batch, Correction, Key, Name, Snapshot
+from .model import Batch, Correction, Key, Name, Resource, Snapshot
 from .pipeline.collecting import Collecting
 from .pipeline.evaluating import Evaluating
-from .pipeline.intake import Intake
+from .pipeline.intake import Intake, LastGoodValues
 from .pipeline.levers import Levers
 from .pipeline.numbers import Numbers
 from .pipeline.parts import Parts
@@ -44,14 +44,23 @@ _DRAIN = 8.0
 class Engine:
     """One compiler at work. ``run`` serves until it is cancelled; ``step`` is one pass in the caller's own task."""
 
-    def __init__(self, parts: Parts, *, workers: int = 4, in_flight: int = _IN_FLIGHT) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        workers: int = 4,
+        in_flight: int = _IN_FLIGHT,
+        last_good: LastGoodValues | None = None,
+    ) -> None:
         self.parts = parts
         self._workers = workers
         self._calm = asyncio.Event()
         self._moved = asyncio.Event()
         self._burst = 0
         self.collecting = Collecting(parts)
-        self.intake = Intake(parts, on_gone=self._gone, on_stored=self._stored, before=self._before)
+        self.intake = Intake(
+            parts, on_gone=self._gone, on_stored=self._stored, before=self._before, last_good=last_good
+        )
         self.numbers = Numbers(parts, self.intake, self.collecting.carriers, on_loaded=self._applied)
         self.evaluating = Evaluating(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
         self.reconciling = Reconciling(
@@ -176,6 +185,10 @@ class Engine:
         """Whether an intent that ended still has objects in the store: their deletion may be put off for long."""
         return bool(self.collecting.carriers(origin)) and self.collecting.origin_absent(origin)
 
+    def last_good_values(self) -> dict[Key, Resource]:
+        """The values by which held intents go on yielding facts, and which a restart would lose."""
+        return self.parts.logic.last_good_values(self.parts.standing.held)
+
     @property
     def quiet(self) -> bool:
         """Nothing is queued, under way, or written and not yet seen. Objects that back off are not waited for."""
@@ -212,7 +225,7 @@ class Engine:
         then more may have come from the store meanwhile."""
         parts = self.parts
         for item in items:
-            self.intake.apply(item)
+            await self.intake.take(item)
             self._applied()
         worked = bool(items)
         while (key := parts.jobs.take()) is not None:

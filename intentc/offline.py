@@ -16,6 +16,7 @@ from .apiserver.service import ApiServer
 from .apiserver.sources import DerivedSource, Source
 from .assembly import assemble
 from .model import Batch, Key, Problem
+from .pipeline.intake import LastGoodValues
 from .pipeline.outputs import in_order, lower_level, shown
 from .planning import DeleteGuard
 from .plugins import Loaded
@@ -35,7 +36,8 @@ GivenNumbers = Mapping[str, Mapping[str, int]]
 class Offline:
     """One engine, one API server, one store. ``write``/``read``: services in place of the server's own (mocks);
     ``given``: numbers that owners have already; ``store``: what an earlier one left behind, as after a restart;
-    ``observe``: plan, and write nothing; ``guard``: of many deletes at once; ``source``: what the server makes up."""
+    ``observe``: plan, and write nothing; ``guard``: of many deletes at once; ``source``: what the server makes up;
+    ``last_good``: what is known of resources that are held."""
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class Offline:
         healing: bool = True,
         guard: DeleteGuard | None = None,
         source: Source | None = None,
+        last_good: LastGoodValues | None = None,
     ) -> None:
         self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
         source = source or DerivedSource()
@@ -66,6 +69,7 @@ class Offline:
             healing=healing,
             observe=observe,
             guard=guard,
+            last_good=last_good,
         )
         self._layout = Layout.of(f"/{PATH}/")
         self._before: dict[Key, bytes] = {}

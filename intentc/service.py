@@ -40,6 +40,7 @@ from .pipeline.report import pending
 from .pipeline.results import Results
 from .planning import DeleteGuard
 from .plugins import Loaded
+from .retained import Keeper, RetainedValues
 from .takeover import TakeOver
 from .watch.heartbeat import Heartbeat
 from .watch.protocol import Store, StoreError
@@ -80,6 +81,7 @@ def build_service(
     dead processes were evaluating stands. Raises ``UnusableDirectory`` if the journal can't be kept where it should."""
     settings, compilation = configuration.intentc, configuration.compilation
     process = process_name()
+    retained = RetainedValues(store, compilers.schema, path=configuration.etcd.path, installation=settings.installation)
     engine = assemble(
         compilers,
         write,
@@ -94,6 +96,7 @@ def build_service(
         guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
         writes_per_second=settings.limits.writes_per_second,
         slot=slot,
+        last_good=retained,
     )
 
     started = f"{process}, started at {datetime.now(UTC).isoformat(timespec='milliseconds')}"
@@ -148,6 +151,12 @@ def build_service(
         views=compilers.views,
         keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
         etcd=", ".join(configuration.etcd.endpoints),
+        keeper=Keeper(
+            retained,
+            engine.last_good_values,
+            settled=lambda: engine.collecting.complete,
+            leading=lambda: engine.parts.permission.granted,
+        ),
     )
 
 
@@ -205,8 +214,10 @@ class CompilerService:
         views: Mapping[str, Overview] | None = None,
         keeping: Keeping | None = None,
         etcd: str = "",
+        keeper: Keeper | None = None,
     ) -> None:
         self.engine = engine
+        self._keeper = keeper
         self.results = Results(engine.parts, views or {})
         """What came of the inputs, for ``diagnostics.Browsed``."""
         self.answers = Answers(engine)
@@ -246,6 +257,8 @@ class CompilerService:
                 group.start_soon(self._relist)
                 group.start_soon(self._measure_lag)
                 group.start_soon(self._outlook.run)
+                if self._keeper is not None:
+                    group.start_soon(self._keeper.run)
                 if self._keeping is not None:
                     group.start_soon(self._keeping.run)
                 if self.auditing is not None:

@@ -33,6 +33,7 @@ from intentc.orders import Book, Drop, Kept, Pause, Suspect
 from intentc.pipeline.parts import Parts
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
+from intentc.retained import RetainedValues
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store
@@ -64,11 +65,19 @@ async def audit(
     began = time.perf_counter()
     listing = await list_all(store, Layout.of(f"/{path}/"), _passed_over, revision=revision)
     engine = assemble(
-        loaded, DryRun(), read, installation=installation, settings=settings, observe=True, journal_size=1, guard=guard
+        loaded,
+        DryRun(),
+        read,
+        installation=installation,
+        settings=settings,
+        observe=True,
+        journal_size=1,
+        guard=guard,
+        last_good=RetainedValues(store, loaded.schema, path=path, installation=installation),
     )
     try:
         await engine.numbers.load()
-        engine.intake.apply(listing.snapshot)
+        await engine.intake.take(listing.snapshot)
         obey(engine, await Book(store, installation).list())
         while await engine.step([]):
             pass

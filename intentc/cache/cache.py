@@ -108,7 +108,7 @@ class Cache:
         claimants: dict[tuple[str, str], list[Key]] = {}
         for key, arrived in arrivals.items():
             before = self._states[key.kind].get(key.uuid)
-            after = _with_history(arrived, before) if isinstance(arrived, Held) else arrived
+            after = with_history(arrived, before) if isinstance(arrived, Held) else arrived
             final[key] = after
             name = known_name(after)
             if name:
@@ -168,8 +168,8 @@ class Cache:
             yield Transition(key, before, after, offered, offers)
 
 
-def _with_history(arrived: Held, before: State | None) -> Held:
-    """An unreadable value beside what was known of its key: name and last readable state stay."""
+def with_history(arrived: Held, before: State | None) -> Held:
+    """An unreadable value together with what was known of its key: name and last readable state stay."""
     if before is None:
         return arrived
     fq_name = before.fq_name or arrived.fq_name

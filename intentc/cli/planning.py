@@ -112,7 +112,7 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
     progress("reading the world")
     try:
         async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
-            gathered = await gather(store, read, path=path, installation=settings.installation)
+            gathered = await gather(store, read, compilers.schema, path=path, installation=settings.installation)
     except WriteError as error:
         away = isinstance(error, Unreachable | Throttled)
         raise CommandError(

@@ -91,6 +91,11 @@ class Runner:
         context = Context(self._world, self._visibility, self._installation, key, self._limits)
         return self._run(context, _Output(self._converter, self._limits))
 
+    def recall(self, key: Key, last_good: World) -> Outcome:
+        """Evaluate an intent that is held as it would be in ``last_good``, for its facts; raises as ``run``."""
+        context = Context(last_good, self._visibility, self._installation, key, self._limits)
+        return self._run(context, _Output(self._converter, self._limits))
+
     def explain(self, key: Key) -> Explained:
         """Evaluate one intent to be told why it wants what it wants; nothing is remembered of it but that it failed at
         that: then it is not asked again before its next ordinary run. Raises as ``run``."""

@@ -13,7 +13,7 @@ from typing import Any
 from intentc.cache import Held, State, Transition, shown
 from intentc.cache.states import known_name
 from intentc.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
-from intentc.model import Batch, Correction, Fact, Key, Name, Problem, Read, Schema, Snapshot
+from intentc.model import Batch, Correction, Fact, Key, Name, Problem, Read, Resource, Schema, Snapshot
 from intentc.model.reads import allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
@@ -112,6 +112,7 @@ class Service(CachedWorld):
         if len(self.reads):
             changes.lost()
         self.cache.commit(preparation)
+        self._note_superseded(inputs.values())
         if len(self.reads):
             changes.won()
         walked = self._walk_after(walked, inputs)
@@ -125,16 +126,22 @@ class Service(CachedWorld):
             self._in_order(jobs), _objects(transitions), frozenset(gone | facts.gone), _new_problems(transitions)
         )
 
-    def evaluated(self, key: Key, reads: frozenset[Read], facts: tuple[Fact, ...], *, complete: bool) -> Concerned:
+    def evaluated(
+        self, key: Key, reads: frozenset[Read], facts: tuple[Fact, ...] | None, *, complete: bool
+    ) -> Concerned:
         """Note what an evaluation of ``key`` read and yielded; whom its facts concern. ``complete`` is False after one
-        that failed, waits, is held or was cut off: its reads are added to the former ones, and the facts stay."""
+        that failed, waits, is held or was cut off: its reads are added to the former ones. ``facts``: None if the
+        former ones stay."""
         if not self.exists(key):
             return self._forget({key})
-        if not complete:
-            self._cycles.runs(key)
+        if complete:
+            self.reads.replace(key, reads)
+            self.superseded.pop(key, None)
+        else:
             self.reads.add(key, reads)
+        if facts is None:
+            self._cycles.runs(key)
             return nobody()
-        self.reads.replace(key, reads)
         concerned = self._concerned_by_facts(self._facts.replace(key, facts), self._cycles.runs(key))
         cycles = tuple((found, problem) for found, problem in self._cycles.news(key) if self.exists(found))
         return concerned._replace(cycles=cycles) if cycles else concerned
@@ -169,6 +176,32 @@ class Service(CachedWorld):
         deciding what is right."""
         self.reactions = reactions
         self._processor = DependencyProcessor(reactions, self.neighbours)
+
+    def restore_superseded(self, retained: Mapping[Key, Resource]) -> None:
+        """Take over from an earlier process what its held intents were evaluated with last; of those only that are
+        still there, and were written since."""
+        for key, resource in retained.items():
+            state = self.cache.state(key)
+            same = state is not None and state.create_revision == resource.create_revision
+            if same and isinstance(state, Resource) and resource.mod_revision < state.mod_revision:
+                self.superseded.setdefault(key, resource)
+
+    def last_good_values(self, held: Iterable[Key]) -> dict[Key, Resource]:
+        """What a restart would lose: the last readable values of resources that can't be read, and of ``held``, which
+        are held for another reason, those that their last complete run had."""
+        found = {key: self.superseded[key] for key in held if key in self.superseded}
+        for key in self.cache.held:
+            resource = self.superseded.get(key) or self.cache.shown(key)
+            if resource is not None:
+                found[key] = resource
+        return found
+
+    def _note_superseded(self, inputs: Iterable[Transition]) -> None:
+        """Keep what intents were evaluated with, until they are evaluated completely with what it is now."""
+        for key, before, after, _, _ in inputs:
+            former = shown(before)
+            if former is not None and after is not None and key.kind in self.intent_kinds and key in self.reads:
+                self.superseded.setdefault(key, former)
 
     def _is_read(self, read: Read) -> bool:
         return bool(self.reads.readers(read))
@@ -221,6 +254,7 @@ class Service(CachedWorld):
         changed: dict[FactName, bool] = {}
         for key in gone:
             self.reads.drop(key)
+            self.superseded.pop(key, None)
             for name, toggled in self._facts.replace(key, ()).items():
                 changed[name] = toggled or changed.get(name, False)
         resumed = self._cycles.resume(gone)

@@ -25,6 +25,8 @@ class CachedWorld:
         self._facts = FactTable()
         self._ledger: dict[tuple[str, str], int] = {}
         self._settings = {name: freeze(value) for name, value in settings.items()}
+        self.superseded: dict[Key, Resource] = {}
+        """Intents that were not evaluated completely since their resource changed → that resource as it was before."""
 
     def resource(self, key: Key) -> Resource | None:
         state = self.cache.state(key)
@@ -74,6 +76,11 @@ class CachedWorld:
     def setting(self, name: str) -> Any:
         return self._settings[name]
 
+    def last_good(self, key: Key) -> LastGoodWorld:
+        """The same world for facts of an intent that is held: what can't be read stands as it was last readable, and
+        the resource of the intent as it was when its last run was complete."""
+        return LastGoodWorld(self, key)
+
     def _sorted(self, keys: Iterable[Key]) -> tuple[Key, ...]:
         def order(key: Key) -> tuple[tuple[str, ...], str]:
             state = self.cache.state(key)
@@ -81,3 +88,22 @@ class CachedWorld:
 
         found = tuple(keys)
         return tuple(sorted(found, key=order)) if len(found) > 1 else found
+
+
+class LastGoodWorld(CachedWorld):
+    """A world over the tables of another one, as ``CachedWorld.last_good`` describes it."""
+
+    def __init__(self, world: CachedWorld, intent: Key) -> None:
+        self.schema = world.schema
+        self.cache = world.cache
+        self.superseded = world.superseded
+        self._facts = world._facts
+        self._ledger = world._ledger
+        self._settings = world._settings
+        self._intent = intent
+
+    def resource(self, key: Key) -> Resource | None:
+        if key == self._intent and key in self.superseded:
+            return self.superseded[key]
+        shown = self.cache.shown(key)
+        return shown if shown is not None else super().resource(key)

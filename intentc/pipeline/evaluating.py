@@ -149,7 +149,8 @@ class Evaluating:
         path = job.path or self._begun.get(key, ())
         outcome = self._outcome(key)
         crashpoints.reach("evaluate.done")
-        concerned = parts.logic.evaluated(key, outcome.reads, outcome.facts, complete=outcome.status is Status.DONE)
+        changed = parts.book.retain(key) if outcome.status in _UNFINISHED else frozenset()
+        concerned = self._concerned_by(outcome)
         self._intake.concern(_led_by(path or (key,), concerned))
         named = parts.logic.name_of
         if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
@@ -162,13 +163,10 @@ class Evaluating:
             case Status.GONE:
                 changed = parts.book.drop(key)
             case Status.FAILED:
-                changed = parts.book.retain(key)
                 failures = parts.jobs.failures(key)
                 parts.jobs.retry(key)
                 if outcome.problems[-1].reason == BUDGET_EXCEEDED:
                     parts.jobs.retry(key, after=_CUT_OFF_REST * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
-            case Status.WAITING | Status.HELD:
-                changed = parts.book.retain(key)
         if path and outcome.status in _UNFINISHED:
             self._begun[key] = path
         for member, problem in concerned.cycles:
@@ -206,6 +204,23 @@ class Evaluating:
             )
         self._on_outcome(outcome)
 
+    def _concerned_by(self, outcome: Outcome) -> Concerned:
+        """Note what an evaluation read and yielded; the intents that its facts affect. An intent that is held goes on
+        yielding the facts of the last good values, so that a restart takes them from nobody."""
+        logic, key = self._parts.logic, outcome.key
+        if outcome.status is Status.DONE:
+            return logic.evaluated(key, outcome.reads, outcome.facts, complete=True)
+        reads, facts = outcome.reads, None
+        if outcome.status is Status.HELD or (outcome.status is Status.FAILED and self._is_held_since_the_start(key)):
+            recalled = self._parts.runner.recall(key, logic.last_good(key))
+            if recalled.status is Status.DONE:
+                reads, facts = reads | recalled.reads, recalled.facts
+        return logic.evaluated(key, reads, facts, complete=False)
+
+    def _is_held_since_the_start(self, key: Key) -> bool:
+        """Whether this process never evaluated an intent completely, and knows with which value an earlier one did."""
+        return self._parts.book.is_unknown(key) and key in self._parts.logic.superseded
+
     def _tell_held(self, key: Key, reason: str, path: Path) -> None:
         extra = {"reason": reason, **about(self._parts, key, path)}
         _LOG.warning("%s is held, its outputs stay as they are", key, extra=extra)
@@ -217,10 +232,18 @@ class Evaluating:
         if not stops or not parts.logic.exists(key):
             return False
         revision = parts.logic.mod_revision(key)
-        problem = next((stop.problem for stop in stops.values() if stop.until is None or stop.until >= revision), None)
-        if problem is None:
+        stop = next((stop for stop in stops.values() if stop.until is None or stop.until >= revision), None)
+        if stop is None:
             return False
+        problem = stop.problem
         parts.book.retain(key)
+        if stop.until is None and parts.book.is_unknown(key):
+            # Paused since before this process started; others go on using its facts. A suspect is not run even for
+            # those, since that may end the process.
+            recalled = parts.runner.recall(key, parts.logic.last_good(key))
+            if recalled.status is Status.DONE:
+                facts = parts.logic.evaluated(key, recalled.reads, recalled.facts, complete=False)
+                self._intake.concern(_led_by((key,), facts))
         if parts.standing.stop(key, problem):
             self._tell_held(key, problem.reason, ())
         return True

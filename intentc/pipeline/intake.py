@@ -9,22 +9,36 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import Protocol
 
 from .. import crashpoints
-from ..cache import State
+from ..cache import Held, State, with_history
 from ..evaluation import Status
 from ..journal import Entry
 from ..logic import Concerned, Job
-from ..model import Batch, Correction, HeldInput, Key, Name, Snapshot
+from ..model import Batch, Change, Correction, HeldInput, Key, Name, Resource, Snapshot
 from .parts import Parts
 from .telling import about
 
 _LOG = logging.getLogger(__name__)
 
 
+class LastGoodValues(Protocol):
+    """What earlier processes, or the store's history, know of resources that are held now (``retained``)."""
+
+    async def load(self) -> Mapping[Key, Resource]:
+        """What held intents were evaluated with last, by the processes before this one."""
+        ...
+
+    async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> Mapping[Key, Resource]:
+        """The last readable values of resources that can't be read. ``retained``: what ``load`` returned."""
+        ...
+
+
 class Intake:
     """``causes`` holds, per intent with a job, why it has one. ``before`` is told of each item, ahead of all;
-    ``on_gone`` of intents that ended (and whether that was seen live), ``on_stored`` of objects that changed."""
+    ``on_gone`` of intents that ended (and whether that was seen live), ``on_stored`` of objects that changed.
+    ``last_good``: None if nobody knows more of held resources than their present values."""
 
     def __init__(
         self,
@@ -32,8 +46,10 @@ class Intake:
         on_gone: Callable[[Key, bool], None],
         on_stored: Callable[[Iterable[Name]], None],
         before: Callable[[Snapshot | Batch | Correction], None],
+        last_good: LastGoodValues | None = None,
     ) -> None:
         self._parts = parts
+        self._last_good = last_good
         self._on_gone = on_gone
         self._on_stored = on_stored
         self._before = before
@@ -51,13 +67,36 @@ class Intake:
     async def run(self, events: AsyncIterator[Snapshot | Batch], on_applied: Callable[[], None]) -> None:
         """Apply everything that comes; ends only with an error or by cancellation."""
         async for item in events:
-            decoded: dict[Key, State] = {}
-            if isinstance(item, Snapshot):
-                for states in self._parts.logic.decode(item):
-                    decoded.update(states)
-                    await asyncio.sleep(0)
-            self.apply(item, decoded)
+            await self.take(item)
             on_applied()
+
+    async def take(self, item: Snapshot | Batch) -> None:
+        """Apply one item. A listing is decoded in slices, and completed by what is known of values that can't be
+        read."""
+        if not isinstance(item, Snapshot):
+            self.apply(item)
+            return
+        decoded: dict[Key, State] = {}
+        for states in self._parts.logic.decode(item):
+            decoded.update(states)
+            await asyncio.sleep(0)
+        retained: Mapping[Key, Resource] = {}
+        if self._last_good is not None:
+            unreadable = self._unreadable(item, decoded)
+            if unreadable or not self.listed:
+                retained = await self._last_good.load()
+            for key, resource in (await self._last_good.before(unreadable, retained)).items():
+                state = decoded[key]
+                assert isinstance(state, Held)
+                decoded[key] = with_history(state, resource)
+        self.apply(item, decoded)
+        self._parts.logic.restore_superseded(retained)
+
+    def _unreadable(self, snapshot: Snapshot, decoded: Mapping[Key, State]) -> list[Change]:
+        """The changes whose values can't be read, and of which no readable value is known here."""
+        keys = {key for key, state in decoded.items() if isinstance(state, Held)}
+        keys = {key for key in keys if self._parts.logic.cache.shown(key) is None}
+        return [change for change in snapshot.changes if Key(change.kind, change.uuid) in keys] if keys else []
 
     def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] | None = None) -> None:
         """Apply one item, and queue what follows. ``decoded``: its values, as far as they were read beforehand."""

@@ -65,10 +65,17 @@ class ClaimBook:
         return frozenset(names) | self._released(origin)
 
     def retain(self, origin: Key) -> frozenset[Name]:
-        """``origin`` is held: its claims stay as they are (engine.md §7). Returns the objects to plan again: none."""
-        if origin not in self._objects_of and not self.complete:
-            self._unknown.add(origin)
-        return frozenset()
+        """``origin`` is held: its claims stay as they are (engine.md §7). Returns the objects to plan again.
+
+        Before the first pass is complete it may have claims from a run that did not see everything yet. Nothing was
+        planned from these, and the store holds what its last complete run claimed, so they do not count."""
+        if self.complete:
+            return frozenset()
+        names = self._objects_of.pop(origin, ())
+        for name in names:
+            self._remove(name, origin)
+        self._unknown.add(origin)
+        return frozenset(names)
 
     def put_off(self, name: Name, until: str) -> None:
         """A removal on this object waits for the held origin with the uuid ``until``; ``LATER``: for the first pass to
@@ -83,6 +90,10 @@ class ClaimBook:
     def unknown(self) -> bool:
         """Whether there is a held origin whose contributions are not known."""
         return bool(self._unknown)
+
+    def is_unknown(self, origin: Key) -> bool:
+        """Whether an origin is held since before the first pass, so that nobody knows what it contributed."""
+        return origin in self._unknown
 
     def withdrawn(self, name: Name) -> Set[Item]:
         """What was claimed of an object and then withdrawn since there are unknown origins."""
@@ -110,7 +121,7 @@ class ClaimBook:
             del self._by_object[name]
 
     def _note_withdrawn(self, name: Name, claims: tuple[Claim, ...]) -> None:
-        if self._unknown:
+        if self._unknown and self.complete:
             items = self._withdrawn.setdefault(name, set())
             for claim in claims:
                 if isinstance(claim, ReferenceClaim):

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from intentc.model import Snapshot
+from intentc.model import Schema, Snapshot
 from intentc.orders import Book, Kept
+from intentc.retained import KnownValues, RetainedValues
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, KeyValue, Store, prefix_end
@@ -25,7 +26,8 @@ class Gathered(NamedTuple):
     """``snapshot``: the resources. ``cluster_id``: of the etcd that they lie in. ``links``: those index keys of the API
     server, without their prefix, that say which relations block no deletion (``<target>/<kind>/<uuid>/<sort>``); None
     if it has no index. ``pools``: the keys of its pools, without prefix, and their values. ``ledger``: the numbers of
-    our installation. ``orders``: what operators told the compiler."""
+    our installation. ``orders``: what operators told the compiler. ``last_good``: what is known of held
+    resources beyond their present values."""
 
     snapshot: Snapshot
     cluster_id: int
@@ -33,9 +35,10 @@ class Gathered(NamedTuple):
     pools: dict[str, bytes]
     ledger: tuple[Allocation, ...]
     orders: tuple[Kept, ...]
+    last_good: KnownValues = KnownValues({}, {})
 
 
-async def gather(store: Store, read: ReadService, *, path: str, installation: str) -> Gathered:
+async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
     """Everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` if the ledger can't be read."""
     listing = await list_all(store, Layout.of(f"/{path}/"), _passed_over)
     revision = listing.snapshot.revision
@@ -49,9 +52,10 @@ async def gather(store: Store, read: ReadService, *, path: str, installation: st
         links = None
     ledger = await read.ledger(f"{installation}/")
     orders = await Book(store, installation).list()
-    return Gathered(
-        listing.snapshot, listing.cluster_id, links if links or pools else None, pools, tuple(ledger), orders
-    )
+    retained = RetainedValues(store, schema, path=path, installation=installation)
+    last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)
+    known_links = links if links or pools else None
+    return Gathered(listing.snapshot, listing.cluster_id, known_links, pools, tuple(ledger), orders, last_good)
 
 
 async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = False) -> AsyncIterator[KeyValue]:

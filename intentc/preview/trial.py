@@ -82,7 +82,13 @@ class Trial:
         self.start = gathered.snapshot.revision
         self._gathered = gathered
         self.offline = Offline(
-            loaded, installation=installation, settings=settings, store=self.store, guard=guard, source=self.drawn
+            loaded,
+            installation=installation,
+            settings=settings,
+            store=self.store,
+            guard=guard,
+            source=self.drawn,
+            last_good=gathered.last_good,
         )
         self.parts = self.offline.engine.parts
 
@@ -91,7 +97,7 @@ class Trial:
         engine = self.offline.engine
         if not engine.intake.listed:
             await engine.numbers.load()
-            engine.intake.apply(self._gathered.snapshot)
+            await engine.intake.take(self._gathered.snapshot)
             obey(engine, self._gathered.orders)
         await self.offline.settle()
         return await self.moment()

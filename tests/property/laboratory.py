@@ -22,6 +22,7 @@ from intentc.assembly import assemble
 from intentc.engine import Engine
 from intentc.model import AddReference, Batch, Create, Delete, Key, Name, RemoveReference, Snapshot, Update
 from intentc.plugins import Loaded, find_compilers, load_all
+from intentc.retained import Keeper, RetainedValues
 from intentc.watch import protocol
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -139,8 +140,18 @@ class Laboratory:
 
     def _renew(self) -> None:
         self.service = CountingService(self.server, pools=self._loaded.pools, weather=self.weather)
+        values = RetainedValues(self.store, self._loaded.schema, path="contrail", installation=INSTALLATION)
         self.engine: Engine = assemble(
-            self._loaded, self.service, self.service, installation=INSTALLATION, healing=self._healing
+            self._loaded,
+            self.service,
+            self.service,
+            installation=INSTALLATION,
+            healing=self._healing,
+            last_good=values,
+        )
+        engine = self.engine
+        self._keeper = Keeper(
+            values, engine.last_good_values, settled=lambda: engine.collecting.complete, leading=lambda: True
         )
         self._delivered.clear()
 
@@ -162,6 +173,7 @@ class Laboratory:
             batches = self._batches()
             self._delivered.extend(batches)
             if not (await engine.step(list[Snapshot | Batch](batches)) or batches):
+                await self._keeper.tend()
                 return
         raise AssertionError(f"no end after {_ROUNDS} passes: {engine.status()['queue']}")
 

@@ -10,6 +10,7 @@ import json
 
 import pytest
 
+from intentc.model import Key
 from tests.oracle.ambassador_manifests import Json
 from tests.property.gateway_demands import Outcome, check_same, check_scratch, lived
 from tests.property.gateway_steps import LOADED
@@ -32,13 +33,6 @@ def misshapen(name: list[str]) -> list[bytes]:
 
 
 USERS = sorted({KINDS[one["kind"]] for one in world()})
-_LOST = pytest.mark.xfail(reason="what a held intent had told others by facts is not known after a restart")
-_KNOWN_BY_FACTS = {
-    "host", "ingress", "listener", "log_service", "mapping", "module", "secret", "service",
-    "tcp_mapping",
-}  # fmt: skip
-"""Kinds whose intents tell others by facts what they say, and the Service, which an Ingress reads that is held with it.
-What others make of such facts is made without them after a restart."""
 
 
 @pytest.mark.parametrize("kind", USERS)
@@ -46,10 +40,7 @@ def test_what_can_not_be_read_is_held_alone_and_all_is_as_before_when_it_is_mend
     simulate(_held_and_mended, kind)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=_LOST) if kind in _KNOWN_BY_FACTS else kind for kind in USERS],
-)
+@pytest.mark.parametrize("kind", USERS)
 def test_what_a_held_resource_led_to_stays_as_it_is_over_a_restart(kind: str) -> None:
     simulate(_held_over_a_restart, kind, True)
 
@@ -75,6 +66,57 @@ async def _held_over_a_restart(kind: str, exactly: bool) -> None:
     assert set(before.elements) <= set(after)
     if exactly:
         assert after == before.elements
+
+
+def test_what_a_held_mapping_led_to_stays_over_a_restart_although_the_history_is_compacted() -> None:
+    simulate(_held_and_compacted)
+
+
+async def _held_and_compacted() -> None:
+    """Nobody can tell its name from what lies there now; what the former process kept says it."""
+    lab, before = await _converged()
+    uuid = await lab.uuid("mapping", ("default", "canary"))
+    await lab.spoil(LAYOUT.key("mapping", str(uuid)), b"not json")
+    await lab.settle()
+    await lab.store.compact((await lab.store.range("/")).revision)
+    await lab.restart()
+    await lab.settle()
+    assert held(lab) == {uuid}
+    assert (await lived(lab)).elements == before.elements
+    await lab.mend()
+    await lab.settle()
+    await check_scratch(lab)
+    assert not (await lab.store.range("/intentc/lab/retained/", "/intentc/lab/retained0")).items
+
+
+def test_what_a_paused_mapping_led_to_stays_over_a_restart() -> None:
+    simulate(_paused_over_a_restart)
+
+
+async def _paused_over_a_restart() -> None:
+    lab, before = await _converged()
+    uuid = str(await lab.uuid("mapping", ("default", "canary")))
+    key, name = Key("mapping", uuid), ("default", "canary")
+    lab.engine.levers.pause(key, name, "")
+    await apply_manifest(lab, manifest("Mapping", "canary", {"prefix": "/elsewhere/", "hostname": "*", "service": "x"}))
+    await lab.settle()
+    assert (await lived(lab)).elements == before.elements
+    await lab.restart()
+    lab.engine.levers.pause(key, name, "")
+    await lab.settle()
+    assert (await lived(lab)).elements == before.elements
+    lab.engine.levers.resume(key)
+    await lab.settle()
+    await check_scratch(lab)
+    assert "/elsewhere/" in json.dumps([one for (kind, *_), one in (await lived(lab)).elements.items()])
+
+
+async def _converged() -> tuple[Laboratory, Outcome]:
+    lab = Laboratory(LOADED)
+    for one in world():
+        await apply_manifest(lab, one)
+    await lab.settle()
+    return lab, await lived(lab)
 
 
 async def _held_and_mended(kind: str) -> None:

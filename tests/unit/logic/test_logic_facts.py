@@ -105,8 +105,15 @@ def test_facts_go_with_the_object_of_their_intent(world: Service) -> None:
 
 def test_facts_stay_after_a_run_that_did_not_end(world: Service) -> None:
     yields(world, "net/a", Fact("hint", "x", 1))
-    world.evaluated(key("net/a"), frozenset(), (), complete=False)
+    world.evaluated(key("net/a"), frozenset(), None, complete=False)
     assert world.contributions("hint", "x") == ((key("net/a"), 1),)
+
+
+def test_a_held_intent_yields_the_facts_of_its_last_good_value(world: Service) -> None:
+    yields(world, "net/a", Fact("hint", "x", 1))
+    world.evaluated(key("net/a"), frozenset(), (Fact("hint", "y", 2),), complete=False)
+    assert world.contributions("hint", "x") == ()
+    assert world.contributions("hint", "y") == ((key("net/a"), 2),)
 
 
 def test_readers_of_an_allocation_are_woken_when_it_is_given_and_freed(world: Service) -> None:

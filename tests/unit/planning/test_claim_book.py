@@ -46,9 +46,19 @@ def test_claims_of_another_origin_stay() -> None:
 def test_a_held_origin_keeps_its_claims() -> None:
     book = ClaimBook()
     book.replace(ONE, [RULES])
+    book.complete = True
     assert book.retain(ONE) == frozenset()
     assert set(book.names()) == {RULES.name}
     assert not book.unknown
+
+
+def test_what_an_origin_claimed_before_it_saw_everything_does_not_count_once_it_is_held() -> None:
+    book = ClaimBook()
+    book.replace(ONE, [RULES])
+    assert book.retain(ONE) == {RULES.name}
+    assert not set(book.names())
+    assert book.unknown
+    assert not book.withdrawn(RULES.name)
 
 
 def test_an_origin_held_before_its_first_evaluation_is_unknown_until_it_is_evaluated_or_gone() -> None:
@@ -71,6 +81,7 @@ def test_an_origin_that_came_after_the_first_pass_contributed_nothing_before() -
 def test_what_was_put_off_for_an_origin_is_concerned_when_it_is_evaluated_again() -> None:
     book = ClaimBook()
     book.replace(ONE, [owned("target", "t", "one")])
+    book.complete = True
     book.retain(ONE)
     book.put_off(INSTANCE, ONE.uuid)
     assert book.replace(TWO, []) == frozenset()

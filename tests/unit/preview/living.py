@@ -48,7 +48,9 @@ class Living:
         self.offline = Offline(self.loaded, source=RandomSource())
 
     async def plan(self, given: Input, salt: str = "") -> Plan:
-        gathered = await gather(self.offline.store, self.offline.local, path=PATH, installation="default")
+        gathered = await gather(
+            self.offline.store, self.offline.local, self.loaded.schema, path=PATH, installation="default"
+        )
         resources = [] if given.kind else resources_of(given, self.loaded.schema)
         text = "".join(text.text for text in given.texts)
         trial = Trial(self.loaded, gathered, installation="default", text=text)

@@ -60,7 +60,9 @@ async def test_a_server_that_keeps_no_index_is_no_obstacle(tenant: Living, monke
         return await range_of(key, range_end, **options)
 
     monkeypatch.setattr(tenant.offline.store, "range", closed)
-    gathered = await gather(tenant.offline.store, tenant.offline.local, path=PATH, installation="default")
+    gathered = await gather(
+        tenant.offline.store, tenant.offline.local, tenant.loaded.schema, path=PATH, installation="default"
+    )
     assert (gathered.links, gathered.pools) == (None, {})
     without = await tenant.plan(NO_ROUTER_FEET)
     assert told_by(without) == told_by(with_index)
@@ -78,7 +80,9 @@ async def test_what_operators_paused_stays_as_it_is(tenant: Living) -> None:
 
 async def test_deletes_that_need_leave_are_no_part_of_the_plan_and_are_counted(tenant: Living) -> None:
     await tenant.offline.store.transaction([], [Delete(f"/{PATH}/security_group/{WEB}")])
-    gathered = await gather(tenant.offline.store, tenant.offline.local, path=PATH, installation="default")
+    gathered = await gather(
+        tenant.offline.store, tenant.offline.local, tenant.loaded.schema, path=PATH, installation="default"
+    )
     trial = Trial(tenant.loaded, gathered, installation="default", guard=DeleteGuard(1, 0.0))
     moment = await trial.rest()
     assert moment.withheld == {"access_control_list": 2}

@@ -34,7 +34,9 @@ async def compared(other: Loaded) -> Comparison:
     living = Living("contrail")
     await living.offline.seed()
     await living.apply(texts(TENANT))
-    gathered = await gather(living.offline.store, living.offline.local, path=PATH, installation="default")
+    gathered = await gather(
+        living.offline.store, living.offline.local, living.loaded.schema, path=PATH, installation="default"
+    )
     before, after = (Trial(loaded, gathered, installation="default") for loaded in (living.loaded, other))
     return await compare("contrail", before, after)
 

@@ -1,0 +1,176 @@
+"""The last good value of each held resource: found in etcd's own history, and kept beside the quarantine.
+
+Why two sources: a value that became unreadable while no compiler ran is known to etcd alone, which forgets it at its
+next compaction; one that a running compiler saw is kept under ``/intentc/<installation>/retained/<kind>/<uuid>`` for
+as long as the resource is held. A retained value has the form ``{"create_revision", "mod_revision", "value"}``: the
+resource as it was written at ``mod_revision``. It counts only for the resource with the same create revision, so a
+resource that was deleted and created again begins without one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import anyio
+import msgspec
+
+from intentc.model import Change, InvalidInput, Key, Resource, Schema
+from intentc.watch.backoff import Backoff
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.protocol import AccessDenied, Compacted, Delete, FutureRevision, Put, Store, StoreError
+
+_LOG = logging.getLogger(__name__)
+_LONGEST_HISTORY = 16
+"""Writes of one key that are looked at, the newest first: each costs a request."""
+
+
+class _Retained(msgspec.Struct, frozen=True):
+    create_revision: int
+    mod_revision: int
+    value: msgspec.Raw
+
+
+def retained_prefix(installation: str) -> str:
+    """Under which the retained values of an installation lie."""
+    return f"/intentc/{installation}/retained/"
+
+
+class RetainedValues:
+    """Reads and writes retained values. ``path``: the one under which resources lie (``etcd.path``)."""
+
+    def __init__(
+        self, store: Store, schema: Schema, *, path: str, installation: str, backoff: Backoff | None = None
+    ) -> None:
+        self._store = store
+        self._schema = schema
+        self._resources = Layout.of(f"/{path}/")
+        self._layout = Layout.of(retained_prefix(installation))
+        self._backoff = backoff or Backoff()
+
+    async def list(self) -> dict[Key, Resource]:
+        """All retained values. Raises ``StoreError``. One that can't be read is left out."""
+        listing = await list_all(self._store, self._layout, lambda key: None)
+        found = {}
+        for change in listing.snapshot.changes:
+            resource = self._decoded(change)
+            if resource is not None:
+                found[resource.key] = resource
+        return found
+
+    async def load(self) -> dict[Key, Resource]:
+        """All retained values; waits for a store that can't be reached."""
+        while True:
+            try:
+                return await self.list()
+            except AccessDenied as error:
+                _LOG.warning(
+                    "retained values can't be read: %s; grant the compiler's role %s", error, self._layout.prefix
+                )
+                return {}
+            except StoreError as error:
+                await self._wait(error)
+
+    async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> dict[Key, Resource]:
+        """The last readable value of each resource whose present value can't be read: the newer of its retained value
+        and what etcd's history still has. Waits for a store that can't be reached."""
+        found = {}
+        for change in unreadable:
+            key = Key(change.kind, change.uuid)
+            kept = retained.get(key)
+            if kept is not None and not _precedes(kept, change):
+                kept = None
+            resource = await self._in_history(change, kept.mod_revision if kept is not None else 0) or kept
+            if resource is not None:
+                found[key] = resource
+        return found
+
+    async def put(self, resource: Resource) -> None:
+        """Retain a value. Raises ``StoreError``."""
+        kept = _Retained(resource.create_revision, resource.mod_revision, msgspec.Raw(resource.raw))
+        key = self._layout.key(resource.key.kind, resource.key.uuid)
+        await self._store.transaction([], [Put(key, msgspec.json.encode(kept))])
+
+    async def remove(self, key: Key) -> None:
+        """Retain a value no longer. Raises ``StoreError``."""
+        await self._store.transaction([], [Delete(self._layout.key(key.kind, key.uuid))])
+
+    async def _in_history(self, change: Change, after: int) -> Resource | None:
+        """The newest readable value that was written after ``after`` and before ``change``; None if etcd has none."""
+        revision = change.mod_revision - 1
+        for _ in range(_LONGEST_HISTORY):
+            earlier = await self._at(change, revision)
+            if earlier is None or earlier.create_revision != change.create_revision or earlier.mod_revision <= after:
+                return None
+            try:
+                return self._schema.kind(change.kind).decode(earlier)
+            except InvalidInput:
+                revision = earlier.mod_revision - 1
+        return None
+
+    async def _at(self, change: Change, revision: int) -> Change | None:
+        """The same key as it stood at ``revision``; None if it was absent, or etcd does not have that revision."""
+        while revision > 0:
+            try:
+                page = await self._store.range(self._resources.key(change.kind, change.uuid), revision=revision)
+            except (Compacted, FutureRevision, AccessDenied):
+                return None
+            except StoreError as error:
+                await self._wait(error)
+            else:
+                item = page.items[0] if page.items else None
+                return item and Change(change.kind, change.uuid, item.value, item.create_revision, item.mod_revision)
+        return None
+
+    def _decoded(self, change: Change) -> Resource | None:
+        if change.kind not in self._schema:
+            return None
+        try:
+            kept = msgspec.json.decode(change.value or b"", type=_Retained)
+            earlier = Change(change.kind, change.uuid, bytes(kept.value), kept.create_revision, kept.mod_revision)
+            return self._schema.kind(change.kind).decode(earlier)
+        except (msgspec.DecodeError, InvalidInput) as error:
+            _LOG.warning("the retained value %s/%s is ignored: %s", change.kind, change.uuid, error)
+            return None
+
+    async def _wait(self, error: StoreError) -> None:
+        _LOG.warning("last good values of held resources can't be read yet: %s; trying again", error)
+        await anyio.sleep(self._backoff.next_wait())
+
+
+class KnownValues(NamedTuple):
+    """What was found in a store, for an engine over a copy of it: what ``load`` and ``before`` return."""
+
+    retained: Mapping[Key, Resource]
+    readable: Mapping[Key, Resource]
+
+    @classmethod
+    async def of(cls, values: RetainedValues, schema: Schema, changes: Iterable[Change]) -> KnownValues:
+        """For a listing with these changes. Waits for a store that can't be reached."""
+        unreadable = [change for change in changes if change.kind in schema and not _is_readable(schema, change)]
+        retained = await values.load()
+        return cls(retained, await values.before(unreadable, retained))
+
+    async def load(self) -> Mapping[Key, Resource]:
+        """See ``RetainedValues.load``."""
+        return self.retained
+
+    async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> Mapping[Key, Resource]:
+        """See ``RetainedValues.before``."""
+        keys = {Key(change.kind, change.uuid) for change in unreadable}
+        return {key: resource for key, resource in self.readable.items() if key in keys}
+
+
+def _is_readable(schema: Schema, change: Change) -> bool:
+    try:
+        schema.kind(change.kind).decode(change)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _precedes(kept: Resource, change: Change) -> bool:
+    """Whether a retained value is an earlier one of the same resource."""
+    return kept.create_revision == change.create_revision and kept.mod_revision < change.mod_revision

@@ -13,6 +13,8 @@ What it adds to Contrail's API, told by ``GET /`` where a client must know it:
   beside the resource in the body of a PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
 - A refused ``/sync`` names the guilty element, if it is one: ``{"message": …, "item": <its index>, "detail": <the
   message without the place>}``.
+- ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
+  read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists who holds what.
 """
 
@@ -173,7 +175,10 @@ class _Calls:
             found = [{**one, "href": _href(request, Key(kind.name, one["uuid"]))} for one in found]
         if requests.flag(parameters, "detail"):
             found = [requests.created(one, kind) for one in found]
-        return _answer({kebab(kind.plural): found})
+        answer: dict[str, Any] = {kebab(kind.plural): found}
+        if requests.flag(parameters, "unreadable"):
+            answer["unreadable"] = await self._server.unreadable(kind.name, caller=caller)
+        return _answer(answer)
 
     async def ref_update(self, request: Request) -> Response:
         caller = self._caller(request)

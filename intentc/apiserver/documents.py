@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import Key, Kind, snake
+from intentc.model import Key, Kind, is_escaped, snake
 
 from .errors import Malformed
 from .layout import CHILD, REFERENCE
@@ -43,27 +43,36 @@ def encode(document: Any) -> bytes:
     return msgspec.json.encode(document, order="sorted")
 
 
-def decode(kind: Kind, raw: bytes, where: str) -> Document:
+def decode(kind: Kind, raw: bytes, where: str, uuid: str) -> Document:
     """A stored value, checked against the kind's schema so that the rest may rely on its shape. Raises ``Malformed``
-    naming ``where`` (the key in etcd)."""
+    naming ``where`` (the key in etcd). ``uuid``: what stands for the uuid in that key; a value without one gets it."""
     try:
         values = kind.decode_values(raw)
         document = kind.stored_form(_DECODER.decode(raw))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(f"the value of {where} can't be read: {error}; delete the resource, or mend the key") from None
+        raise _unreadable(where, str(error)) from None
     if not values.fq_name:
-        raise Malformed(f"the value of {where} has no fq_name; delete the resource, or mend the key")
-    return document
+        raise _unreadable(where, "it has no fq_name")
+    if values.uuid and values.uuid != uuid:
+        raise _unreadable(where, f"it has uuid {values.uuid}")
+    if is_escaped(uuid):
+        raise _unreadable(where, "its key ends in no uuid")
+    return document if values.uuid else {**document, "uuid": uuid}
 
 
-def decode_fq_name(kind: Kind, raw: bytes, where: str) -> tuple[str, ...]:
+def _unreadable(where: str, reason: str) -> Malformed:
+    shown = where.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return Malformed(f"the value of {shown} can't be read: {reason}")
+
+
+def decode_fq_name(kind: Kind, raw: bytes, where: str, uuid: str) -> tuple[str, ...]:
     """Only the fq_name of a stored value. Raises ``Malformed``."""
     if kind.written_as_manifests:
-        return tuple(decode(kind, raw, where)["fq_name"])
+        return tuple(decode(kind, raw, where, uuid)["fq_name"])
     try:
         return _HEADER.decode(raw).fq_name
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(f"the value of {where} can't be read: {error}; delete the resource, or mend the key") from None
+        raise _unreadable(where, str(error)) from None
 
 
 def relationships(kind: Kind, document: Document) -> Iterator[tuple[Relationship, bool]]:

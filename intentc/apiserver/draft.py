@@ -55,7 +55,7 @@ class Draft:
             item = await self.reading.item(where)
             if item is None:
                 return None
-            self._documents[key] = decode(self.schema.kind(key.kind), item.value, where)
+            self._documents[key] = decode(self.schema.kind(key.kind), item.value, where, key.uuid)
         return self._documents[key]
 
     async def document(self, key: Key) -> Document | None:
@@ -77,7 +77,7 @@ class Draft:
             return tuple(staged.after["fq_name"]) if staged.after else None
         where = self.layout.value(key)
         item = await self.reading.item(where)
-        return decode_fq_name(self.schema.kind(key.kind), item.value, where) if item else None
+        return decode_fq_name(self.schema.kind(key.kind), item.value, where, key.uuid) if item else None
 
     async def find(self, name: Name) -> str | None:
         """The uuid of what will have this name. An index entry whose resource is gone does not count."""
@@ -98,7 +98,7 @@ class Draft:
     async def every(self, kind: str) -> list[Key]:
         """All stored resources of a kind."""
         prefix = self.layout.values(kind)
-        return [Key(kind, item.key.removeprefix(prefix)) for item in await self.reading.below(prefix)]
+        return [Key(kind, self.layout.uuid(item.key)) for item in await self.reading.below(prefix)]
 
     async def children(self, parent: str, kind: str) -> tuple[Key, ...]:
         """The stored children of one kind; the commit holds only while no other is added."""
@@ -166,6 +166,21 @@ class Draft:
     def stage_malformed(self, key: Key) -> None:
         """Delete a resource whose value can't be read."""
         self.staged[key] = Staged(None, None, False)
+
+    def stage_replacement(self, key: Key, after: Document) -> None:
+        """Put a resource in place of a value that can't be read."""
+        self.staged[key] = Staged(None, after, False)
+        self._names[Name(key.kind, tuple(after["fq_name"]))] = key.uuid
+
+    async def unreadable(self, key: Key) -> bool:
+        """Whether there is a value in the store that can't be read, and this mutation leaves it there."""
+        if key in self.staged:
+            return False
+        try:
+            await self.stored(key)
+        except Malformed:
+            return True
+        return False
 
     async def let_go(self, key: Key, target: Key) -> None:
         """Take ``target`` out of the references of ``key``."""

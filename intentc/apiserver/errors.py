@@ -31,6 +31,9 @@ def shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
+_REPLACE = "; send the whole resource to replace it, or delete it"
+
+
 class ApiError(Exception):
     """The base; ``status`` is the HTTP status. ``key``: the resource that it is about, if a rule knows; the name of one
     that is new. ``item``: the index of the element of a larger request that it is about, and then ``detail`` is the
@@ -106,9 +109,18 @@ class TooManyRequests(ApiError):
 
 
 class Malformed(ApiError):
-    """A stored value can't be read. The message names its key."""
+    """A stored value can't be read. The message names its key and what to do; ``reason`` only the key, and why."""
 
-    status = 500
+    status = 422
+
+    def __init__(self, reason: str, *, key: Key | Name | None = None) -> None:
+        super().__init__(f"{reason}{_REPLACE}", key=key)
+        self.reason = reason
+
+    def within(self, item: int, place: str) -> ApiError:
+        told = Malformed(f"{place}: {self.reason}")
+        told.item, told.detail = item, self.message
+        return told
 
 
 class Busy(ApiError):

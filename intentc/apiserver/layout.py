@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from intentc.model.names import Key, Name
+from intentc.model.names import Key, Name, escaped_segment, stored_segment
 
 CHILD = "child"
 REFERENCE = "reference"
@@ -42,7 +42,11 @@ class Layout:
 
     def value(self, key: Key) -> str:
         """Of one resource."""
-        return f"/{self.path}/{key.kind}/{key.uuid}"
+        return f"{self.values(key.kind)}{stored_segment(key.uuid)}"
+
+    def uuid(self, key: str) -> str:
+        """The way back from ``value``: what stands for the uuid, in printable form (``escaped_segment``)."""
+        return escaped_segment(key.removeprefix(f"/{self.path}/").partition("/")[2])
 
     def values(self, kind: str) -> str:
         """The prefix of all resources of a kind."""

@@ -1,7 +1,8 @@
 """Showing resources: one with all that hangs on it, or many by filters and pages (spec B.1).
 
 Why it exists: children and back references are not stored in a resource; they are computed here from the index.
-Values that can't be read are left out of lists: one bad key must not hide the others.
+Values that can't be read are left out of lists: one bad key must not hide the others. Whoever asks for them
+(``unreadable``) gets them apart, with the reasons.
 """
 
 from __future__ import annotations
@@ -64,13 +65,27 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
     found: list[Document] = []
     pages = _all(store, draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
     async for uuid, document in pages:
-        if uuid > query.marker and _matches(document, query) and access.allows(document, READ):
+        if isinstance(document, Malformed) or uuid <= query.marker:
+            continue
+        if _matches(document, query) and access.allows(document, READ):
             if computed:
                 shown = await _computed(draft, kind, uuid, access)
                 document = document | {field: shown[field] for field in computed if field in shown}
             found.append(_only(document, query.fields))
             if query.limit and len(found) == query.limit:
                 break
+    return found
+
+
+async def unreadable(store: Store, draft: Draft, kind: Kind) -> list[Document]:
+    """The values of a kind that can't be read: ``{"uuid", "fq_name", "message"}``, by uuid. ``uuid``: what stands for
+    it in the key in etcd, escaped; ``fq_name``: as the index knows it, empty if it doesn't."""
+    found = []
+    async for uuid, document in _all(store, draft, kind, ""):
+        if isinstance(document, Malformed):
+            known = await draft.identity(uuid)
+            fq_name = known.fq_name if known is not None and known.kind == kind.name else ()
+            found.append({"uuid": uuid, "fq_name": list(fq_name), "message": document.reason})
     return found
 
 
@@ -104,10 +119,10 @@ async def _holders(draft: Draft, target: str, kind: str, sort: str) -> list[Key]
     return found
 
 
-async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document]]:
-    """Pages of one kind, all of one revision."""
+async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document | Malformed]]:
+    """All of one kind at one revision, by pages; in place of what can't be read the reason."""
     prefix = draft.layout.values(kind.name)
-    start, revision = f"{prefix}{marker}\0" if marker else prefix, 0
+    start, revision = f"{draft.layout.value(Key(kind.name, marker))}\0" if marker else prefix, 0
     more = True
     while more:
         try:
@@ -116,17 +131,18 @@ async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIter
             raise from_store(error, writing=False) from error
         revision = page.revision
         for item in page.items:
-            uuid = item.key.removeprefix(prefix)
+            uuid = draft.layout.uuid(item.key)
             try:
-                yield uuid, decode(kind, item.value, item.key)
-            except Malformed:
-                continue
+                document: Document | Malformed = decode(kind, item.value, item.key, uuid)
+            except Malformed as error:
+                document = error
+            yield uuid, document
         more = page.more
         if page.items:
             start = page.items[-1].key + "\0"
 
 
-async def _some(draft: Draft, kind: Kind, uuids: Sequence[str]) -> AsyncIterator[tuple[str, Document]]:
+async def _some(draft: Draft, kind: Kind, uuids: Sequence[str]) -> AsyncIterator[tuple[str, Document | Malformed]]:
     await draft.reading.load([draft.layout.value(Key(kind.name, uuid)) for uuid in uuids])
     for uuid in uuids:
         document = await draft.readable(Key(kind.name, uuid))

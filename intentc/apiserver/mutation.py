@@ -264,7 +264,7 @@ def _index_keys(draft: Draft) -> Iterator[str]:
 async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
     before = await _former_name(draft, key, staged)
     after = Name(key.kind, tuple(staged.after["fq_name"])) if staged.after else None
-    if before == after:
+    if before == after and staged.before is not None:
         return
     identity = draft.layout.identity(key.uuid)
     await draft.guard(identity)
@@ -287,9 +287,7 @@ async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
 async def _former_name(draft: Draft, key: Key, staged: Staged) -> Name | None:
     if staged.before is not None:
         return Name(key.kind, tuple(staged.before["fq_name"]))
-    if staged.after is not None:
-        return None
-    # Deleted, and its value can't be read; the index still knows what it was called.
+    # Its value can't be read, or there is none; the index still knows what it was called.
     found = await draft.identity(key.uuid)
     return found if found is not None and found.kind == key.kind else None
 

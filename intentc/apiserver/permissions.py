@@ -178,7 +178,7 @@ async def _rules(draft: Draft, schema: Schema, tenancy: Tenancy) -> tuple[Rule, 
     found: list[Rule] = []
     for item in await draft.reading.below(draft.layout.values(ACCESS_LIST)):
         try:
-            document = decode(kind, item.value, item.key)
+            document = decode(kind, item.value, item.key, draft.layout.uuid(item.key))
         except Malformed as error:
             # What it restricts is unknown, so nobody gains by breaking it.
             raise Forbidden(f"rights can't be decided: {error.message}") from None

@@ -67,6 +67,12 @@ class Resources:
         """Stage a new resource; the document as it will be stored. Raises ``Conflict`` for a uuid or name in use."""
         if condition.revision is not None:
             raise PreconditionFailed("If-Match can't hold for a resource that is to be created; leave it out")
+        return await self._create(draft, kind, body, caller)
+
+    async def _create(
+        self, draft: Draft, kind: Kind, body: Any, caller: Caller, *, over: Key | None = None
+    ) -> Document:
+        """``over``: the key whose value can't be read, and in whose place the resource goes."""
         document, given = accept(self._schema, kind, taken_in(kind, body).fields)
         access = await self._permissions.access(draft, caller)
         access.rule(kind, Operation.CREATE, given - IDENTITY)
@@ -74,9 +80,11 @@ class Resources:
         await access.parent(draft, document)
         name = Name(kind.name, tuple(document["fq_name"]))
         given_uuid = document.get("uuid")
+        if over is not None:
+            given_uuid = over.uuid
         document["uuid"] = check_uuid(given_uuid) if given_uuid else self._new_uuid(kind, name)
         key = Key(kind.name, document["uuid"])
-        await self._refuse_duplicate(draft, key, name)
+        await self._refuse_duplicate(draft, key, name, replaces=over is not None)
         missing = missing_fields(kind, document)
         if missing:
             raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
@@ -86,9 +94,14 @@ class Resources:
         change = Change(key.uuid, None, document, given, caller.privileged)
         await self._admit(draft, rules, change)
         stamp_created(document, owner=caller.project_id, now=self._source.now())
-        await draft.stage(key, document)
+        if over is not None:
+            draft.stage_replacement(key, document)
+        else:
+            await draft.stage(key, document)
         for companion, companion_body in rules.companions(change):
-            await self.create(draft, self._schema.kind(companion), companion_body, caller._replace(privileged=True))
+            if over is None or await draft.find(Name(companion, tuple(companion_body["fq_name"]))) is None:
+                server = caller._replace(privileged=True)
+                await self.create(draft, self._schema.kind(companion), companion_body, server)
         return document
 
     async def update(
@@ -101,9 +114,15 @@ class Resources:
         paths: Sequence[str] | None = None,
     ) -> Document:
         """Stage new values of the fields in ``body`` (of all fields if it is a manifest), or of those at ``paths`` (the
-        field mask); the written fields with the uuid."""
+        field mask); the written fields with the uuid. A value that can't be read is replaced if ``body`` is a whole
+        resource: it has an fq_name, and there is no field mask."""
         kind = self._schema.kind(key.kind)
         sent = taken_in(kind, body)
+        if paths is None and sent.fields.get("fq_name") and await draft.unreadable(key):
+            await self._check_condition(draft, key, condition)
+            # Whose it was is unknown, as with a deletion.
+            (await self._permissions.access(draft, caller)).on(key, {}, WRITE)
+            return await self._create(draft, kind, body, caller, over=key)
         document, given = accept(self._schema, kind, sent.fields)
         access = await self._permissions.access(draft, caller)
         access.rule(kind, Operation.UPDATE, (given if paths is None else _fields_of(paths)) - IDENTITY)
@@ -228,19 +247,19 @@ class Resources:
                 key=key,
             )
 
-    async def _refuse_duplicate(self, draft: Draft, key: Key, name: Name) -> None:
+    async def _refuse_duplicate(self, draft: Draft, key: Key, name: Name, *, replaces: bool) -> None:
         shown = f"{kebab(name.kind)} {':'.join(name.fq_name)}"
         staged = draft.staged.get(key)
         if staged is not None and staged.after is not None:
             raise Conflict(f"{shown}: the uuid {key.uuid} is given twice", key=key)
         await draft.reading.load([draft.layout.value(key), draft.layout.identity(key.uuid), draft.layout.name(name)])
-        if staged is None and await draft.reading.item(draft.layout.value(key)) is not None:
+        if staged is None and not replaces and await draft.reading.item(draft.layout.value(key)) is not None:
             raise Conflict(f"{shown}: {kebab(key.kind)} {key.uuid} exists already; update it", key=key)
         other = await self._kind_of(draft, key.uuid)
         if other is not None and other != key.kind:
             raise Conflict(f"{shown}: the uuid {key.uuid} belongs to a {kebab(other)}; give another", key=key)
         holder = await draft.find(name)
-        if holder is not None:
+        if holder is not None and not (replaces and holder == key.uuid):
             raise Conflict(f"{shown} exists already, with uuid {holder}; update it, or choose another name", key=key)
 
     async def _kind_of(self, draft: Draft, uuid: str) -> str | None:

@@ -22,7 +22,7 @@ from .authorization import READ, Operation, Policy
 from .collections import ElementUpdate
 from .documents import Document
 from .draft import Draft
-from .errors import ApiError, BadRequest, NotFound
+from .errors import ApiError, BadRequest, Malformed, NotFound
 from .layout import Layout
 from .listing import Query
 from .mutation import Fence, Mutator
@@ -150,6 +150,13 @@ class ApiServer:
         access.rule(found, Operation.READ)
         return await listing.find(self._store, draft, found, query, access)
 
+    async def unreadable(self, kind: str, *, caller: Caller = ANYONE) -> list[Document]:
+        """The stored values of a kind that can't be read: ``{"uuid", "fq_name", "message"}`` each; none for who may not
+        read everything, since nobody knows whose they are."""
+        draft, found = self._mutator.draft(), self.kind(kind)
+        access = await self.permissions.access(draft, caller)
+        return await listing.unreadable(self._store, draft, found) if access.reads_all else []
+
     async def update_reference(
         self,
         update: ReferenceUpdate,
@@ -200,7 +207,11 @@ class ApiServer:
         draft = self._mutator.draft()
         key = await self._known(draft, uuid)
         await self._may_read(draft, key, caller)
-        fq_name = await draft.fq_name(key)
+        try:
+            fq_name = await draft.fq_name(key)
+        except Malformed:
+            known = await draft.identity(uuid)
+            fq_name = known.fq_name if known is not None else None
         if fq_name is None:
             raise NotFound(f"there is no resource {uuid}")
         return Name(key.kind, fq_name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 import click
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from intentc.model import Key, Schema
 
     from .client import ApiClient
+    from .lookup import Meant
 
 
 _SHOWN_DEVIATIONS = 5
@@ -153,8 +154,9 @@ async def apply_by(
     changes: list[Sent] = []
     uuids = await present(client, resources, schema)
     stored = await _stored(client, resources, uuids, schema)
-    for resource, uuid, there in zip(resources, uuids, stored, strict=True):
+    for resource, uuid, found in zip(resources, uuids, stored, strict=True):
         kind, data = resource.kind, resource.data
+        there = found.data if found is not None else None
         if resource.whole and there is not None:
             data = replacing(schema.kind(kind), data, there)
         if not uuid:
@@ -162,7 +164,13 @@ async def apply_by(
             changes.append(Sent(resource, Change("CREATE", kind, data, must_be_new=seen is not None)))
             continue
         revision = None if seen is None else seen.get(Key(kind, uuid), 0)
-        if there is not None and says_the_same(data, there):
+        if found is not None and found.data is None:
+            # A value that can't be read is replaced by a whole resource only, which has its name.
+            actions.append("replaced")
+            changes.append(
+                Sent(resource, Change("UPDATE", kind, {"fq_name": found.fq_name, **data, "uuid": uuid}, revision))
+            )
+        elif there is not None and says_the_same(data, there):
             actions.append("unchanged")
             if seen is not None:
                 changes.append(Sent(resource, Change("UPDATE", kind, {"uuid": uuid}, revision)))
@@ -175,16 +183,17 @@ async def apply_by(
 
 async def _stored(
     client: ApiClient, resources: Sequence[Input], uuids: Sequence[str | None], schema: Schema
-) -> list[dict[str, Any] | None]:
+) -> list[Meant | None]:
     """Each resource as the server has it; None without a uuid, or if it has gone."""
+    from .lookup import read as read_resource
     from .transfer import CALLS_AT_ONCE
 
-    found: list[dict[str, Any] | None] = [None] * len(resources)
+    found: list[Meant | None] = [None] * len(resources)
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
     async def read(index: int, kind: str, uuid: str) -> None:
         async with limiter:
-            found[index] = await client.get(schema.kind(kind), uuid)
+            found[index] = await read_resource(client, schema.kind(kind), uuid)
 
     async with anyio.create_task_group() as group:
         for index, (resource, uuid) in enumerate(zip(resources, uuids, strict=True)):

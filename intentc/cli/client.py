@@ -28,6 +28,7 @@ _HINTS: Mapping[int, str] = {
     HTTPStatus.NOT_FOUND: "see with `intentc get KIND` what there is",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "split the resource, or what is sent together, and run the command again",
     HTTPStatus.TOO_MANY_REQUESTS: "wait a moment, and run the command again",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "`intentc get KIND` lists what can't be read, and how it is replaced or deleted",
     HTTPStatus.CONFLICT: "delete or mend what is in the way first",
 }
 
@@ -77,6 +78,15 @@ class Change(NamedTuple):
         return {"kind": self.kind, "operation": self.operation, "data": self.data, **condition}
 
 
+class Unreadable(NamedTuple):
+    """A value in etcd that can't be read. ``uuid``: what stands for it in its key; ``fq_name``: empty if nobody knows
+    it; ``message``: which key it is, and why."""
+
+    uuid: str
+    fq_name: list[str]
+    message: str
+
+
 class ApiClient:
     """An async context manager over a connection that it closes. Its calls raise ``CommandError``: unreachable, or
     ``Refused``."""
@@ -105,22 +115,33 @@ class ApiClient:
         answer = await self._call("POST", "/fqname-to-id", body, absent=True)
         return str(_json(answer)["uuid"]) if answer.ok else None
 
-    async def name_of(self, uuid: str) -> str:
-        """The fq_name, joined by ``:``, of the resource with this uuid; empty if there is none."""
+    async def fq_name_of(self, uuid: str) -> list[str]:
+        """The fq_name of the resource with this uuid; empty if there is none."""
         answer = await self._call("POST", "/id-to-fqname", {"uuid": uuid}, absent=True)
-        return ":".join(_json(answer)["fq_name"]) if answer.ok else ""
+        return list(_json(answer)["fq_name"]) if answer.ok else []
+
+    async def name_of(self, uuid: str) -> str:
+        """The same joined by ``:``."""
+        return ":".join(await self.fq_name_of(uuid))
 
     async def get(self, kind: Kind, uuid: str) -> dict[str, Any] | None:
         """One resource with what the server adds to it, None if there is none."""
         answer = await self._call("GET", f"/{kebab(kind.name)}/{quote(uuid, safe='')}", absent=True)
         return dict(_json(answer)[kebab(kind.name)]) if answer.ok else None
 
-    async def all_of(self, kind: Kind) -> list[dict[str, Any]]:
-        """All resources of a kind, in the order of their names."""
-        answer = await self._call("GET", f"/{kebab(kind.plural)}?detail=true")
-        found = _json(answer)[kebab(kind.plural)]
-        resources = [entry.get(kebab(kind.name), entry) for entry in found]
-        return sorted(resources, key=lambda data: data.get("fq_name", []))
+    async def listed(self, kind: Kind) -> tuple[list[dict[str, Any]], list[Unreadable]]:
+        """All resources of a kind, in the order of their names; and those whose values can't be read, as far as the
+        server tells."""
+        answer = await self._call("GET", f"/{kebab(kind.plural)}?detail=true&unreadable=true")
+        body = _json(answer)
+        resources = [entry.get(kebab(kind.name), entry) for entry in body[kebab(kind.plural)]]
+        others = [Unreadable(**one) for one in body.get("unreadable", ())]
+        return sorted(resources, key=lambda data: data.get("fq_name", [])), others
+
+    async def referring(self, kind: Kind, uuid: str) -> list[dict[str, Any]]:
+        """The resources of a kind that refer to a uuid."""
+        answer = await self._call("GET", f"/{kebab(kind.plural)}?detail=true&back_ref_id={quote(uuid, safe='')}")
+        return [entry.get(kebab(kind.name), entry) for entry in _json(answer)[kebab(kind.plural)]]
 
     async def sync(self, changes: list[Change]) -> Answer:
         """Carry out all of them in one transaction."""

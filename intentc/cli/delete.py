@@ -84,13 +84,14 @@ async def delete_named(
     from intentc.model import Key
 
     from .client import Change, Refused
-    from .get import kind_named, named
+    from .get import kind_named
     from .letting_go import holders_of
+    from .lookup import look_up
     from .transfer import STALE, Stale, with_names
 
     kind = kind_named(schema, kind_name)
     # All are looked up before the first is deleted: a misspelt name should not leave half of it done.
-    found = {Key(kind.name, data["uuid"]): data for data in [await named(client, kind, name) for name in names]}
+    found = {Key(kind.name, one.uuid): one for one in [await look_up(client, kind, name) for name in names]}
     holders = await holders_of(client, schema, found) if let_go else []
     changes = [holder.change(_revision(seen, holder.key)) for holder in holders]
     changes += [Change("DELETE", key.kind, {"uuid": key.uuid}, _revision(seen, key)) for key in found]
@@ -113,7 +114,7 @@ async def delete_named(
             await with_names(client, error.what), where=error.where, next_step=hint, code=error.code
         ) from None
     return [(key.kind, fq_name, "let go") for key, fq_name, _ in holders] + [
-        (key.kind, data["fq_name"], "deleted") for key, data in found.items()
+        (key.kind, one.fq_name or [one.uuid], "deleted") for key, one in found.items()
     ]
 
 

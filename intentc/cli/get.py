@@ -57,51 +57,38 @@ async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) ->
 
     from .client import ApiClient
     from .connecting import api_server
+    from .lookup import remedy
     from .output import print_document
 
     kind = kind_named(installed(loaded.configuration).schema, kind_name)
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
-        found = await client.all_of(kind) if name is None else [await named(client, kind, name)]
+        if name is None:
+            found, others = await client.listed(kind)
+        else:
+            found, others = [await named(client, kind, name)], []
     if kind.system:
         # A user gets his own secrets back, whole; copies that a compiler made of them are not for reading.
         found = [concealed(kind, data) for data in found]
     rows = [(":".join(data.get("fq_name", ())), data.get("uuid", ""), data.get("parent_type", "")) for data in found]
-    print_document(output, {"resources": [{"kind": kind.name, **data} for data in found]}, _COLUMNS, rows)
+    content: dict[str, Any] = {"resources": [{"kind": kind.name, **data} for data in found]}
+    if others:
+        content["unreadable"] = [{"kind": kind.name, **one._asdict()} for one in others]
+    print_document(output, content, _COLUMNS, rows)
+    for one in others:
+        shown = ":".join(one.fq_name) or one.uuid
+        click.echo(f"{kind.name} {shown}: {one.message}; {remedy(kind, one.uuid)}", err=True)
     return Exit.DONE
 
 
 async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
-    """The one resource that ``name`` means. Raises ``CommandError`` if there is none, or several."""
-    if is_uuid(name):
-        found = await client.get(kind, name)
-        if found is not None:
-            return found
-    uuid = await client.identify(kind, name.split(":"))
-    found = await client.get(kind, uuid) if uuid else None
-    if found is not None:
-        return found
-    # Joined, since an element may hold a colon itself.
-    listed = [(":".join(data.get("fq_name", ())), data) for data in await client.all_of(kind)]
-    fitting = [data for full, data in listed if full == name] or [
-        data for full, data in listed if full.endswith(f":{name}")
-    ]
-    match fitting:
-        case [only]:
-            return only
-        case []:
-            raise CommandError(
-                f"there is no {kind.name} named {name}",
-                where=client.url,
-                next_step=f"`intentc get {kind.name}` lists those that there are",
-            )
-        case several:
-            names = ", ".join(":".join(data["fq_name"]) for data in several)
-            raise CommandError(
-                f"{name} fits several: {names}",
-                where=client.url,
-                next_step="give more of the name, or the uuid",
-                code=Exit.USAGE,
-            )
+    """The one resource that ``name`` means. Raises ``CommandError`` if there is none, or several, or if its value can't
+    be read."""
+    from .lookup import look_up, unreadable
+
+    found = await look_up(client, kind, name)
+    if found.data is None:
+        raise unreadable(kind, found, client.url)
+    return found.data
 
 
 def kind_named(schema: Schema, name: str) -> Kind:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from intentc.model import Key, Schema
+from intentc.model import Key, Kind, Schema
 from intentc.model.kind import Writer
 
 from .client import ApiClient, Change
+from .lookup import read
 
 _BACK = "_back_refs"
 
@@ -33,17 +34,30 @@ async def holders_of(client: ApiClient, schema: Schema, keys: Collection[Key]) -
     going = {key.uuid for key in keys}
     found: dict[Key, Holder] = {}
     for key in keys:
-        document = await client.get(schema.kind(key.kind), key.uuid) or {}
-        for field, entries in document.items():
-            kind = schema.kinds.get(field.removesuffix(_BACK)) if field.endswith(_BACK) else None
-            if kind is None or kind.relations[key.kind].writer is not Writer.USER:
-                continue
-            for holder in [Key(kind.name, entry["uuid"]) for entry in entries if entry["uuid"] not in going]:
+        for kind, uuids in await _referring(client, schema, key):
+            for holder in [Key(kind.name, uuid) for uuid in uuids if uuid not in going]:
                 if holder in found:
                     continue
                 stored = await client.get(kind, holder.uuid) or {}
                 found[holder] = Holder(holder, stored.get("fq_name", []), _left(stored, going))
     return [holder for _, holder in sorted(found.items())]
+
+
+async def _referring(client: ApiClient, schema: Schema, key: Key) -> list[tuple[Kind, list[str]]]:
+    """The kinds by which people refer to ``key``, with the uuids of those that do."""
+    kinds = {
+        kind.name: kind
+        for kind, relation in schema.referring.get(key.kind, ())
+        if relation in kind.relations and kind.relations[relation].writer is Writer.USER
+    }
+    found = await read(client, schema.kind(key.kind), key.uuid)
+    if found is not None and found.data is None:
+        # What can't be read can't be shown with its back references; each kind is asked in turn.
+        listed = [(kind, await client.referring(kind, key.uuid)) for kind in kinds.values()]
+        return [(kind, [data["uuid"] for data in resources]) for kind, resources in listed]
+    document = found.data if found is not None and found.data is not None else {}
+    back = [(kind, document.get(f"{name}{_BACK}", ())) for name, kind in kinds.items()]
+    return [(kind, [entry["uuid"] for entry in entries]) for kind, entries in back]
 
 
 def _left(document: Mapping[str, Any], going: Collection[str]) -> dict[str, list[Any]]:

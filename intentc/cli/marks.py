@@ -64,7 +64,7 @@ async def marked_objects(store: Store, configuration: Configuration, kind: Kind,
 
 
 async def _read(store: Store, prefix: str, kind: str, installation: str) -> AsyncIterator[Marked]:
-    from intentc.model import MARK_KEY, Mark
+    from intentc.model import MARK_KEY, Mark, escaped_segment
     from intentc.watch.protocol import prefix_end
 
     start, more = prefix, True
@@ -74,12 +74,17 @@ async def _read(store: Store, prefix: str, kind: str, installation: str) -> Asyn
             try:
                 value = msgspec.json.decode(item.value, type=_Annotated)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                click.echo(f"{item.key} can't be read, and stays as it is", err=True)
+                click.echo(
+                    f"{prefix}{escaped_segment(item.key.removeprefix(prefix))} can't be read, and stays as it is",
+                    err=True,
+                )
                 continue
             pairs = (value.annotations.key_value_pair if value.annotations else None) or ()
             marks = [Mark.parse(str(pair.get("value"))) for pair in pairs if pair.get("key") == MARK_KEY]
             if any(mark is not None and mark.installation == installation for mark in marks):
                 others = tuple(pair for pair in pairs if pair.get("key") != MARK_KEY)
-                yield Marked(kind, item.key.removeprefix(prefix), value.fq_name, item.mod_revision, others)
+                yield Marked(
+                    kind, escaped_segment(item.key.removeprefix(prefix)), value.fq_name, item.mod_revision, others
+                )
         more = page.more
         start = page.items[-1].key + "\0" if page.items else start

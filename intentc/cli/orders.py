@@ -55,7 +55,10 @@ class Desk:
         self._configuration = configuration
         self._store = store
         self._layout = Layout.of(f"/{configuration.etcd.path}/")
-        self._schema = installed(configuration).schema
+        loaded = installed(configuration)
+        self._schema = loaded.schema
+        self.compiled = frozenset(loaded.intents)
+        """The kinds that have intents."""
         self.diagnostics = configuration.intentc.diagnostics
         self.address = configuration.intentc.diagnostics.address
         self.book: Book = Book(store, configuration.intentc.installation)

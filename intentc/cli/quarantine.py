@@ -10,7 +10,7 @@ import anyio
 import click
 import msgspec
 
-from .errors import Exit
+from .errors import CommandError, Exit
 from .options import configured, output_option
 from .orders import orders_desk, shown, signature, waiting_options
 from .quarantined import Entry, all_held, entries_of, quarantined, whole
@@ -122,6 +122,11 @@ async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: L
             targets = await all_held(desk)
         else:
             others = frozenset({"refused", "fought", "paused"})
+            if (kind := desk.kind(wanted[0])).name not in desk.compiled:
+                raise CommandError(
+                    f"{kind.name} has no intents, so that none can be given up",
+                    next_step=f"delete it: `intentc delete --kind {kind.name} {wanted[1]}`",
+                )
             targets = [await quarantined(desk, *wanted, others, "is not held; only an intent that is can be given up")]
         revision = 0
         for key, name, mod_revision in targets:

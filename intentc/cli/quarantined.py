@@ -105,7 +105,7 @@ async def all_held(desk: Desk) -> list[Target]:
     from .waiting import current_status
 
     entries = await whole(desk.diagnostics, await current_status(desk.diagnostics))
-    held = [entry for entry in entries if entry.state in _HELD]
+    held = [entry for entry in entries if entry.state in _HELD and entry.kind in desk.compiled]
     keys = [(Key(entry.kind, entry.uuid), entry.fq_name) for entry in held]
     return [Target(key, name, await _written_at(desk, key)) for key, name in keys]
 

@@ -19,6 +19,7 @@ from intentc.plugins import installed
 
 from .client import ApiClient, Change, Refused
 from .errors import CommandError, Exit
+from .lookup import read
 from .ordering import fq_name_of, name_of, targets_first
 from .output import print_document
 from .places import place_of, told_of
@@ -77,7 +78,7 @@ async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema
         async with limiter:
             if data.get("fq_name"):
                 found[index] = await client.identify(kind, data["fq_name"])
-            elif data.get("uuid") and await client.get(kind, data["uuid"]) is not None:
+            elif data.get("uuid") and await read(client, kind, data["uuid"]) is not None:
                 found[index] = data["uuid"]
 
     async with anyio.create_task_group() as group:

@@ -13,7 +13,19 @@ from typing import NamedTuple
 import msgspec
 
 from intentc.cache import Cache, Held, State
-from intentc.model import Batch, Change, Correction, InvalidInput, Key, Kind, Problem, Resource, Snapshot
+from intentc.model import (
+    Batch,
+    Change,
+    Correction,
+    InvalidInput,
+    Key,
+    Kind,
+    Problem,
+    Resource,
+    Snapshot,
+    is_escaped,
+    is_uuid,
+)
 from intentc.model.limits import LARGEST_VALUE
 from intentc.model.manifest import manifest_identity
 from intentc.model.nesting import deeper_than
@@ -88,6 +100,8 @@ def decoded(kind: Kind, change: Change) -> State:
     """The resource in a change, or ``Held`` if it can't be read or passes a limit."""
     raw = change.value or b""
     try:
+        if is_escaped(change.uuid):
+            raise InvalidInput("its key in etcd ends in no uuid", reason="Malformed")
         _check_text(raw)
         resource = kind.decode(change)
         if len(resource.links) > MOST_LINKS:
@@ -99,10 +113,17 @@ def decoded(kind: Kind, change: Change) -> State:
     except InvalidInput as error:
         fq_name = _name_of_unreadable(kind, raw)
         key = Key(kind.name, change.uuid)
-        problem = Problem(
-            kind.name, ":".join(fq_name) or change.uuid, error.reason, error.message, f"{key}@{change.mod_revision}"
-        )
+        source = f"{key}@{change.mod_revision}"
+        problem = Problem(kind.name, ":".join(fq_name) or change.uuid, error.reason, _advised(error, key), source)
         return Held(key, fq_name, change.create_revision, change.mod_revision, problem)
+
+
+def _advised(error: InvalidInput, key: Key) -> str:
+    """What is wrong, with the commands that end it. Only a key that ends in a uuid can get another value."""
+    if error.reason != "Malformed":
+        return error.message
+    replace = "" if not is_uuid(key.uuid) else "replace it with `intentc apply FILE`, or "
+    return f"{error.message}; {replace}delete it with `intentc delete --kind {key.kind} {key.uuid}`"
 
 
 def _check_text(raw: bytes) -> None:

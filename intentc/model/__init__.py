@@ -6,7 +6,7 @@ The bottom layer: it imports nothing of intentc, does no I/O, and knows no kind 
 from .claims import Claim, Fact, Parent, ReferenceClaim, ResourceClaim, claimed
 from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
-from .names import Key, Name, kebab, snake
+from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
 from .operations import (
     AddReference,
     Create,
@@ -62,9 +62,13 @@ __all__ = [
     "World",
     "Writer",
     "claimed",
+    "escaped_segment",
+    "is_escaped",
+    "is_uuid",
     "kebab",
     "object_uuid",
     "reference_part",
     "snake",
+    "stored_segment",
     "verb",
 ]

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from intentc.model import InvalidInput, Key
+from intentc.model import InvalidInput, Key, stored_segment
 
 ALL = "*"
 """What a retry of everything is about."""
@@ -122,7 +122,7 @@ def orders_prefix(installation: str) -> str:
 
 def order_key(installation: str, order: Order) -> str:
     """Where an order lies."""
-    return f"{orders_prefix(installation)}{order.sort}/{order.about}"
+    return f"{orders_prefix(installation)}{order.sort}/{stored_segment(order.about)}"
 
 
 def encode(order: Order) -> bytes:

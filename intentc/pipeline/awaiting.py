@@ -20,7 +20,7 @@ from .numbers import Numbers
 from .pace import Pace
 from .parts import Parts
 from .permission import OBSERVING, UPGRADE
-from .quarantined import held_intents
+from .quarantined import held_intents, unreadable_others
 from .reconciling import Reconciling
 
 
@@ -82,6 +82,11 @@ def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterat
         more = f" and {held - 1:,} more" if held > 1 else ""
         named = f"{example.kind} {parts.logic.name_of(example)}{more}"
         yield f"held, and what they made stays as it is: {named}: `intentc quarantine list`"
+    others, example = unreadable_others(parts)
+    if example is not None:
+        more = f" and {others - 1:,} more" if others > 1 else ""
+        named = f"{example.kind} {parts.logic.name_of(example)}{more}"
+        yield f"can't be read, and stays as it is: {named}: `intentc quarantine list`"
     for what, table in (
         ("refused by the API server", standing.refused),
         ("set back by another writer", standing.fought),

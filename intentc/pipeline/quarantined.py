@@ -42,13 +42,19 @@ def held_intents(parts: Parts) -> tuple[int, Key | None]:
     return count, next((key for key in first if key.kind in parts.logic.intent_kinds), None)
 
 
+def unreadable_others(parts: Parts) -> tuple[int, Key | None]:
+    """How many values can't be read of kinds that have no intents; and one of them."""
+    unreadable, kinds = parts.logic.held, parts.logic.intent_kinds
+    count = len(unreadable) - _unreadable_intents(parts)
+    return count, next((key for key in unreadable if key.kind not in kinds), None) if count else None
+
+
 def quarantine_count(parts: Parts) -> int:
     """How many entries the quarantine has."""
     standing, unreadable = parts.standing, parts.logic.held
-    dropped = sum(key in unreadable and key.kind in parts.logic.intent_kinds for key in standing.dropped)
     return (
-        _unreadable_intents(parts)
-        - dropped
+        len(unreadable)
+        - sum(key in unreadable for key in standing.dropped)
         + len(standing.held)
         - _both(standing.held, unreadable)
         + len(standing.numbers_refused)
@@ -103,7 +109,7 @@ def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _To
 
     def of_unreadable(key: Key) -> _Told | None:
         problem = unreadable.get(key)
-        if problem is None or key in standing.dropped or key.kind not in parts.logic.intent_kinds:
+        if problem is None or key in standing.dropped:
             return None
         return lambda: _entry(key, parts.logic.name_of(key), problem, "unreadable", None, 0)
 

@@ -8,7 +8,7 @@ reaches the original.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -46,7 +46,7 @@ def copy_of(gathered: Gathered, schema: Schema, pools: Collection[str], text: st
         for change in snapshot.changes
     ]
     revision = snapshot.revision
-    index = _index(schema, snapshot.changes, gathered.links)
+    index = _index(schema, snapshot.changes, gathered.links, gathered.names)
     index |= _pools(gathered.pools, gathered.ledger, pools, _numbers_in(snapshot.changes, text))
     items += [KeyValue(key, value, revision, revision) for key, value in index.items()]
     return MemoryStore.holding(items, revision, max_txn_ops=_UNLIMITED)
@@ -56,8 +56,11 @@ def _revisions(change: Change) -> tuple[int, int]:
     return change.create_revision, change.mod_revision
 
 
-def _index(schema: Schema, changes: Collection[Change], links: frozenset[str] | None) -> dict[str, bytes]:
-    """Names and holders. ``links``: see ``Gathered``; without it, what compilers relate to never blocks a deletion."""
+def _index(
+    schema: Schema, changes: Collection[Change], links: frozenset[str] | None, names: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Names and holders. ``links``, ``names``: see ``Gathered``; without ``links``, what compilers relate to never
+    blocks a deletion."""
     made = _made(schema, changes) if links is None else frozenset()
     found: dict[str, bytes] = {}
     for change in sorted(changes, key=lambda change: change.create_revision):
@@ -65,8 +68,12 @@ def _index(schema: Schema, changes: Collection[Change], links: frozenset[str] | 
             continue
         kind, key = schema.kind(change.kind), Key(change.kind, change.uuid)
         try:
-            document = decode(kind, change.value or b"", str(key))
+            document = decode(kind, change.value or b"", str(key), key.uuid)
         except Malformed:
+            if (identity := names.get(change.uuid)) is not None:
+                known = msgspec.json.decode(identity, type=Name)
+                found.setdefault(LAYOUT.name(known), change.uuid.encode())
+                found[LAYOUT.identity(change.uuid)] = identity
             continue
         name = Name(kind.name, tuple(document["fq_name"]))
         # A copy that was put into etcd by hand doesn't take the name from its holder.

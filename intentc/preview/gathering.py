@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
+import msgspec
+
 from intentc.model import Schema, Snapshot
 from intentc.orders import Book, Kept
 from intentc.retained import KnownValues, RetainedValues
@@ -25,13 +27,14 @@ _PAGE = 5_000
 class Gathered(NamedTuple):
     """``snapshot``: the resources. ``cluster_id``: of the etcd that they lie in. ``links``: those index keys of the API
     server, without their prefix, that say which relations block no deletion (``<target>/<kind>/<uuid>/<sort>``); None
-    if it has no index. ``pools``: the keys of its pools, without prefix, and their values. ``ledger``: the numbers of
-    our installation. ``orders``: what operators told the compiler. ``last_good``: what is known of held
-    resources beyond their present values."""
+    if it has no index. ``names``: uuid → its index entry, of values that don't show their name. ``pools``: the keys of
+    its pools, without prefix, and their values. ``ledger``: the numbers of our installation. ``orders``: what operators
+    told the compiler. ``last_good``: what is known of held resources beyond their present values."""
 
     snapshot: Snapshot
     cluster_id: int
     links: frozenset[str] | None
+    names: dict[str, bytes]
     pools: dict[str, bytes]
     ledger: tuple[Allocation, ...]
     orders: tuple[Kept, ...]
@@ -43,11 +46,15 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
     listing = await list_all(store, Layout.of(f"/{path}/"), _passed_over)
     revision = listing.snapshot.revision
     links: frozenset[str] | None = None
+    names: dict[str, bytes] = {}
     pools: dict[str, bytes] = {}
     try:
         index = f"{_INDEX}{path}/"
         links = frozenset([item.key async for item in _below(store, f"{index}links/", revision, keys_only=True)])
         pools = {f"pool{item.key}": item.value async for item in _below(store, f"{index}pool", revision)}
+        for uuid in [change.uuid for change in listing.snapshot.changes if not _tells_its_name(change.value or b"")]:
+            for item in (await store.range(f"{index}uuid/{uuid}", revision=revision)).items:
+                names[uuid] = item.value
     except AccessDenied:
         links = None
     ledger = await read.ledger(f"{installation}/")
@@ -55,7 +62,15 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
     retained = RetainedValues(store, schema, path=path, installation=installation)
     last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)
     known_links = links if links or pools else None
-    return Gathered(listing.snapshot, listing.cluster_id, known_links, pools, tuple(ledger), orders, last_good)
+    return Gathered(listing.snapshot, listing.cluster_id, known_links, names, pools, tuple(ledger), orders, last_good)
+
+
+def _tells_its_name(value: bytes) -> bool:
+    try:
+        msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = False) -> AsyncIterator[KeyValue]:

@@ -182,7 +182,7 @@ class Trial:
         if item is None or key.kind not in self.loaded.schema:
             return None
         try:
-            return decode(self.loaded.schema.kind(key.kind), item.value, str(key))
+            return decode(self.loaded.schema.kind(key.kind), item.value, str(key), key.uuid)
         except Malformed:
             return None
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from intentc.model.events import Change
+from intentc.model.names import escaped_segment, stored_segment
 from intentc.watch.protocol import KeyValue, WatchEvent
 
 
@@ -27,14 +28,15 @@ class Layout(NamedTuple):
 
     def key(self, kind: str, uuid: str) -> str:
         """The key of a resource."""
-        return f"{self.prefix}{kind}/{uuid}"
+        return f"{self.prefix}{stored_segment(kind)}/{stored_segment(uuid)}"
 
     def parse(self, key: str) -> tuple[str, str] | None:
-        """Kind and uuid; None if the key is of another form."""
+        """Kind and uuid, both escaped (``escaped_segment``), so that any key can be shown, named and deleted; None if
+        the key has only one part."""
         kind, separator, uuid = key[len(self.prefix) :].partition("/")
-        if not (kind and separator and uuid) or "/" in uuid:
+        if not (kind and separator and uuid):
             return None
-        return kind, uuid
+        return escaped_segment(kind), escaped_segment(uuid)
 
     def change(self, item: KeyValue, foreign: Callable[[str], None]) -> Change | None:
         """An existing key as a change; None, after telling ``foreign``, if the key is of another form."""

@@ -249,7 +249,7 @@ async def counted_world(store: EtcdStore, loaded: Loaded, patch: Any) -> AsyncIt
     """A world without a server yet. ``patch``: pytest's ``monkeypatch``, by which the counter gets around the
     application."""
     world = World(store, loaded)
-    patch.setattr(serving, "create_app", lambda server, keystone: world.calls.around(create_app(server, keystone)))
+    patch.setattr(serving, "create_app", lambda *given: world.calls.around(create_app(*given)))
     async with httpx2.AsyncClient(headers=PERSON, trust_env=False) as person:
         world.person = person
         yield world

@@ -112,9 +112,9 @@ async def test_a_malformed_value_is_hidden_in_lists_named_in_errors_and_can_be_d
     for value in (b"{", b"[]", b'{"fq_name": []}', b"\xff", b'{"fq_name": ["a"], "network_policy_entries": 7}'):
         await store.transaction((), [Put(key, value)])
         assert await api.server.find("network_policy", Query()) == []
-        with refused(500, key):
+        with refused(422, key):
             await api.get("network_policy", made["uuid"])
-        with refused(500, key):
+        with refused(422, key):
             await api.update("network_policy", made["uuid"], display_name="x")
     await api.delete("network_policy", made["uuid"])
     with refused(404):
@@ -136,3 +136,55 @@ async def test_a_copy_put_into_etcd_by_hand_does_not_take_the_name_when_it_goes(
     await store.transaction((), [Put(f"/contrail/network_policy/{copy}", copied)])
     await api.delete("network_policy", copy)
     assert await api.server.identify("network_policy", [*PROJECT, "p"]) == made["uuid"]
+
+
+NO_UUID = "/contrail/network_policy/not-a-uuid"
+NO_TEXT = "/contrail/network_policy/\udcff/\udcfe"
+
+
+async def test_what_cant_be_read_is_listed_apart_and_deleted_by_what_stands_for_its_uuid(
+    api: Api, store: MemoryStore
+) -> None:
+    made = await api.create("network_policy", "p")
+    broken = f"/contrail/network_policy/{made['uuid']}"
+    await store.transaction((), [Put(broken, b"{"), Put(NO_TEXT, b'{"fq_name": ["a"]}'), Put(NO_UUID, b"[")])
+    found = {one["uuid"]: one for one in await api.server.unreadable("network_policy")}
+    assert set(found) == {made["uuid"], "not-a-uuid", "%FF%2F%FE"}
+    assert found[made["uuid"]]["fq_name"] == made["fq_name"]
+    assert "/contrail/network_policy/\\xff/\\xfe" in found["%FF%2F%FE"]["message"]
+    for uuid in found:
+        await api.delete("network_policy", uuid)
+    assert await api.server.unreadable("network_policy") == []
+    assert not (await store.range(NO_TEXT)).items
+
+
+async def test_a_key_that_is_no_uuid_can_hold_a_resource_and_is_listed_with_it(api: Api, store: MemoryStore) -> None:
+    await store.transaction((), [Put(NO_UUID, b'{"fq_name": ["a"]}')])
+    assert [one["uuid"] for one in await api.server.find("network_policy", Query())] == ["not-a-uuid"]
+
+
+async def test_a_whole_resource_replaces_a_value_that_cant_be_read(api: Api, store: MemoryStore) -> None:
+    """Its name, its number and its companion are those that it had; a part of it replaces nothing."""
+    made = await api.create("virtual_network", "n")
+    key = f"/contrail/virtual_network/{made['uuid']}"
+    instance = await api.server.identify("routing_instance", [*made["fq_name"], "n"])
+    await store.transaction((), [Put(key, b"{")])
+    with refused(422, "send the whole resource"):
+        await api.update("virtual_network", made["uuid"], display_name="only a part")
+    await api.update("virtual_network", made["uuid"], fq_name=made["fq_name"], display_name="whole")
+    now = await api.get("virtual_network", made["uuid"])
+    assert now["display_name"] == "whole"
+    assert now["virtual_network_network_id"] == made["virtual_network_network_id"]
+    assert await api.server.identify("virtual_network", made["fq_name"]) == made["uuid"]
+    assert await api.server.identify("routing_instance", [*made["fq_name"], "n"]) == instance
+    await api.delete("virtual_network", made["uuid"])
+
+
+async def test_a_resource_of_another_name_in_place_of_an_unreadable_one_frees_the_former_name(
+    api: Api, store: MemoryStore
+) -> None:
+    made = await api.create("network_policy", "p")
+    await store.transaction((), [Put(f"/contrail/network_policy/{made['uuid']}", b"{")])
+    await api.update("network_policy", made["uuid"], fq_name=[*PROJECT, "q"])
+    assert await api.server.identify("network_policy", [*PROJECT, "q"]) == made["uuid"]
+    await api.create("network_policy", "p")

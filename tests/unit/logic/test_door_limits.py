@@ -53,6 +53,20 @@ def test_a_value_of_just_the_largest_size_is_taken() -> None:
     assert isinstance(arrived({"fq_name": NAME, "display_name": "x" * room}), Resource)
 
 
+def test_what_cant_be_read_names_the_commands_that_end_it() -> None:
+    uuid = "5b0f0000-0000-4000-8000-000000000001"
+    state: Any = decoded(GROUP, Change("security_group", uuid, b"no JSON", 3, 7))
+    assert "replace it with `intentc apply FILE`" in state.problem.message
+    assert f"`intentc delete --kind security_group {uuid}`" in state.problem.message
+
+
+def test_a_key_that_ends_in_no_uuid_is_held_whatever_its_value_is() -> None:
+    raw = msgspec.json.encode({"fq_name": NAME})
+    state: Any = decoded(GROUP, Change("security_group", "%FF%FE", raw, 3, 7))
+    assert reason(state) == "Malformed"
+    assert state.problem.message.endswith("; delete it with `intentc delete --kind security_group %FF%FE`")
+
+
 def test_nesting_is_limited() -> None:
     assert isinstance(arrived(nested(DEEPEST_VALUE)), Resource)
     assert reason(arrived(nested(DEEPEST_VALUE + 1))) == "TooDeep"

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from intentc.model.events import Batch, Change, Snapshot
+from intentc.watch.keys import Layout
 from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import AccessDenied, Put, RangeResult, StoreError
@@ -217,7 +218,7 @@ async def test_a_requested_relist_comes_with_the_next_sign_of_life(store: Observ
 async def test_keys_of_another_form_are_reported_once_and_passed_over(
     store: ObservedStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await write(store, put("a"), Put(PREFIX + "network", b""), Put(PREFIX + "network/a/deeper", b""))
+    await write(store, put("a"), Put(PREFIX + "network", b""), Put(PREFIX + "other", b""))
     async with reading(store) as reader:
         assert [change.uuid for change in (await reader.next()).changes] == ["a"]
         await write(store, Put(PREFIX + "network", b"again"))
@@ -225,6 +226,15 @@ async def test_keys_of_another_form_are_reported_once_and_passed_over(
         assert (await reader.next()).revision == last
         assert reader.source.counters.foreign_keys == 2
     assert caplog.text.count("is not of the form") == 2
+
+
+async def test_a_key_that_no_uuid_ends_is_delivered_under_printable_text_that_leads_back(store: ObservedStore) -> None:
+    odd = {"\udcff\udcfe": "%FF%FE", "a/deeper": "a%2Fdeeper", "100%": "100%25", "a b": "a%20b"}
+    await write(store, *(Put(f"{PREFIX}network/{name}", b"1") for name in odd))
+    async with reading(store) as reader:
+        assert {change.uuid for change in (await reader.next()).changes} == set(odd.values())
+    layout = Layout.of(PREFIX)
+    assert {layout.key("network", text) for text in odd.values()} == {f"{PREFIX}network/{name}" for name in odd}
 
 
 async def test_a_prefix_without_its_slash_is_refused(store: ObservedStore) -> None:

@@ -1,0 +1,108 @@
+"""Which resource at the API server a person means: by uuid, fq_name, a unique end of it, or the key in etcd.
+
+Why it exists: a resource whose value can't be read must be found as well, or nobody could delete or replace it. What
+is done with it is each command's business.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import CommandError, Exit
+
+if TYPE_CHECKING:
+    from intentc.model import Kind
+
+    from .client import ApiClient
+
+
+class Meant(NamedTuple):
+    """A resource at the server. ``uuid``: what stands for it in the key in etcd; ``fq_name``: empty if nobody knows it;
+    ``data``: None if the value can't be read, then ``reason`` says why."""
+
+    uuid: str
+    fq_name: list[str]
+    data: dict[str, Any] | None
+    reason: str = ""
+
+    @property
+    def shown(self) -> str:
+        """How people know it."""
+        return ":".join(self.fq_name) or self.uuid
+
+
+async def look_up(client: ApiClient, kind: Kind, name: str) -> Meant:
+    """The one resource that ``name`` means, readable or not. Raises ``CommandError`` if there is none, or several."""
+    uuid = _uuid_in(kind, name)
+    found = await read(client, kind, uuid) if uuid else None
+    if found is None:
+        uuid = await client.identify(kind, name.split(":")) or ""
+        found = await read(client, kind, uuid) if uuid else None
+    return found or _one_of(await _all(client, kind), client, kind, name)
+
+
+async def read(client: ApiClient, kind: Kind, uuid: str) -> Meant | None:
+    """The resource with this uuid, None if there is none."""
+    from .client import Refused
+
+    try:
+        data = await client.get(kind, uuid)
+    except Refused as error:
+        if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise
+        return Meant(uuid, await client.fq_name_of(uuid), None, error.what.partition("; ")[0])
+    return None if data is None else Meant(uuid, data.get("fq_name", []), data)
+
+
+def unreadable(kind: Kind, meant: Meant, where: str) -> CommandError:
+    """The error for whoever needs the value of a resource that can't be read."""
+    return CommandError(f"{kind.name} {meant.shown}: {meant.reason}", where=where, next_step=remedy(kind, meant.uuid))
+
+
+def remedy(kind: Kind, uuid: str) -> str:
+    """The commands that end it. Only a key that ends in a uuid can get another value."""
+    from intentc.model import is_uuid
+
+    replace = "replace it with `intentc apply FILE`, or " if is_uuid(uuid) else ""
+    return f"{replace}delete it with `intentc delete --kind {kind.name} {uuid}`"
+
+
+async def _all(client: ApiClient, kind: Kind) -> list[Meant]:
+    readable, others = await client.listed(kind)
+    return [Meant(data["uuid"], data.get("fq_name", []), data) for data in readable] + [
+        Meant(one.uuid, one.fq_name, None, one.message) for one in others
+    ]
+
+
+def _uuid_in(kind: Kind, name: str) -> str:
+    """What stands for the uuid in ``name``: a uuid, the last part of a key that is no uuid, or a whole key in etcd;
+    empty if ``name`` is a name."""
+    from intentc.model import escaped_segment, is_escaped, is_uuid
+
+    if name.startswith("/"):
+        return escaped_segment(name.partition(f"/{kind.name}/")[2])
+    escaped = name if name.isascii() and name.isprintable() else escaped_segment(name)
+    return escaped if is_uuid(name) or (is_escaped(escaped) and "/" not in escaped) else ""
+
+
+def _one_of(listed: list[Meant], client: ApiClient, kind: Kind, name: str) -> Meant:
+    # Joined, since an element may hold a colon itself.
+    fitting = [one for one in listed if name in (one.uuid, ":".join(one.fq_name))]
+    fitting = fitting or [one for one in listed if ":".join(one.fq_name).endswith(f":{name}")]
+    match fitting:
+        case [only]:
+            return only
+        case []:
+            raise CommandError(
+                f"there is no {kind.name} named {name}",
+                where=client.url,
+                next_step=f"`intentc get {kind.name}` lists those that there are",
+            )
+        case several:
+            raise CommandError(
+                f"{name} fits several: {', '.join(one.shown for one in several)}",
+                where=client.url,
+                next_step="give more of the name, or the uuid",
+                code=Exit.USAGE,
+            )

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intentc.model import Kind, kebab, snake
+from intentc.model.ownership import MARK_KEY, Mark
 
 from .admission.tenants import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT
 
@@ -174,6 +175,26 @@ def compiler_fields_changed(kind: Kind, before: Mapping[str, Any], after: Mappin
     equal."""
     names = (*kind.compiler_properties, *(f"{relation}_refs" for relation in kind.compiler_relations))
     return [name for name in names if (before.get(name) or None) != (after.get(name) or None)]
+
+
+def shared_entries_changed(
+    kind: Kind, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[tuple[str, str, bool]]:
+    """(relation, uuid of a target, whether its name makes the entry a compiler's) for the entries in which lists that
+    users and compilers share differ."""
+    for name in kind.shared_relations:
+        old, new = ({e["uuid"]: e for e in state.get(f"{name}_refs") or ()} for state in (before, after))
+        pattern = kind.relations[name].ours
+        for uid in sorted(old.keys() | new.keys()):
+            entry = old.get(uid) or new[uid]
+            if old.get(uid) != new.get(uid):
+                yield name, uid, bool(pattern and entry.get("to") and pattern.search(entry["to"][-1]))
+
+
+def is_marked(document: Mapping[str, Any]) -> bool:
+    """Whether a compiler made this resource."""
+    pairs = (document.get("annotations") or {}).get("key_value_pair") or ()
+    return any(pair.get("key") == MARK_KEY and Mark.parse(pair.get("value") or "") for pair in pairs)
 
 
 def _has(roles: Collection[str], role: str) -> bool:

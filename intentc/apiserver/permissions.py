@@ -27,10 +27,12 @@ from .authorization import (
     denied_by_rules,
     is_administrator,
     is_compiler,
+    is_marked,
     may_call,
     owns,
     reads_everything,
     rules_in,
+    shared_entries_changed,
     tenant_id,
 )
 from .documents import Document, decode
@@ -120,22 +122,31 @@ class Access:
                 key=key,
             )
 
-    def fields(self, key: Key, kind: Kind, before: Document | None, after: Document) -> None:
-        """Compilers' fields and ownership must be changed by nobody else than those who may."""
-        changed = [] if self._writes_outputs else compiler_fields_changed(kind, before or {}, after)
-        if changed:
-            raise Forbidden(
-                f"{kebab(kind.name)}.{changed[0]} is written by the compiler alone; leave it out"
-                " (intentc.compiler_users names the users that are compilers)",
-                key=key,
-            )
+    async def change(self, draft: Draft, key: Key, before: Document | None, after: Document) -> None:
+        """What a change does beyond the resource's own fields must be done by those who may: compilers' fields and
+        entries, ownership, new references. Both states have their references in stored form."""
+        kind = draft.schema.kind(key.kind)
+        if not self._writes_outputs:
+            await self._outputs(draft, key, kind, before or {}, after)
         if not self.all:
             self._ownership(key, (before or {}).get("perms2") or {}, after.get("perms2") or {}, is_new=before is None)
+            await self._references(draft, kind, before, after)
 
-    async def references(self, draft: Draft, kind: Kind, before: Document | None, after: Document) -> None:
-        """What ``after`` refers to and ``before`` did not must let the caller refer to it."""
-        if self.all:
-            return
+    async def _outputs(self, draft: Draft, key: Key, kind: Kind, before: Document, after: Document) -> None:
+        hint = "(intentc.compiler_users names the users that are compilers)"
+        for field in compiler_fields_changed(kind, before, after):
+            raise Forbidden(
+                f"{kebab(kind.name)}.{field} is written by the compiler alone; leave it out {hint}", key=key
+            )
+        for relation, uuid, is_compilers in shared_entries_changed(kind, before, after):
+            if is_compilers or is_marked(await draft.readable(Key(relation, uuid)) or {}):
+                raise Forbidden(
+                    f"the entry of {kebab(kind.name)}.{relation}_refs that leads to {uuid} is the compiler's alone;"
+                    f" keep it as it is {hint}",
+                    key=key,
+                )
+
+    async def _references(self, draft: Draft, kind: Kind, before: Document | None, after: Document) -> None:
         for relation in kind.relations:
             field = f"{relation}_refs"
             known = {entry["uuid"] for entry in (before or {}).get(field) or ()}

@@ -89,7 +89,7 @@ class Resources:
         if missing:
             raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
         await references.complete(draft, kind, document)
-        await _check(access, draft, kind, key, None, document)
+        await access.change(draft, key, None, document)
         rules = RULES.get(kind.name, NO_RULES)
         change = Change(key.uuid, None, document, given, caller.privileged)
         await self._admit(draft, rules, change)
@@ -130,6 +130,8 @@ class Resources:
         access.on(key, before, WRITE)
         if sent.whole:
             given |= kind.user_fields | (before.keys() - common_fields(kind) - kind.properties.keys())
+            # What a whole resource leaves out is cleared, which is a change of it.
+            access.rule(kind, Operation.UPDATE, given - IDENTITY)
         if paths is not None:
             document, given = _masked(before, document, paths)
             # A path may lead into a list or to a field that there is not: what comes of it is checked as if sent.
@@ -147,7 +149,7 @@ class Resources:
         missing = changed.intersection(missing_fields(kind, after))
         if missing:
             raise BadRequest(f"{kebab(kind.name)}: {', '.join(sorted(missing))} must be given; it can't be cleared")
-        await _check(access, draft, kind, key, before, after)
+        await access.change(draft, key, before, after)
         await self._restage(draft, key, before, after, changed, caller)
         return {"uuid": key.uuid} | {field: after[field] for field in sorted(changed) if field in after}
 
@@ -156,19 +158,19 @@ class Resources:
     ) -> None:
         """Stage ``after``, which was made from ``before`` by changing the fields ``changed`` and has its references in
         stored form."""
-        kind = self._schema.kind(key.kind)
-        await self.may_update(draft, key, before, changed, caller)
-        accept(self._schema, kind, {field: after.get(field) for field in changed})
-        await _check(await self._permissions.access(draft, caller), draft, kind, key, before, after)
+        access = await self.may_update(draft, key, before, changed, caller)
+        accept(self._schema, self._schema.kind(key.kind), {field: after.get(field) for field in changed})
+        await access.change(draft, key, before, after)
         await self._restage(draft, key, before, after, changed, caller)
 
     async def may_update(
         self, draft: Draft, key: Key, document: Document, fields: frozenset[str], caller: Caller
-    ) -> None:
-        """Raise ``Forbidden`` unless ``caller`` may change ``fields`` of a resource."""
+    ) -> Access:
+        """What ``caller`` may do, which includes to change ``fields`` of this resource. Raises ``Forbidden``."""
         access = await self._permissions.access(draft, caller)
         access.rule(self._schema.kind(key.kind), Operation.UPDATE, fields)
         access.on(key, document, WRITE)
+        return access
 
     async def update_reference(self, draft: Draft, update: ReferenceUpdate, caller: Caller, c: Condition) -> None:
         """Stage one reference more, changed or less; what is so already stays as it is."""
@@ -316,12 +318,6 @@ async def _look_up(draft: Draft, lookup: Lookup) -> list[Document]:
         keys = await draft.every(lookup.kind)
     documents = [await draft.readable(key) for key in keys]
     return [document for document in documents if document is not None]
-
-
-async def _check(access: Access, draft: Draft, kind: Kind, key: Key, before: Document | None, after: Document) -> None:
-    """What a change does beyond the resource's own fields: compilers' fields, ownership, new references."""
-    access.fields(key, kind, before, after)
-    await access.references(draft, kind, before, after)
 
 
 def _fields_of(paths: Sequence[str]) -> frozenset[str]:

@@ -25,6 +25,7 @@ from intentc.apiserver.authorization import (
     owns,
     reads_everything,
     rules_in,
+    shared_entries_changed,
     tenant_id,
 )
 from intentc.apiserver.resources import Caller
@@ -237,3 +238,24 @@ def test_ids_are_compared_as_keystone_and_contrail_write_them() -> None:
 )
 def test_compilers_fields(kind: str, before: dict[str, Any], after: dict[str, Any], changed: list[str]) -> None:
     assert compiler_fields_changed(SCHEMA.kind(kind), before, after) == changed
+
+
+OWN = {"uuid": "u", "to": ["p", "n", "mine"]}
+CHAIN = {"uuid": "v", "to": ["p", "n", "service-1"]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ([], [OWN], [("u", False)]),
+        ([OWN], [CHAIN], [("u", False), ("v", True)]),
+        ([CHAIN], [], [("v", True)]),
+        ([CHAIN], [{**CHAIN, "attr": {"vlan_tag": 1}}], [("v", True)]),
+        ([OWN, CHAIN], [CHAIN, OWN], []),
+    ],
+)
+def test_entries_of_shared_lists(before: list[Any], after: list[Any], changed: list[tuple[str, bool]]) -> None:
+    """Those that a schema knows by their names (``ours``) are the compiler's."""
+    states = ({"routing_instance_refs": refs} for refs in (before, after))
+    found = shared_entries_changed(SCHEMA.kind("virtual_machine_interface"), *states)
+    assert [(uuid, is_compilers) for _, uuid, is_compilers in found] == changed

@@ -438,3 +438,33 @@ async def test_perms2_has_its_shape(world: World, perms2: dict[str, Any]) -> Non
     answer = await world.call(Mode.RBAC, "admin", "POST", "/network-policys", body)
     assert answer.status_code == 400
     assert "perms2" in answer.text
+
+
+async def test_a_compilers_entries_of_a_shared_list_are_its_own(world: World) -> None:
+    """A router's targets: its owner keeps own ones, and changes none that the compiler has put there."""
+    marked = {"annotations": {"key_value_pair": [{"key": "intentc", "value": "default/contrail/shared"}]}}
+    (own, foreign), perms = ["target:64512:8000500", "target:64512:8000501"], {"perms2": {"global_access": 7}}
+    uuids = {
+        name: (await world.made("route-target", {"fq_name": [name], **perms, **more}))["uuid"]
+        for name, more in ((own, {}), (foreign, marked))
+    }
+    body = {"fq_name": [*DEMO, world.name()], "perms2": {"owner": "demo"}}
+    refs = [{"uuid": uuid} for uuid in uuids.values()]
+    router = await world.made("logical-router", {**body, "route_target_refs": refs})
+    rule = {"rule_object": "logical-router", "rule_perms": [_perm("Member:CRUD")]}
+    listed = await world.made("api-access-list", access_list([*DEMO, "c"], [rule]))
+    path = f"/logical-router/{router['uuid']}"
+    for targets, status in (([own], 403), ([own, foreign], 200), ([foreign], 200), ([], 403)):
+        for who in ("member", "admin"):
+            changed = {"logical-router": {"route_target_refs": [{"uuid": uuids[name]} for name in targets]}}
+            answer = await world.call(Mode.RBAC, who, "PUT", path, changed)
+            assert answer.status_code == status, (who, targets, answer.text)
+    for call, where, content in (
+        ("POST", "/ref-update", {"operation": "DELETE", "type": "logical-router", "uuid": router["uuid"],
+                                 "ref-type": "route-target", "ref-uuid": uuids[foreign]}),
+        ("POST", "/sync", {"resources": [{"kind": "logical_router", "operation": "UPDATE",
+                                          "data": {"uuid": router["uuid"], "route_target_refs": []}}]}),
+    ):  # fmt: skip
+        answer = await world.call(Mode.RBAC, "member", call, where, content)
+        assert (answer.status_code, "is the compiler's alone" in answer.text) == (403, True), answer.text
+    await world.call(Mode.RBAC, "admin", "DELETE", f"/api-access-list/{listed['uuid']}")

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
+_REPLACED: list[TextIO] = []
+"""Streams that are replaced: one that nobody refers to closes what both write to."""
+
+
 class WholeWrites(io.RawIOBase):
     """A stream whose ``write`` returns when all is written. Closing it leaves ``raw`` open."""
 
@@ -59,6 +63,7 @@ def _whole(stream: TextIO) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper) or not isinstance(raw, io.FileIO):
         return stream
     stream.flush()
+    _REPLACED.append(stream)
     whole = WholeWrites(raw)
     return io.TextIOWrapper(
         # An unbuffered stream stays one.

@@ -1,10 +1,11 @@
-"""Which clusters an old filter chain may still ask, and until when.
+"""What an old filter chain may still ask for, and until when: clusters and route configurations.
 
 Why it exists: Envoy serves an open connection with the filter chain that accepted it until its drain time is over. Such
-a chain still asks the clusters of authorization, rate limits, logs and tracing that its listener named. A cluster that
-a listener no longer names is kept until every Envoy has answered the change, and from then on for the drain time.
+a chain still asks the clusters of authorization, rate limits, logs and tracing that its listener named, and takes its
+routes from the route configuration that its listener named. What a listener no longer names is kept until every Envoy
+has answered the change, and from then on for the drain time.
 
-Pure bookkeeping by names of clusters; what is served is decided by ``world``.
+Pure bookkeeping by names; what is served is decided by ``world``.
 """
 
 from __future__ import annotations
@@ -12,41 +13,45 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from .kinds import Type
+
 ENVOYS_DEFAULT_SECONDS = 600.0
 """Envoy's ``--drain-time-s`` where nobody sets it."""
 
+Named = tuple[Type, str]
+
 
 class Draining:
-    """Clusters that listeners named. ``seconds``: Envoy's drain time, 0 keeps nothing; ``clock`` gives seconds."""
+    """What listeners named. ``seconds``: Envoy's drain time, 0 keeps nothing; ``clock`` gives seconds."""
 
     def __init__(self, seconds: float = ENVOYS_DEFAULT_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._unanswered: dict[str, int] = {}
-        self._until: dict[str, float] = {}
+        self._unanswered: dict[Named, int] = {}
+        self._until: dict[Named, float] = {}
 
-    def keep(self, cluster: str, serial: int) -> None:
-        """A listener no longer names ``cluster``, as Envoys learn with the publication ``serial``."""
+    def keep(self, kind: Type, name: str, serial: int) -> None:
+        """A listener no longer names this, as Envoys learn with the publication ``serial``."""
         if self._seconds > 0:
-            self._until.pop(cluster, None)
-            self._unanswered[cluster] = serial
+            self._until.pop((kind, name), None)
+            self._unanswered[kind, name] = serial
 
     def answered(self, serial: float) -> None:
-        """Every Envoy has answered everything up to ``serial``: the time of the clusters left by then begins."""
-        for cluster in [cluster for cluster, left in self._unanswered.items() if left <= serial]:
-            del self._unanswered[cluster]
-            self._until[cluster] = self._clock() + self._seconds
+        """Every Envoy has answered everything up to ``serial``: the time of what was left by then begins."""
+        for named in [named for named, left in self._unanswered.items() if left <= serial]:
+            del self._unanswered[named]
+            self._until[named] = self._clock() + self._seconds
 
-    def keeps(self, cluster: str) -> bool:
-        """Whether an old filter chain may still ask ``cluster``."""
-        return cluster in self._unanswered or cluster in self._until
+    def keeps(self, kind: Type, name: str) -> bool:
+        """Whether an old filter chain may still ask for this."""
+        return (kind, name) in self._unanswered or (kind, name) in self._until
 
-    def ended(self) -> list[str]:
-        """Forget, and return in order, the clusters whose time is over."""
+    def ended(self) -> list[Named]:
+        """Forget, and return in order, that of which the time is over."""
         now = self._clock()
-        over = sorted(cluster for cluster, until in self._until.items() if until <= now)
-        for cluster in over:
-            del self._until[cluster]
+        over = sorted(named for named, until in self._until.items() if until <= now)
+        for named in over:
+            del self._until[named]
         return over
 
     def wait(self) -> float | None:

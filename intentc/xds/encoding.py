@@ -18,7 +18,7 @@ from google.protobuf import json_format
 from . import wire
 from .addresses import addresses_of
 from .elements import Element, digest
-from .kinds import CLUSTER, ENDPOINTS, LISTENER, NAME_FIELD, ROUTE, SECRET, TYPE_OF, VIRTUAL_HOST
+from .kinds import CLUSTER, ENDPOINTS, LISTENER, NAME_FIELD, ROUTE, SECRET, TYPE_OF, VIRTUAL_HOST, Type
 from .newer_fields import parsed
 
 _MESSAGES = {
@@ -48,7 +48,8 @@ class Version(NamedTuple):
     Envoy is sent it as it is, of a route as a field of its virtual host; ``head``: a virtual host's first routes, as
     fields; ``clusters``: the names of clusters that it refers to, of a cluster those that it joins; ``endpoints``:
     under which name a cluster asks for its endpoints, if it does; ``addresses``: where a listener listens;
-    ``stands_in``: it is no version of the element, but in its place (``stand_ins``).
+    ``route_configurations``: which ones it names; ``stands_in``: it is no version of the element, but in its place
+    (``stand_ins``).
     """
 
     element: Element
@@ -60,12 +61,19 @@ class Version(NamedTuple):
     clusters: tuple[str, ...] = ()
     endpoints: str = ""
     addresses: tuple[str, ...] = ()
+    route_configurations: tuple[str, ...] = ()
     stands_in: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
         """Kind and name of the element."""
         return self.element.kind, self.element.name
+
+    @property
+    def names(self) -> frozenset[tuple[Type, str]]:
+        """The clusters and route configurations that a listener names."""
+        routes = ((Type.ROUTES, name) for name in self.route_configurations)
+        return frozenset((*((Type.CLUSTERS, name) for name in self.clusters), *routes))
 
     @property
     def known_as(self) -> str:
@@ -103,6 +111,7 @@ def encode(element: Element) -> Version:
         clusters=_clusters_of(kind, config),
         endpoints=_endpoints_name(config, name) if kind == CLUSTER else "",
         addresses=addresses_of(config) if kind == LISTENER else (),
+        route_configurations=tuple(sorted(set(_named_routes(config)))) if kind == LISTENER else (),
     )
 
 
@@ -134,6 +143,19 @@ def referred_clusters(config: Any) -> Iterator[str]:
     elif isinstance(config, list):
         for value in config:
             yield from referred_clusters(value)
+
+
+def _named_routes(config: Any) -> Iterator[str]:
+    """The names of the route configurations that connection managers ask for."""
+    if isinstance(config, dict):
+        asked = config.get("rds")
+        if isinstance(asked, dict):
+            yield str(asked.get("route_config_name", ""))
+        for value in config.values():
+            yield from _named_routes(value)
+    elif isinstance(config, list):
+        for value in config:
+            yield from _named_routes(value)
 
 
 def _entries(value: Any) -> Iterable[dict[str, Any]]:

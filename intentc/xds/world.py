@@ -78,6 +78,8 @@ class World:
         self._named: defaultdict[tuple[Type, str], set[Key]] = defaultdict(set)
         self._waiting: defaultdict[str, set[Key]] = defaultdict(set)
         self._users: defaultdict[str, set[Key]] = defaultdict(set)
+        self._asked_by: defaultdict[str, set[Key]] = defaultdict(set)
+        """Route configuration → the listeners in force that name it."""
         self._unused_since: dict[str, int] = {}
         self._leaving: dict[str, Key] = {}
         self._accepted: dict[Key, Version] = {}
@@ -162,7 +164,7 @@ class World:
         """Whether an Envoy is not to let go of what it has under a name, though nothing is in force there: a listener
         that may be good while what is wanted now is refused, or a cluster that an old filter chain may still ask."""
         if kind is Type.CLUSTERS:
-            return self.draining.keeps(name)
+            return self.draining.keeps(kind, name)
         return kind is Type.LISTENERS and name in self._left_alone.values()
 
     def found(self, kind: Type, names: Iterable[str]) -> None:
@@ -171,7 +173,7 @@ class World:
         if kind is Type.CLUSTERS:
             for name in names:
                 if name not in self._served[kind]:
-                    self.draining.keep(name, self.serial)
+                    self.draining.keep(kind, name, self.serial)
 
     def _while_waiting(self, key: Key, former: Version | None, waiting: Version) -> Version | None:
         """What is in force as long as ``waiting`` has not all of its clusters: ``former``. If one of them was refused
@@ -207,8 +209,10 @@ class World:
         for configuration in sorted(self.assembly.dirty):
             if configuration in self.assembly.configurations:
                 self._serve(Type.ROUTES, configuration, self.assembly.assemble(configuration))
-            else:
-                self.assembly.dirty.discard(configuration)
+                continue
+            self.assembly.dirty.discard(configuration)
+            drains = self.draining.keeps(Type.ROUTES, configuration) and not self._asked_by.get(configuration)
+            if configuration in self._served[Type.ROUTES] and not drains:
                 self._serve(Type.ROUTES, configuration, None)
         return True
 
@@ -346,8 +350,7 @@ class World:
             # What Envoy refused has never had the address.
             had = before is not None and before is self._accepted.get(key)
             self.addresses.move(key, left, taken, self.serial + 1 if had else 0)
-            for cluster in self._named_by(before) - self._named_by(after):
-                self.draining.keep(cluster, self.serial + 1)
+            self._drain(key, before, after)
         if after is None:
             self._in_force.pop(key, None)
             self._accepted.pop(key, None)
@@ -404,7 +407,7 @@ class World:
 
     def _may_go(self, cluster: str) -> bool:
         """Whether nothing in force refers to a cluster, and no Envoy may still hold what did."""
-        if cluster in self._users or self.draining.keeps(cluster):
+        if cluster in self._users or self.draining.keeps(Type.CLUSTERS, cluster):
             return False
         since = self._unused_since.get(cluster, 0)
         return all(stream.serial >= since for stream in self.streams)
@@ -431,16 +434,25 @@ class World:
         for key in self.standings.release(kind, carried):
             self.enforce(key)
 
-    @staticmethod
-    def _named_by(listener: Version | None) -> set[str]:
-        return set(listener.clusters) if listener is not None else set()
+    def _drain(self, listener: Key, before: Version | None, after: Version | None) -> None:
+        """Keep what ``listener`` named so far, and does not name any more, for its old filter chains."""
+        left, taken = (one.names if one is not None else frozenset() for one in (before, after))
+        for kind, name in left - taken:
+            self.draining.keep(kind, name, self.serial + 1)
+        for name in {name for kind, name in left ^ taken if kind is Type.ROUTES}:
+            (self._asked_by[name].add if (Type.ROUTES, name) in taken else self._asked_by[name].discard)(listener)
+            if name not in self.assembly.configurations:
+                # Whether what it was last is kept may have changed.
+                self.assembly.dirty.add(name)
 
     def _let_go(self) -> None:
         self.draining.answered(min((stream.serial for stream in self.streams), default=math.inf))
-        for cluster in self.draining.ended():
-            if (Type.CLUSTERS, cluster) not in self._named:
+        for kind, name in self.draining.ended():
+            if kind is Type.ROUTES:
+                self.assembly.dirty.add(name)
+            elif (kind, name) not in self._named:
                 # Envoys may have it from a former process.
-                self._staged[Type.CLUSTERS][cluster] = None
+                self._staged[kind][name] = None
                 self._unpublished = True
         for cluster, key in list(self._leaving.items()):
             standing = self.standings.get(key)

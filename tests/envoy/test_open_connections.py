@@ -28,26 +28,30 @@ REQUESTS = 400
 
 
 class Load:
-    """Requests, one after the other, on connections that stay open. ``answered``: service (or status, or
-    ``connection lost``) → how often; ``opened``: how many connections were needed."""
+    """Requests, one after the other, on connections that stay open. ``answered``: service (or status, ``connection
+    lost``, ``connection refused``) → how often."""
 
     def __init__(self, port: int, path: str) -> None:
         self.answered: Counter[str] = Counter()
-        self.opened = 0
+        self._open = CONNECTIONS
         self._port = port
         self._request = f"GET {path} HTTP/1.1\r\nhost: gateway.test\r\nauthorization: sesame\r\n\r\n".encode()
 
     async def more(self, count: int = REQUESTS) -> None:
-        """Return when ``count`` more requests are answered."""
+        """Return when ``count`` more requests are answered, or nobody asks any more."""
         enough = self.answered.total() + count
         with anyio.fail_after(60):
-            while self.answered.total() < enough:  # noqa: ASYNC110 - counted by the other tasks
+            while self._open and self.answered.total() < enough:  # noqa: ASYNC110 - counted by the other tasks
                 await anyio.sleep(0.005)
 
     async def run(self) -> None:
         while True:
-            self.opened += 1
-            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            except ConnectionRefusedError:
+                self.answered["connection refused"] += 1
+                self._open -= 1
+                return
             try:
                 while await self._ask(reader, writer):
                     pass
@@ -107,6 +111,18 @@ async def test_an_auth_service_that_changes_and_is_deleted_fails_no_request(live
         assert load.answered.keys() == {"one"}, load.answered
         assert live.problems == []
         assert other.seen
+
+
+async def test_a_listener_that_is_deleted_answers_on_open_connections(live: Live) -> None:
+    async with backend("one") as one:
+        await live.apply(gateway(live, one.port), listener("spare", live.secure_port))
+        async with loaded(live) as load:
+            before = load.answered["one"]
+            await live.delete(listener("web", live.port))
+            await load.more(50)
+        # Envoy asks clients to close more and more of them; nobody is there for new ones.
+        assert load.answered.keys() <= {"one", "connection refused"}, load.answered
+        assert load.answered["one"] > before
 
 
 async def test_envoy_drains_for_as_long_as_the_configuration_says(live: Live) -> None:

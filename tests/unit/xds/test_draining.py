@@ -1,16 +1,27 @@
-"""Clusters stay for old filter chains until Envoy's drain time is over; time is the test's own."""
+"""Clusters and routes stay for old filter chains until Envoy's drain time is over; time is the test's own."""
 
 from __future__ import annotations
 
 from intentc.configuration.sections import Envoy
 from intentc.xds.draining import ENVOYS_DEFAULT_SECONDS, Draining
 from intentc.xds.elements import Element
-from intentc.xds.encoding import encode
+from intentc.xds.encoding import Version, encode
 from intentc.xds.judging import Judge
 from intentc.xds.kinds import CLUSTER, Type
 from intentc.xds.session import Request, Session
 from intentc.xds.world import World
-from tests.unit.xds.given import cluster, listener, route, served, unwant, virtual_host, want
+from tests.unit.xds.given import (
+    CONFIGURATION,
+    cluster,
+    configuration,
+    listener,
+    route,
+    served,
+    shown,
+    unwant,
+    virtual_host,
+    want,
+)
 
 SECONDS = 600.0
 
@@ -111,6 +122,58 @@ def test_the_clusters_that_a_kept_cluster_joins_stay_with_it() -> None:
     unwant(world, joined, cluster("b"))
     world.publish()
     assert served(world, Type.CLUSTERS) == {"a", "b", "joined"}
+
+
+def asking(name: str, routes: str = CONFIGURATION) -> Version:
+    """A listener with a connection manager that asks for ``routes``."""
+    kind = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
+    manager = {"@type": kind, "rds": {"route_config_name": routes}}
+    return listener(name, filter_chains=[{"filters": [{"name": "http", "typed_config": manager}]}])
+
+
+def test_the_routes_of_a_deleted_listener_stay_as_they_were_last() -> None:
+    now = Now()
+    world = World(draining=Draining(SECONDS, now))
+    want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
+    world.publish()
+    before = configuration(world)
+    unwant(world, asking("l"), virtual_host("*"))
+    world.publish()
+    assert configuration(world) == before
+    now.seconds += SECONDS
+    world.publish()
+    assert shown(configuration(world)) == {}
+
+
+def test_the_routes_of_a_listener_that_is_back_are_those_that_there_are() -> None:
+    world = World(draining=Draining(SECONDS, Now()))
+    want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
+    world.publish()
+    unwant(world, asking("l"), virtual_host("*"))
+    world.publish()
+    want(world, asking("l"))
+    world.publish()
+    assert shown(configuration(world)) == {}
+
+
+def test_a_listener_that_loses_its_last_virtual_host_has_no_routes() -> None:
+    world = World(draining=Draining(SECONDS, Now()))
+    want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
+    world.publish()
+    unwant(world, virtual_host("*"))
+    world.publish()
+    assert shown(configuration(world)) == {}
+
+
+def test_a_changed_listener_has_no_routes_sent_anew() -> None:
+    world = World(draining=Draining(SECONDS, Now()))
+    want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"), asking("l"))
+    world.publish()
+    seen = world.serial
+    want(world, asking("l")._replace(digest="changed"))
+    world.publish()
+    assert world.changed_since(Type.LISTENERS, seen) == ["l"]
+    assert world.changed_since(Type.ROUTES, seen) == []
 
 
 def test_a_cluster_of_routes_alone_is_not_kept() -> None:

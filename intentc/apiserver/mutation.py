@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import anyio
 
-from intentc.model import Key, Name, Schema, kebab
+from intentc.model import Key, Name, Schema
 from intentc.model.limits import LARGEST_VALUE
 from intentc.watch.keys import leader_key
 from intentc.watch.protocol import (
@@ -236,11 +236,10 @@ async def _operations(draft: Draft) -> tuple[list[Operation], int]:
 def _value(key: Key, staged: Staged, document: Document) -> bytes:
     value = encode(document)
     if len(value) > LARGEST_VALUE:
-        name = Name(key.kind, tuple(document["fq_name"]))
         raise TooLarge(
-            f"{kebab(key.kind)} {':'.join(name.fq_name)} has {len(value):,} bytes as JSON, and {LARGEST_VALUE:,} are "
-            f"the most that etcd takes; split it into several resources",
-            key=key if staged.before is not None else name,
+            f"the resource has {len(value):,} bytes as JSON, and {LARGEST_VALUE:,} are the most that etcd takes; split "
+            f"it into several",
+            key=key if staged.before is not None else Name(key.kind, tuple(document["fq_name"])),
         )
     return value
 

@@ -15,6 +15,8 @@ from typing import Any
 import anyio
 import grpc.aio
 
+from intentc.listening.connections import most_connections
+
 from .dialects import Dialect, Incremental, StateOfTheWorld
 from .judging import Judge
 from .metrics import Figures
@@ -24,9 +26,21 @@ from .world import World
 _LOG = logging.getLogger(__name__)
 _SERVICE = "envoy.service.discovery.v3.AggregatedDiscoveryService"
 _GRACE = 1.0
+_MOST_CONNECTIONS = 4096
+_SHARE_OF_FILES = 2
+HANDSHAKE_SECONDS = 10.0
+"""Within which a new connection must have begun HTTP/2."""
+_IDLE_SECONDS = 60.0
+"""After which a connection without a stream is closed."""
+_MOST_STREAMS = 16
+"""Of one connection; an Envoy opens one."""
+_LARGEST_REQUEST = 64 * 1024 * 1024
+"""Bytes; an Envoy that reconnects names all that it has."""
 _OPTIONS: tuple[tuple[str, Any], ...] = (
-    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_receive_message_length", _LARGEST_REQUEST),
     ("grpc.max_send_message_length", -1),
+    ("grpc.max_concurrent_streams", _MOST_STREAMS),
+    ("grpc.max_connection_idle_ms", int(_IDLE_SECONDS * 1000)),
     # An Envoy that is gone without a word is noticed, and one that pings more often than gRPC likes is not cut off.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
@@ -118,10 +132,22 @@ class Discovery:
             context.cancel()
 
 
+def _connection_limits() -> tuple[tuple[str, Any], ...]:
+    return (
+        ("grpc.max_allowed_incoming_connections", most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES)),
+        ("grpc.server_handshake_timeout_ms", int(HANDSHAKE_SECONDS * 1000)),
+    )
+
+
 @asynccontextmanager
 async def listening(discovery: Discovery, host: str, port: int) -> AsyncIterator[int]:
-    """Serve at ``host``:``port`` (0: a free one) until the block is left; gives the port. Raises ``AddressTaken``."""
-    server = grpc.aio.server(options=_OPTIONS)
+    """Serve at ``host``:``port`` (0: a free one) until the block is left; gives the port. Raises ``AddressTaken``.
+
+    gRPC accepts connections itself, so the limits of ``listening.connections`` are its own options here: a connection
+    past the limit is closed at once, and nobody is displaced for it. A connection has no greatest age: cutting streams
+    that work would make every Envoy ask for everything again.
+    """
+    server = grpc.aio.server(options=(*_OPTIONS, *_connection_limits()))
     server.add_generic_rpc_handlers((discovery.handlers(),))
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:

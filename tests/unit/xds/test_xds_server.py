@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import anyio
 import msgspec
 import pytest
+from anyio.abc import SocketStream
 from prometheus_client import generate_latest
+from pytest_mock import MockerFixture
 
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Put
+from intentc.xds import ads
 from intentc.xds.ads import AddressTaken
 from intentc.xds.kinds import Type
 from intentc.xds.serving import Server, running_xds
@@ -228,3 +231,34 @@ async def test_the_figures_tell_what_was_sent_and_answered() -> None:
         assert 'intentc_xds_refusals_total{type="clusters"} 1.0' in figures
         assert 'intentc_xds_elements{state="refused"} 1.0' in figures
         assert "intentc_xds_streams 1.0" in figures
+
+
+async def closed_by_the_server(stream: SocketStream) -> None:
+    """Wait for it; what HTTP/2 sends before is read."""
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError), anyio.fail_after(PATIENCE):
+        while await stream.receive():
+            pass
+
+
+async def test_half_open_connections_disturb_no_stream_and_end(mocker: MockerFixture) -> None:
+    """One past the limit is closed at once, the others when they have not begun HTTP/2 in time."""
+    mocker.patch.object(ads, "most_connections", return_value=4)
+    mocker.patch.object(ads, "HANDSHAKE_SECONDS", 2.0)
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running_xds(store, "gateway"))
+        first = await stack.enter_async_context(connected(server.port, incremental=False))
+        await first.ask(Type.CLUSTERS)
+        await first.answer(await first.told())
+        half_open = []
+        for _ in range(40):
+            half_open.append(await anyio.connect_tcp("127.0.0.1", server.port))
+            await stack.enter_async_context(half_open[-1])
+        await write(store, cluster("b", 1))
+        assert names(await first.told()) == {"a", "b"}
+        for stream in half_open:
+            await closed_by_the_server(stream)
+        second = await stack.enter_async_context(connected(server.port, incremental=False))
+        await second.ask(Type.CLUSTERS)
+        assert names(await second.told()) == {"a", "b"}

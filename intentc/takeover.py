@@ -75,7 +75,7 @@ class TakeOver:
         )
         permission = engine.parts.permission
         permission.withhold(STANDING_BY, "another compiler leads, or may")
-        permission.lead_by(self.election.fence, self.election.distrust)
+        permission.lead_by(self.election.fence, self._on_fence_rejected)
 
     async def run(self) -> None:
         """Stand, take over, stand by again; until ``end``, also while everything around is being cancelled: writes
@@ -119,10 +119,14 @@ class TakeOver:
         self._leadership = leadership
         self._won.set()
 
+    def _on_fence_rejected(self, fence: str) -> None:
+        """The API server rejected a write that carried ``fence``; one of a former leadership means nothing."""
+        if self._leadership is not None and self._leadership.fence == fence:
+            self._refused_after = self._engine.reconciling.sending.written
+        self.election.distrust(fence)
+
     def _on_lost(self, reason: str) -> None:
         self._leadership = None
-        if "refused" in reason:
-            self._refused_after = self._engine.reconciling.sending.written
         permission = self._engine.parts.permission
         permission.withhold(STANDING_BY, f"not leading: {reason}")
         permission.give(UPGRADE)

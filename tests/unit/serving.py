@@ -21,23 +21,23 @@ PREFIX = "/contrail/"
 
 def service_of(
     plant: Plant, process: str = "one", *, elected: bool = False, auditing: Auditing | None = None, most: int = 1000,
-    version: str = "1", etcd: str = "",
+    version: str = "1", etcd: str = "", installation: str = INSTALLATION,
 ) -> CompilerService:  # fmt: skip
     """``elected``: it stands for election. ``most``: ``max_writes_on_upgrade``. ``version``: of its compiler."""
     store, engine = plant.offline.store, plant.engine
-    heartbeat = Heartbeat(INSTALLATION, process)
+    heartbeat = Heartbeat(installation, process)
     source = Source(store, PREFIX, heartbeat=heartbeat)
     engine.parts.permission.see_by(lambda: source.state.ready)
     orders = Orders(
         store,
-        INSTALLATION,
+        installation,
         engine.levers,
         leading=lambda: engine.parts.permission.granted,
         settled=lambda: engine.collecting.complete,
         heartbeat=heartbeat,
     )
     takeover = TakeOver(
-        engine, store, PREFIX, installation=INSTALLATION, process=process, ttl=2, versions={"plant": version},
+        engine, store, PREFIX, installation=installation, process=process, ttl=2, versions={"plant": version},
         max_writes_on_upgrade=most, applied=lambda: source.applied_revision, obeyed=lambda: orders.applied_revision,
     ) if elected else None  # fmt: skip
 

@@ -9,8 +9,9 @@ import pytest
 
 from intentc.pipeline.permission import STANDING_BY, UPGRADE
 from intentc.service import CompilerService
+from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Put
+from intentc.watch.protocol import Delete, Put
 from intentc.writing import Fenced
 from tests.patience import PATIENCE
 from tests.unit.pipeline.plant import POOL, Plant
@@ -146,4 +147,17 @@ async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store
         await soon(lambda: not leads(one))
         assert any("refuses our fence" in reason for reason in one.ready()[1])
         await soon(lambda: one.engine.converged and "create a" in plant.write.log[1:])
+        assert one.ready() == (True, ())
+
+
+async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: MemoryStore) -> None:
+    """The reason for which a leadership ends names the leader's key, and with it the installation."""
+    plant = Plant(store)
+    async with serving(service_of(plant, "one", elected=True, installation="refused-lab")) as one:
+        takeover = one.takeover
+        assert takeover is not None
+        await soon(lambda: leads(one))
+        await store.transaction([], [Delete(leader_key("refused-lab"))])
+        await soon(lambda: takeover.takeovers == 2 and leads(one))
+        assert takeover.hindered == ""
         assert one.ready() == (True, ())

@@ -129,18 +129,29 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
         elif item.operation == UPDATE:
             updates.append(item)
     applied: list[Applied] = []
+    written: dict[Key, Item] = {}
     for item in reversed(await _sorted_deletes(draft, deletes)):
         await _one(resources.delete(draft, Key(item.kind.name, item.uuid), caller, item.condition), item)
         applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
     for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
         document = await _one(resources.create(draft, item.kind, item.body, caller, item.condition), item)
-        await _one(resources.relax(draft, Key(item.kind.name, document["uuid"]), item.relaxed), item)
+        key = Key(item.kind.name, document["uuid"])
+        await _one(resources.relax(draft, key, item.relaxed), item)
+        written[key] = item
         applied.append(Applied(item.kind.name, CREATE, document))
     for item in updates:
         key = Key(item.kind.name, item.uuid)
         document = await _one(resources.update(draft, key, item.body, caller, item.condition), item)
         await _one(resources.relax(draft, key, item.relaxed), item)
+        written[key] = item
         applied.append(Applied(item.kind.name, UPDATE, document))
+    try:
+        await resources.verify(draft)
+    except ApiError as error:
+        guilty = written.get(Key(*error.key)) if error.key is not None else None
+        if guilty is None:
+            raise
+        raise error.within(guilty.place, str(guilty)) from None
     return applied
 
 

@@ -13,6 +13,7 @@ import msgspec
 from intentc.model import Key, Name, Schema
 from intentc.watch.protocol import Compare, Store, present
 
+from .admission.rules import Change, Rules
 from .documents import Document, decode, decode_fq_name, encode, without_reference
 from .errors import Malformed
 from .layout import CHILD, Layout
@@ -43,6 +44,8 @@ class Draft:
         self.compares: dict[str, Compare] = {}
         self.relaxed: dict[tuple[Key, str], None] = {}
         """(holder, uuid of a target): references that shall not block the deletion of their target, in order."""
+        self.changes: list[tuple[Rules, Change]] = []
+        """What is to be verified once everything is staged, in order."""
         self._names: dict[Name, str | None] = {}
         self._documents: dict[Key, Document] = {}
 
@@ -96,9 +99,11 @@ class Draft:
         return None if item is None else msgspec.json.decode(item.value, type=Name)
 
     async def every(self, kind: str) -> list[Key]:
-        """All stored resources of a kind."""
+        """All resources of a kind as they will be; the commit holds only while no other is added or changed."""
         prefix = self.layout.values(kind)
-        return [Key(kind, self.layout.uuid(item.key)) for item in await self.reading.below(prefix)]
+        stored = [Key(kind, self.layout.uuid(item.key)) for item in await self.reading.below(prefix)]
+        self.guard_below(prefix)
+        return list(dict.fromkeys([*stored, *(key for key in self.staged if key.kind == kind)]))
 
     async def children(self, parent: str, kind: str) -> tuple[Key, ...]:
         """The stored children of one kind; the commit holds only while no other is added."""

@@ -16,12 +16,12 @@ from . import pools, references
 from .admission import NO_RULES, RULES
 from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import taken_in
-from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules
+from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules, UnchangedByName
 from .admission.stamps import stamp_changed, stamp_created
 from .authorization import WRITE, Operation, Policy
 from .documents import Document, referred
 from .draft import Draft
-from .errors import BadRequest, Conflict, Exhausted, Forbidden, NotFound, PreconditionFailed
+from .errors import ApiError, BadRequest, Conflict, Exhausted, Forbidden, NotFound, PreconditionFailed
 from .identity import check_uuid, place
 from .permissions import Access, Permissions
 from .references import ReferenceUpdate
@@ -93,6 +93,8 @@ class Resources:
         rules = RULES.get(kind.name, NO_RULES)
         change = Change(key.uuid, None, document, given, caller.privileged)
         await self._admit(draft, rules, change)
+        if rules is not NO_RULES:
+            draft.changes.append((rules, change))
         stamp_created(document, owner=caller.project_id, now=self._source.now())
         if over is not None:
             draft.stage_replacement(key, document)
@@ -231,6 +233,18 @@ class Resources:
             raise NotFound(f"there is no {kebab(key.kind)} {key.uuid}", key=key)
         return document
 
+    async def verify(self, draft: Draft) -> None:
+        """Check each change against all that the request brings, once everything is staged. The error's ``key`` is
+        that of the resource whose change is refused."""
+        changes, draft.changes = draft.changes, []
+        for rules, change in changes:
+            found = {lookup: await _look_up(draft, lookup) for lookup in rules.final_lookups(change)}
+            try:
+                rules.verify(change, found)
+            except ApiError as error:
+                error.key = error.key or Key(rules.kind, change.uuid)
+                raise
+
     def _new_uuid(self, kind: Kind, name: Name) -> str:
         return manifest_uuid(kind.name, name.fq_name) if kind.written_as_manifests else self._source.uuid(name)
 
@@ -277,6 +291,8 @@ class Resources:
         rules = RULES.get(key.kind, NO_RULES)
         change = Change(key.uuid, before, after, given, caller.privileged)
         await self._admit(draft, rules, change)
+        if rules is not NO_RULES:
+            draft.changes.append((rules, change))
         if after == before:
             # Nothing to write; staged nevertheless, so that the answer tells its revision.
             await draft.stage(key, before)
@@ -309,9 +325,12 @@ class Resources:
 async def _look_up(draft: Draft, lookup: Lookup) -> list[Document]:
     if isinstance(lookup, ByUuid):
         keys = [Key(lookup.kind, lookup.uuid)]
-    elif isinstance(lookup, ByName):
+    elif isinstance(lookup, ByName | UnchangedByName):
         uuid = await draft.find(Name(lookup.kind, lookup.fq_name))
         keys = [Key(lookup.kind, uuid)] if uuid else []
+        if isinstance(lookup, UnchangedByName):
+            for key in keys:
+                await draft.guard(draft.layout.value(key))
     elif isinstance(lookup, ChildrenOf):
         keys = list(await draft.children(lookup.uuid, lookup.kind))
     else:

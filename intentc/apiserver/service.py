@@ -304,10 +304,15 @@ class ApiServer:
     async def _mutate(
         self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None, *kinds: str
     ) -> tuple[Result, int]:
+        async def verified(draft: Draft) -> Result:
+            result = await work(draft)
+            await self._resources.verify(draft)
+            return result
+
         if not any(RULES.get(kind, NO_RULES).takes_numbers for kind in kinds):
-            return await self._mutator.run(work, fence)
+            return await self._mutator.run(verified, fence)
         async with self._numbers:
-            return await self._mutator.run(work, fence)
+            return await self._mutator.run(verified, fence)
 
     async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> None:
         """``key.uuid`` empty: only the kind is asked for. Reads nothing for those who may read everything."""

@@ -14,9 +14,14 @@ ALLOCATE = "allocate"
 """The operation of a difference that is a number not given yet; its field is ``<pool for NAME>``."""
 
 
+WAIT = "wait"
+"""The operation of a difference that can't be written before another object is: its fields are the objects that it
+waits for, ``<kind> <name>`` each."""
+
+
 class Change(msgspec.Struct, frozen=True):
-    """``operation``: create, update, delete, add_ref, remove_ref, or ``allocate``. ``fields``: those that it would set,
-    sorted; references as ``<relation>_refs``."""
+    """``operation``: create, update, delete, add_ref, remove_ref, ``allocate`` or ``wait``. ``fields``: those that
+    it would set, sorted; references as ``<relation>_refs``."""
 
     operation: str
     fields: tuple[str, ...] = ()

@@ -1,10 +1,10 @@
 """Compile everything from nothing at one revision, and say what differs from what is there.
 
 It is the engine that serves live, over one listing, observing: what it plans is what differs. Its write service only
-writes down, so nothing can be written and no number given. What is wrong with an object that waits for another
-difference to be mended (a reference to a missing target) shows once that one is. The ledger is the API server's of
-now, also when an older revision is asked for, and so are the orders of operators, which are input like any other: what
-they paused, gave up or hold as suspect is so here, too.
+writes down, so nothing can be written and no number given. An object that waits for another difference to be repaired
+(its target is missing, or about to be replaced) is named, too, with what it waits for. The ledger is the API server's
+of now, also when an older revision is asked for, and so are the orders of operators, which are input like any other:
+what they paused, gave up or hold as suspect is so here, too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from intentc.watch.protocol import Store
 from intentc.writing import ReadService
 from intentc.writing.dry_run import DryRun
 
-from .report import ALLOCATE, Change, Difference, Report
+from .report import ALLOCATE, WAIT, Change, Difference, Report
 from .upstream import upstream
 
 _ALLOCATION = allocation_read("", "")[0]
@@ -108,6 +108,7 @@ def _report(parts: Parts, snapshot: Snapshot, *, seconds: float) -> Report:
         if name not in standing.left_alone
     ]
     found += _wishes(parts)
+    found += _waiting(parts)
     return Report(
         revision=snapshot.revision,
         differences=tuple(sorted(found, key=lambda difference: difference.place)),
@@ -121,7 +122,7 @@ def _report(parts: Parts, snapshot: Snapshot, *, seconds: float) -> Report:
     )
 
 
-def _difference(parts: Parts, name: Name, operations: tuple[Operation, ...]) -> Difference:
+def _difference(parts: Parts, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
     actual = parts.assumed.actual(name)
     origins = set(parts.book.on(name))
     if actual is not None and actual.mark is not None:
@@ -131,7 +132,7 @@ def _difference(parts: Parts, name: Name, operations: tuple[Operation, ...]) -> 
         kind=name.kind,
         name=":".join(name.fq_name),
         fq_name=name.fq_name,
-        operations=tuple(_change(operation) for operation in operations),
+        operations=(*map(_change, operations), *more),
         origins=tuple(map(str, sorted(origins))),
         upstream=tuple(map(str, sorted(upstream(parts.logic, origins) - origins))),
         revision=(actual.revision or 0) if actual is not None else 0,
@@ -146,6 +147,25 @@ def _wishes(parts: Parts) -> Iterator[Difference]:
             name = ":".join(resource.fq_name)
             wish = Change(ALLOCATE, (f"<{read[1]} for {name}>",))
             yield Difference(key.kind, name, resource.fq_name, (wish,), (str(key),), revision=resource.mod_revision)
+
+
+def _waiting(parts: Parts) -> Iterator[Difference]:
+    """The objects that can't be as they should before others are, over any number of objects; none that only waits for
+    what users have not brought yet."""
+    planned = {name for name in parts.standing.planned if name not in parts.standing.left_alone}
+    dependents: dict[Name, list[Name]] = {}
+    for name, awaited in parts.standing.object_waits.items():
+        for other in awaited:
+            dependents.setdefault(other, []).append(name)
+    reached, found = list(planned), set(planned)
+    while reached:
+        for name in dependents.get(reached.pop(), ()):
+            if name not in found and name not in parts.standing.left_alone:
+                found.add(name)
+                reached.append(name)
+    for name in found - planned:
+        waits = sorted(parts.standing.object_waits[name] & (found - {name}))
+        yield _difference(parts, name, (), Change(WAIT, tuple(map(str, waits))))
 
 
 def _change(operation: Operation) -> Change:

@@ -12,7 +12,7 @@ import enum
 import msgspec
 
 from intentc.audit import Change, Difference, upstream
-from intentc.audit.report import ALLOCATE
+from intentc.audit.report import ALLOCATE, WAIT
 from intentc.engine import Engine
 from intentc.journal import Entry
 from intentc.model import HeldInput, Key, Name
@@ -56,8 +56,8 @@ class Look:
     def stands(self, difference: Difference) -> Sort | None:
         """Whether a difference is a mismatch; None if it is excused."""
         parts, name, revision = self._engine.parts, difference.place, self._revision
-        if any(change.operation == ALLOCATE for change in difference.operations):
-            # A wish, not an object: it is asked for again and again until it is granted.
+        if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):
+            # A number that is asked for until it is granted, or an object that another difference holds up.
             return None
         # What is refused, delayed or fought over is in a back-off, and so busy.
         if parts.objects.busy(name) or name in parts.standing.planned or name in parts.standing.left_alone:

@@ -19,7 +19,7 @@ from .options import configured, output_option
 from .process import run_service
 
 if TYPE_CHECKING:
-    from intentc.audit import Difference, Report
+    from intentc.audit import Change, Difference, Report
     from intentc.configuration import Configuration, Loaded
 
 _NICE = 10
@@ -121,7 +121,15 @@ def _print(output: str, report: Report) -> None:
 
 def _what(difference: Difference) -> str:
     """``update access_control_list_entries``, say; several writes one after the other."""
-    return "; ".join(" ".join((change.operation, ",".join(change.fields))).rstrip() for change in difference.operations)
+    return "; ".join(_shown(change) for change in difference.operations)
+
+
+def _shown(change: Change) -> str:
+    from intentc.audit.report import WAIT
+
+    if change.operation == WAIT:
+        return f"waits for {', '.join(change.fields)}"
+    return " ".join((change.operation, ",".join(change.fields))).rstrip()
 
 
 def _summary(report: Report) -> str:

@@ -23,6 +23,9 @@ from .permission import OBSERVING, UPGRADE
 from .quarantined import held_intents, unreadable_others
 from .reconciling import Reconciling
 
+_CONTENDED = 5
+"""Objects in contention that are named."""
+
 
 def at(since: float) -> str:
     """A time of the day (UTC) for people; ``since``: seconds since 1970."""
@@ -87,13 +90,14 @@ def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterat
         more = f" and {others - 1:,} more" if others > 1 else ""
         named = f"{example.kind} {parts.logic.name_of(example)}{more}"
         yield f"can't be read, and stays as it is: {named}: `intentc quarantine list`"
-    for what, table in (
-        ("refused by the API server", standing.refused),
-        ("set back by another writer", standing.fought),
-    ):
-        if table:
-            name = next(iter(table))
-            yield f"{what}: {name.kind} {':'.join(name.fq_name)}{_more(table)}: `intentc quarantine list`"
+    if standing.refused:
+        name = next(iter(standing.refused))
+        more = _more(standing.refused)
+        yield f"refused by the API server: {name.kind} {':'.join(name.fq_name)}{more}: `intentc quarantine list`"
+    if standing.fought:
+        shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(standing.fought, _CONTENDED)]
+        more = f" and {len(standing.fought) - _CONTENDED:,} more" if len(standing.fought) > _CONTENDED else ""
+        yield f"set back by another writer: {', '.join(shown)}{more}: `intentc quarantine list`"
     if standing.dropped:
         yield f"given up by order: {counted(len(standing.dropped), 'intent')}: `intentc quarantine list`"
     for key, link in islice(examples, 1):

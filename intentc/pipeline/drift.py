@@ -1,105 +1,138 @@
-"""What somebody else changes of ours is put right and journalled as drift; a fight is left before it is for ever.
+"""Repairs what others change of ours, and journals it as drift; contention is left alone before it goes on for ever.
 
-An object that stood as its claims want it, and differs though no claim changed, was changed by somebody else. Where
-that goes on, two writers undo each other's work without end: then a breaker opens for that one object, says which
-field is fought over, and tries again by and by. What to do about a difference is the planner's business.
+An object that stood as its claims want it, and was written since by somebody else, has drifted. A difference that our
+own writes bring about (a target is replaced, a removal is no longer deferred) is no drift: the object's revision is
+still the one at which it stood. Where others set a part of an object back five times in ten minutes, that part (one
+field, one reference, or the object itself) is in contention: it is left alone for a minute, then tried again, and the
+pause doubles up to an hour. The other parts are written as ever. What to do about a difference is the planner's
+business.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from ..model import AddReference, Create, Delete, Name, Operation, RemoveReference, Update
+from ..planning.claims import Item
+from ..planning.items import text
 
 REVERTS = 5
 WINDOW = 600.0
-"""So many repairs of one object in so many seconds are a fight."""
+"""So many repairs of one part of an object in so many seconds are contention."""
 FIRST_REST = 60.0
 LONGEST_REST = 3600.0
-"""Seconds for which a fought object is left alone: the first time, and at most."""
+"""Seconds for which a contended part is left alone: the first time, and at most."""
+_SHOWN = 5
+"""Contended parts of one object that are named; of the others the number."""
 
 
 class Fight(NamedTuple):
-    """``fields``: what was set back. ``rest``: seconds until it is tried again."""
+    """``items``: the parts of the object in contention. ``rest``: seconds until the first of them is tried again."""
 
-    fields: tuple[str, ...]
+    items: frozenset[Item]
     rest: float
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The contended parts as people read them, the first few by name."""
+        named = sorted(map(text, self.items))
+        more = (f"{len(named) - _SHOWN} more",) if len(named) > _SHOWN else ()
+        return (*named[:_SHOWN], *more)
 
 
 class _Record:
-    __slots__ = ("fields", "rest", "times", "until")
+    """One part of an object: when it was repaired, and until when it is left alone."""
+
+    __slots__ = ("rest", "times", "until")
 
     def __init__(self) -> None:
-        self.times: deque[float] = deque(maxlen=REVERTS)
-        self.fields: set[str] = set()
+        self.times: tuple[float, ...] = ()
         self.rest = 0.0
         self.until = 0.0
 
+    def repaired(self, now: float) -> bool:
+        """Count one more repair. True if the part is in contention from now on."""
+        self.times = (*self.times[1 - REVERTS :], now)
+        again = self.rest > 0 and now - self.until < self.rest
+        if again or (len(self.times) == REVERTS and now - self.times[0] <= WINDOW):
+            self.rest = min(2 * self.rest, LONGEST_REST) if again else FIRST_REST
+            self.until = now + self.rest
+            self.times = ()
+            return True
+        if now - self.times[0] > WINDOW:
+            self.rest = 0.0
+        return False
+
 
 class Drift:
-    """Which objects stand as they should, and who is fought over. ``clock``: seconds, never back."""
+    """Which objects stand as they should, and which parts are in contention. ``clock``: seconds, never back."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._standing: set[Name] = set()
-        self._records: dict[Name, _Record] = {}
+        self._standing: dict[Name, int | None] = {}
+        self._records: dict[Name, dict[Item, _Record]] = {}
         self.repairs = 0
         self.fights = 0
 
     def meant(self, names: Iterable[Name]) -> None:
         """What is wanted of these objects may be something else now: a difference is no drift."""
-        names = tuple(names)
-        self._standing.difference_update(names)
-        for name in names if self._records else ():
-            if name in self._records:
-                # Something else is wanted: it is tried at once, and a revert of that is the next round of the fight.
-                self._records[name].until = min(self._records[name].until, self._clock())
+        for name in names:
+            self._standing.pop(name, None)
+            for record in self._records.get(name, {}).values() if self._records else ():
+                # Something else is wanted: it is tried at once, and a revert of that is the next round.
+                record.until = min(record.until, self._clock())
 
-    def stands(self, name: Name) -> None:
-        """The object is as it should be."""
-        self._standing.add(name)
+    def __contains__(self, name: Name) -> bool:
+        """Whether anything is known of this object: if not, what it needs is neither drift nor in contention."""
+        return name in self._standing or name in self._records
+
+    def stands(self, name: Name, revision: int | None) -> None:
+        """The object is as it should be, but for what is in contention. ``revision``: the mod revision of the object as
+        it is now, None if that is not known."""
+        self._standing[name] = revision
 
     def forget(self, name: Name) -> None:
-        """Nobody wants anything of the object any more, or it shall be tried anew: no fight about it counts."""
-        self._standing.discard(name)
+        """Nobody wants anything of the object any more, or it shall be tried anew: no contention about it counts."""
+        self._standing.pop(name, None)
         self._records.pop(name, None)
 
-    def differs(self, name: Name, operations: tuple[Operation, ...]) -> bool:
-        """The object needs these writes. True if that is drift; then it counts towards a fight."""
-        if name not in self._standing:
-            return False
-        self._standing.discard(name)
-        self.repairs += 1
+    def differs(self, name: Name, revision: int | None, items: Collection[Item]) -> bool:
+        """Writes of these parts are needed, and the object is at ``revision`` now. True if that is drift: then it
+        counts towards contention."""
         now = self._clock()
-        record = self._records.setdefault(name, _Record())
-        record.fields |= {field for operation in operations for field in fields(operation)}
-        record.times.append(now)
-        again = record.rest > 0 and now - record.until < record.rest
-        many = len(record.times) == REVERTS and now - record.times[0] <= WINDOW
-        if again or many:
-            record.rest = min(2 * record.rest, LONGEST_REST) if again else FIRST_REST
-            record.until = now + record.rest
-            record.times.clear()
-            self.fights += 1
-        elif now - record.times[0] > WINDOW:
-            record.rest, record.fields = 0.0, {field for operation in operations for field in fields(operation)}
+        records = self._records.get(name, {})
+        tried = [item for item in items if item not in records or now >= records[item].until]
+        if not tried:
+            if name in self._standing:
+                self._standing[name] = revision
+            return False
+        stood = name in self._standing
+        seen = self._standing.pop(name, None)
+        if not stood or (seen is not None and seen == revision):
+            return False
+        self.repairs += 1
+        records = self._records.setdefault(name, records)
+        contended = [records.setdefault(item, _Record()).repaired(now) for item in tried]
+        self.fights += any(contended)
         return True
 
     def fight(self, name: Name) -> Fight | None:
-        """The fight for which this object is left alone now, if there is one."""
-        record = self._records.get(name)
-        if record is None or self._clock() >= record.until:
-            return None
-        return Fight(tuple(sorted(record.fields)), record.until - self._clock())
+        """The parts of this object that are left alone now, if there are any."""
+        now = self._clock()
+        contended = {item: record.until - now for item, record in self._records.get(name, {}).items()}
+        contended = {item: rest for item, rest in contended.items() if rest > 0}
+        return Fight(frozenset(contended), min(contended.values())) if contended else None
 
     def tidy(self) -> None:
         """Forget what was long ago."""
         now = self._clock()
-        for name, record in list(self._records.items()):
-            latest = max(record.until + record.rest, record.times[-1] + WINDOW if record.times else 0.0)
-            if latest < now:
+        for name, records in list(self._records.items()):
+            for item, record in list(records.items()):
+                latest = max(record.until + record.rest, record.times[-1] + WINDOW if record.times else 0.0)
+                if latest < now:
+                    del records[item]
+            if not records:
                 del self._records[name]
 
 

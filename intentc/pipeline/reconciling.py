@@ -1,8 +1,8 @@
 """From dirty objects to plans: one object is planned from all claims on it, and what it needs is handed to be sent.
 
 One object is planned by one worker at a time; writes of different objects overlap up to a limit. Not everything that
-is planned is written: there must be permission, the object must not be left alone by an operator's order or after a
-fight. The plan itself is ``planning``'s, sending it ``sending``'s business.
+is planned is written: there must be permission, the object must not be paused by an operator, and parts of it that are
+in contention are left out. The plan itself is ``planning``'s, sending it ``sending``'s business.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from ..model import Name, Problem
+from ..model import HeldInput, Name, Problem
 from ..planning import Plan
+from ..planning.claims import Item
+from ..planning.items import Stored, items, without
+from .drift import Fight
 from .gate import Gate
 from .levers import PAUSED
 from .parts import Parts
@@ -147,7 +150,7 @@ class Reconciling:
         if not plan.operations:
             self._is_right(plan)
             return plan
-        return plan._replace(operations=()) if self._left(plan) else plan
+        return self._permitted(plan)
 
     def _is_right(self, plan: Plan) -> None:
         """The object needs nothing now."""
@@ -156,43 +159,79 @@ class Reconciling:
         self._succeeded(name)
         if not plan.waits_for:
             if name in self._parts.book:
-                self._parts.drift.stands(name)
+                self._parts.drift.stands(name, self._revision(name))
             else:
                 self._parts.drift.forget(name)
             # Who waited for it to go, or to come, need wait no longer: it stays as it is.
             self.wake((name,))
 
-    def _left(self, plan: Plan) -> bool:
-        """Whether the object is left as it is although it needs writes: it is only told what they would be."""
+    def _permitted(self, plan: Plan) -> Plan:
+        """The plan with the writes that may be made now. What is not written is only reported."""
         parts, name = self._parts, plan.name
         standing = parts.standing
         if self._is_paused(name):
             standing.planned.pop(name, None)
-            return True
+            return plan._replace(operations=())
         if not parts.permission.granted:
             standing.planned[name] = plan.operations
             if not parts.permission.reasons:
                 # Lease or watch are not sure at this moment, and may be in the next, without anybody telling.
                 parts.objects.retry(name, after=_LAPSE)
-            return True
+            return plan._replace(operations=())
         standing.planned.pop(name, None)
         if name not in parts.book:
             parts.drift.forget(name)
-        if parts.drift.differs(name, plan.operations):
+        if name not in parts.drift:
+            return plan
+        stored = self._stored(name)
+        changed = frozenset[Item]().union(*(items(operation, stored) for operation in plan.operations))
+        if parts.drift.differs(name, self._revision(name), changed):
             self.sending.drifted.add(name)
             _LOG.info("%s was changed by somebody else; it is put right", name, extra=about(parts, name))
         fight = parts.drift.fight(name)
         if fight is None:
             standing.fought.release(name)
-            return False
+            return plan
+        return self._uncontended(plan, fight, stored)
+
+    def _uncontended(self, plan: Plan, fight: Fight, stored: Stored) -> Plan:
+        """The plan without the parts of the object that other writers set back. Letting go of what is to be deleted or
+        replaced is no matter of contention: nobody can set that back, and others wait for it."""
+        parts, name = self._parts, plan.name
+        waiting = self._waiters.get(name, set())
+        left_alone = {item for item in fight.items if isinstance(item, str) or item[1] not in waiting}
+        left = [without(operation, left_alone, stored) for operation in plan.operations]
+        kept = tuple(operation for operation in left if operation is not None)
+        if kept == plan.operations:
+            return plan
         message = (
             f"{', '.join(fight.fields)}: another writer sets it back again and again, and once more would change "
             "nothing; find who else writes it. It is tried again by and by, or at once after `intentc quarantine retry`"
         )
-        if standing.fought.hold(name, Problem(name.kind, ":".join(name.fq_name), "Fought", message)):
+        if parts.standing.fought.hold(name, Problem(name.kind, ":".join(name.fq_name), "Fought", message)):
             _LOG.warning("%s is left alone: %s", name, message, extra=about(parts, name))
-        parts.objects.retry(name, after=fight.rest)
-        return True
+        if not kept:
+            parts.objects.retry(name, after=fight.rest)
+            if not plan.waits_for:
+                parts.drift.stands(name, self._revision(name))
+        return plan._replace(operations=kept)
+
+    def _revision(self, name: Name) -> int | None:
+        """At which mod revision the object is now; 0 if it is not there, None if that is not known."""
+        try:
+            actual = self._parts.assumed.actual(name)
+        except HeldInput:
+            return None
+        return 0 if actual is None else actual.revision
+
+    def _stored(self, name: Name) -> Stored:
+        """What reads the references of the object as they are now."""
+        assumed = self._parts.assumed
+        try:
+            actual = assumed.actual(name)
+        except HeldInput:
+            actual = None
+        return lambda relation: assumed.entries(actual, relation) if actual is not None else {}
 
     def _is_paused(self, name: Name) -> bool:
         """Whether an operator has paused the object, or the intent in whose name it was made."""
@@ -218,16 +257,22 @@ class Reconciling:
 
     def _carried_out(self, plan: Plan) -> None:
         name = plan.name
-        self._succeeded(name)
+        contended = name in self._parts.standing.fought
+        self._succeeded(name, but_for_contention=contended)
         if not plan.waits_for and name in self._parts.book and not self._parts.objects.asked_again(name):
             # What has changed while it was written is looked at first: something else may be wanted now.
-            self._parts.drift.stands(name)
+            self._parts.drift.stands(name, self._revision(name))
+        if contended:
+            # What was left out of the plan is tried again when its time has come.
+            self._parts.objects.add(name)
         self.wake((name,))
 
-    def _succeeded(self, name: Name) -> None:
+    def _succeeded(self, name: Name, *, but_for_contention: bool = False) -> None:
         """The object is as its last plan wants it: its next failure is its first."""
         self._parts.objects.forget(name)
         self._parts.standing.wrote(name)
+        if not but_for_contention:
+            self._parts.standing.fought.release(name)
         self.sending.forget(name)
         self._on_success(name)
 

@@ -118,10 +118,9 @@ class Standing:
         _set(self.object_waits, name, waits_for)
 
     def wrote(self, name: Name) -> None:
-        """The object is as it should be, as far as writing goes."""
+        """The server took the last write of the object."""
         self.refused.release(name)
         self.delayed.release(name)
-        self.fought.release(name)
 
     def is_held(self, key: Key) -> bool:
         """Whether what this intent contributed must stay as it is: its last run gave no complete answer."""

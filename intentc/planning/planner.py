@@ -40,7 +40,7 @@ from .deletion import abandoned, blockers, without_cycle
 from .diff import Leave, Wanted, entry_changes, in_order, list_change, property_changes
 from .draft import Draft, Plan
 from .guard import DeleteGuard
-from .merge import MERGES, Desired, merge
+from .merge import MERGES, merge
 from .orphans import find_orphans
 from .ownership import Standing, fits_ours, is_our_entry, standing
 
@@ -155,7 +155,7 @@ class Planner:
                               f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
             elif self._leave(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
-        elif self._replaced(desired, actual):
+        elif self._replaced(draft, actual):
             if self._leave(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
             draft.waits_for.add(draft.name)
@@ -207,14 +207,33 @@ class Planner:
                 )
                 draft.problems.append(Problem(origin.kind, self._title(origin), "NameTaken", message))
 
-    def _replaced(self, desired: Desired, actual: Actual) -> bool:
-        """Whether the object of this name must go and be made again: another owner, or another parent."""
+    def _replaced(self, draft: Draft, actual: Actual) -> bool:
+        """Whether the object of this name must be deleted and created again: another owner, or another parent.
+
+        What several intents share stays when it gets an owner besides: to replace it would take it from all who refer
+        to it for a moment, or for as long as one of them can't be written. It is replaced only for an owner that must
+        know its target by the uuid (``is_our_entry``)."""
+        desired = draft.desired
         if desired.owner is None or actual.mark is None:
             return False
-        if desired.owner != actual.mark.origin:
+        if desired.owner != actual.mark.origin and not (
+            actual.mark.origin == SHARED and not self._owner_knows_by_uuid(draft)
+        ):
             return True
         parent = desired.parent
         return parent is not None and (actual.parent is None or actual.parent.uuid != parent.key.uuid)
+
+    def _owner_knows_by_uuid(self, draft: Draft) -> bool:
+        """Whether the owner refers to such objects by a shared list, where its own are told by their uuid."""
+        owner = draft.desired.owner
+        kinds = {
+            origin.kind
+            for origin, claims in draft.claims.items()
+            if any(isinstance(claim, ResourceClaim) and claim.owner == owner for claim in claims)
+        }
+        return any(
+            draft.name.kind in self._schema.kinds[kind].shared_relations for kind in kinds if kind in self._schema.kinds
+        )
 
     def _delete(self, draft: Draft, actual: Actual) -> None:
         held_by = blockers(self._schema, self._installation, self._assumed, actual)
@@ -310,7 +329,7 @@ class Planner:
             return False
         claims = self._book.on(name)
         draft = Draft(name, actual.kind, claims, merge(actual.kind, name, claims, self._title))
-        unwanted = self._replaced(draft.desired, actual) if draft.desired.exists else not self.guard.holds(name)
+        unwanted = self._replaced(draft, actual) if draft.desired.exists else not self.guard.holds(name)
         if not unwanted or not self._leave(draft, actual)(EXISTENCE):
             return False
         # While users keep it from going it is there, for our references, too.

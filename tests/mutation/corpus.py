@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from intentc.model import Key
+from intentc.watch import protocol
 from tests.mutation.stories import Corpus, MutantLaboratory, Story
 from tests.oracle.contrail import Json
 from tests.property.laboratory import LOADED
@@ -130,6 +133,22 @@ class Gone(NamedTuple):
         await lab.delete(*self)
 
 
+class TakenOver(NamedTuple):
+    """The autonomous system becomes one under which a listed target is automatic; past the server, which refuses it."""
+
+    kind: str = "global_system_config"
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await lab.put_all(WORLD)
+        assert await lab.put("virtual_network", _LAST, _lists("target:64999:8000103"))
+        await lab.settle()
+        uuid = await lab.uuid(self.kind, _SYSTEM)
+        key = f"/contrail/{self.kind}/{uuid}"
+        (item,) = (await lab.store.range(key)).items
+        changed = msgspec.json.encode({**msgspec.json.decode(item.value), "autonomous_system": 64999})
+        await lab.store.transaction([], [protocol.Put(key, changed)])
+
+
 _EMPTY: Json = {
     "configured_route_target_list": {"route_target": []},
     "route_target_refs": [],
@@ -146,6 +165,7 @@ def _stories() -> Iterator[Story]:
         yield Changed(put, True)
     for put in WORLD:
         yield Gone(put.kind, put.fq_name)
+    yield TakenOver()
 
 
 async def _right(lab: MutantLaboratory) -> bool:

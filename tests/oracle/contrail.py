@@ -133,10 +133,10 @@ def route_target_references(
             add(instance, own_target(world, numbers, instance), "import", "export")
     for network in resources(world, "virtual_network"):
         primary = primary_instance(world, network)
-        for target in configured(network, "route_target_list"):
+        for target in configured(world, network, "route_target_list"):
             add(primary, target, "import", "export")
         for direction in ("import", "export"):
-            for target in configured(network, f"{direction}_route_target_list"):
+            for target in configured(world, network, f"{direction}_route_target_list"):
                 add(primary, target, direction)
     for router in resources(world, "logical_router"):
         held = targets(world, router, "route_target")
@@ -149,15 +149,13 @@ def route_target_references(
         for interface in targets(world, router, "virtual_machine_interface"):
             for network in targets(world, interface, "virtual_network")[:1]:
                 add(primary_instance(world, network), own, "import", "export")
-                for target in configured(router, "configured_route_target_list"):
+                for target in configured(world, router, "configured_route_target_list"):
                     add(primary_instance(world, network), target, "import", "export")
     return pairs, routers
 
 
 def own_target(world: World, numbers: dict[str, int], origin: Json) -> str | None:
-    system = 64512
-    for config in resources(world, "global_system_config"):
-        system = config.get("autonomous_system") or 64512
+    system = autonomous_system(world)
     for owner, number in numbers.items():
         if owner.split("/")[1:] == [origin["uuid"], "route_target"]:
             if system <= 65535:
@@ -172,8 +170,24 @@ def primary_instance(world: World, network: Json) -> Json | None:
     return next((i for i in resources(world, "routing_instance") if i["fq_name"] == wanted), None)
 
 
-def configured(resource: Json, field: str) -> list[str]:
-    return [text for text in (resource.get(field) or {}).get("route_target") or [] if is_route_target(text)]
+def autonomous_system(world: World) -> int:
+    system = 64512
+    for config in resources(world, "global_system_config"):
+        system = config.get("autonomous_system") or 64512
+    return system
+
+
+def configured(world: World, resource: Json, field: str) -> list[str]:
+    """What a list names and has an effect (B.7): nothing of the range from which compilers number."""
+    listed = (resource.get(field) or {}).get("route_target") or []
+    return [t for t in listed if is_route_target(t) and not is_automatic(t, autonomous_system(world))]
+
+
+def is_automatic(text: str, system: int) -> bool:
+    _, administrator, number = text.split(":")
+    if "." in administrator or int(administrator) != system:
+        return False
+    return int(number) >= 8000000 if system <= 65535 else 8000 <= int(number) < 32768
 
 
 def is_route_target(text: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .api_access_list import ApiAccessListRules
+from .bgpvpn import BgpVpnRules
 from .global_system_config import GlobalSystemConfigRules
 from .ingress import IngressRules
 from .logical_router import LogicalRouterRules
@@ -25,6 +26,7 @@ RULES: Mapping[str, Rules] = {
     rules.kind: rules
     for rules in (
         ApiAccessListRules(),
+        BgpVpnRules(),
         GlobalSystemConfigRules(),
         IngressRules(),
         LogicalRouterRules(),

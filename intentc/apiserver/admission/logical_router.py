@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from ..errors import BadRequest, Conflict
+from . import target_lists
 from .rules import ByUuid, Change, Document, Found, Lookup, Rules, Uuids
 
 _GATEWAY = "ExternalGateway"
 
 
 class LogicalRouterRules(Rules):
-    """No external gateway with vxlan routing; no network both behind a port and as gateway; no port of a machine."""
+    """No external gateway with vxlan routing; no network both behind a port and as gateway; no port of a machine;
+    no configured route target that the compiler numbers."""
 
     kind: ClassVar[str] = "logical_router"
 
@@ -37,6 +39,12 @@ class LogicalRouterRules(Rules):
         for port in after.get("virtual_machine_interface_refs") or ():
             for document in found[ByUuid("virtual_machine_interface", port["uuid"])]:
                 _check_port(document, gateways)
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return target_lists.lookups_of_lists(self.kind, change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        target_lists.check_lists(self.kind, change, found)
 
 
 def _is_vxlan(router: Document, found: Found) -> bool:

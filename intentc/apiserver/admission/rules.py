@@ -28,6 +28,13 @@ class ByName(NamedTuple):
     fq_name: tuple[str, ...]
 
 
+class UnchangedByName(NamedTuple):
+    """The resource with this name: none or one. The change is committed only while that one stays as it is."""
+
+    kind: str
+    fq_name: tuple[str, ...]
+
+
 class ChildrenOf(NamedTuple):
     """All stored children of one kind."""
 
@@ -36,12 +43,12 @@ class ChildrenOf(NamedTuple):
 
 
 class Every(NamedTuple):
-    """All stored resources of a kind."""
+    """All resources of a kind. The change is committed only while none is added or changed."""
 
     kind: str
 
 
-Lookup = ByUuid | ByName | ChildrenOf | Every
+Lookup = ByUuid | ByName | UnchangedByName | ChildrenOf | Every
 Found = Mapping[Lookup, Sequence[Document]]
 
 
@@ -101,6 +108,13 @@ class Rules:
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         """Check a creation or a change and complete ``change.after``. Raises ``ApiError`` kinds."""
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        """What ``verify`` must see, as it will be once the whole request is carried out."""
+        return ()
+
+    def verify(self, change: Change, found: Found) -> None:
+        """Check a creation or a change against all else that the same request brings. Raises ``ApiError`` kinds."""
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
         """Numbers to take and to give back, deletions included."""

@@ -8,15 +8,16 @@ from typing import ClassVar
 from intentc.model.names import Name
 
 from ..errors import BadRequest, Forbidden
+from . import target_lists
 from .rules import ByUuid, Change, Document, Found, Lookup, Number, Release, Rules, Uuids
 
 POOL = "virtual_network_id"
-_LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
 
 
 class VirtualNetworkRules(Rules):
     """A number for the network (and an explicit VXLAN id reserved among the same numbers); the primary routing
-    instance comes and goes with it; provider networks are joined with others only."""
+    instance comes and goes with it; provider networks are joined with others only; its lists name no route target that
+    the compiler numbers."""
 
     kind: ClassVar[str] = "virtual_network"
     takes_numbers: ClassVar[bool] = True
@@ -43,6 +44,12 @@ class VirtualNetworkRules(Rules):
                         f"to {kind} only"
                     )
         _check_target_lists(after)
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return target_lists.lookups_of_lists(self.kind, change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        target_lists.check_lists(self.kind, change, found)
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
         owner = _vxlan_owner(change.after or change.before or {})
@@ -87,7 +94,9 @@ def _vxlan_owner(document: Document) -> str:
 def _check_target_lists(network: Document) -> None:
     if not network.get("multi_policy_service_chains_enabled"):
         return
-    both, imported, exported = (set((network.get(field) or {}).get("route_target") or ()) for field in _LISTS)
+    both, imported, exported = (
+        set((network.get(field) or {}).get("route_target") or ()) for field in target_lists.LISTS["virtual_network"]
+    )
     if both:
         raise BadRequest(
             "route_target_list must be empty while multi_policy_service_chains_enabled is true; use the import and "

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, refer
 
 from .route_target_sources import Joining, Reasons, listing, owning, told
-from .route_targets import BOTH, configured_claims, own_route_target, primary_routing_instance, well_formed
+from .route_targets import BOTH, configured_claims, effective, own_route_target, primary_routing_instance
 
 CONFIGURED = "configured_route_target_list"
 
@@ -33,7 +33,7 @@ class LogicalRouterIntent(Intent):
         if target is not None:
             joining = [refer(instance, target) for instance in instances]
             yield from told(ctx, joining, lambda text, holder: why.reasons(self._had(ctx, text), holder))
-        configured = well_formed(self.field(CONFIGURED).route_target, CONFIGURED, ctx) - {_text(target)}
+        configured = effective(self.field(CONFIGURED).route_target, CONFIGURED, ctx) - {_text(target)}
         claims = configured_claims(instances, dict.fromkeys(sorted(configured), BOTH))
         yield from told(ctx, claims, lambda text, holder: why.reasons(self._configured(text), holder))
 

@@ -23,6 +23,9 @@ DEFAULT_AUTONOMOUS_SYSTEM = 64512
 FIRST_NUMBER = 8_000_100
 """The start of the pool as seeded (B.6)."""
 
+FIRST_AUTOMATIC = 8_000_000
+"""From here on numbers under the installation's own autonomous system are the compiler's (B.7)."""
+
 FIRST_SHORT_NUMBER = 8_000
 SHORT_NUMBERS = 32_768 - 8_000
 """Under an autonomous system of four bytes a number has two, and those from 32,768 on are left to users (D.1)."""
@@ -64,16 +67,34 @@ def parse_route_target(text: str) -> RouteTarget:
     return RouteTarget(int(administrator), number)
 
 
-def well_formed(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
-    """Those of ``targets``, found in the property ``field``, that are route targets; a problem for each other one."""
+def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
+    """Those of ``targets``, found in the property ``field``, that have an effect: route targets outside the automatic
+    range, so that a list never joins its owner to a network of somebody else. A problem for each other one."""
     good = set()
     for text in dict.fromkeys(targets):
         try:
-            parse_route_target(text)
-            good.add(text)
+            target = parse_route_target(text)
         except ValueError as error:
             ctx.problem("MalformedRouteTarget", f"{field}: {error}; it is left out")
+            continue
+        if is_automatic(target, autonomous_system(ctx)):
+            message = (
+                f"{field}: {text} lies in the range from which the compiler numbers route targets, and would join "
+                "another's network; it has no effect: take it off the list, or choose a number outside"
+            )
+            ctx.problem("AutomaticRouteTarget", message)
+        else:
+            good.add(text)
     return good
+
+
+def is_automatic(target: RouteTarget, system: int) -> bool:
+    """Whether the compiler may number ``target`` under the autonomous system ``system`` (B.7, D.1)."""
+    if target.administrator != system or isinstance(target.administrator, ipaddress.IPv4Address):
+        return False
+    if system > 0xFFFF:
+        return FIRST_SHORT_NUMBER <= target.number < FIRST_SHORT_NUMBER + SHORT_NUMBERS
+    return target.number >= FIRST_AUTOMATIC
 
 
 def autonomous_system(ctx: Context) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent
 
 from .route_target_sources import listing, told
-from .route_targets import configured_claims, merged_lists, primary_routing_instance, well_formed
+from .route_targets import configured_claims, effective, merged_lists, primary_routing_instance
 
 LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
 
@@ -16,7 +16,7 @@ class VirtualNetworkIntent(Intent):
     kind = "virtual_network"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        both, imported, exported = (well_formed(self.field(field).route_target, field, ctx) for field in LISTS)
+        both, imported, exported = (effective(self.field(field).route_target, field, ctx) for field in LISTS)
         instance = primary_routing_instance(self, ctx)
         claims = configured_claims([instance] if instance else [], merged_lists(both, imported, exported))
         return told(ctx, claims, lambda target, _: listing(self, LISTS, target))

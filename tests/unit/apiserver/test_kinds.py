@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from intentc.apiserver.errors import Conflict
 from intentc.apiserver.seeds import write_seeds
 from intentc.model import Key
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put
 
 from .conftest import PROJECT, Api, refused
 
@@ -312,6 +315,84 @@ async def test_the_autonomous_system_changes_unless_users_targets_would_become_a
     with refused(400, "default-domain:default-project:n", "target:64514:8000001"):
         await api.update("global_system_config", uuid, autonomous_system=64514)
     await api.update("global_system_config", uuid, autonomous_system=64515)
+
+
+GLOBAL_CONFIG = "beefbeef-beef-beef-beef-beefbeef0001"
+AUTOMATIC = {"route_target": ["target:1:1", "target:64512:8000100"]}
+LISTS = [
+    ("virtual_network", "route_target_list"),
+    ("virtual_network", "import_route_target_list"),
+    ("virtual_network", "export_route_target_list"),
+    ("logical_router", "configured_route_target_list"),
+    ("bgpvpn", "import_route_target_list"),
+]
+
+
+@pytest.mark.parametrize(("kind", "field"), LISTS)
+async def test_no_list_names_a_route_target_that_the_compiler_numbers(api: Api, kind: str, field: str) -> None:
+    with refused(400, field, "target:64512:8000100", "would join another's network"):
+        await api.create(kind, "n", **{field: AUTOMATIC})
+    made = await api.create(kind, "n", **{field: {"route_target": ["target:64512:7999999", "target:64513:8000100"]}})
+    with refused(400, field, "target:64512:8000100"):
+        await api.update(kind, made["uuid"], **{field: AUTOMATIC})
+
+
+@pytest.mark.parametrize("written", ["target:64512:08000100", "target:064512:8000100", "target:64512:4294967295"])
+async def test_a_number_is_automatic_however_it_is_written(api: Api, written: str) -> None:
+    with refused(400, written):
+        await api.create("virtual_network", "n", route_target_list={"route_target": [written]})
+
+
+@pytest.mark.parametrize(("kind", "field"), LISTS)
+async def test_the_autonomous_system_takes_over_nobodys_list(api: Api, kind: str, field: str) -> None:
+    await api.create(kind, "n", **{field: {"route_target": ["target:64514:8000001"]}})
+    with refused(400, kind, "default-domain:default-project:n", "target:64514:8000001", field):
+        await api.update("global_system_config", GLOBAL_CONFIG, autonomous_system=64514)
+
+
+async def test_under_an_autonomous_system_of_four_bytes_other_numbers_are_automatic(api: Api) -> None:
+    await api.create("virtual_network", "high", route_target_list={"route_target": ["target:4200000000:32768"]})
+    low = await api.create("virtual_network", "low", route_target_list={"route_target": ["target:4200000000:8000"]})
+    four_bytes = {"autonomous_system": 4200000000, "enable_4byte_as": True}
+    with refused(400, "target:4200000000:8000", "8000 to 32767"):
+        await api.update("global_system_config", GLOBAL_CONFIG, **four_bytes)
+    await api.update("virtual_network", low["uuid"], route_target_list={"route_target": []})
+    await api.update("global_system_config", GLOBAL_CONFIG, **four_bytes)
+    with refused(400, "target:4200000000:8000"):
+        await api.update("virtual_network", low["uuid"], route_target_list={"route_target": ["target:4200000000:8000"]})
+    await api.update("virtual_network", low["uuid"], route_target_list={"route_target": ["target:64512:8000100"]})
+
+
+async def test_lists_and_autonomous_system_of_one_request_are_judged_together(api: Api) -> None:
+    """In whatever order: what counts is how both will be."""
+    system = ("UPDATE", "global_system_config", {"uuid": GLOBAL_CONFIG, "autonomous_system": 64513})
+
+    def network(name: str, target: str) -> tuple[str, str, dict[str, Any]]:
+        fq_name = ["default-domain", "default-project", name]
+        data = {"fq_name": fq_name, "parent_type": "project", "route_target_list": {"route_target": [target]}}
+        return ("CREATE", "virtual_network", data)
+
+    for bad in (
+        [network("n", "target:64513:8000100"), system],
+        [system, network("n", "target:64513:8000100")],
+    ):
+        with refused(400, "target:64513:8000100"):
+            await api.server.sync([{"operation": o, "kind": k, "data": d} for o, k, d in bad])
+    good = [network("n", "target:64512:8000100"), system]
+    await api.server.sync([{"operation": o, "kind": k, "data": d} for o, k, d in good])
+
+
+async def test_a_list_that_was_there_before_hinders_no_other_change(api: Api, store: MemoryStore) -> None:
+    """Such as an older server took: it stays as it is, and may be taken off."""
+    made = await api.create("virtual_network", "n", route_target_list={"route_target": ["target:64513:8000100"]})
+    config = await api.by_name("global_system_config", "default-global-system-config")
+    value = msgspec.json.encode({**config, "autonomous_system": 64513})
+    await store.transaction([], [Put(f"/contrail/global_system_config/{config['uuid']}", value)])
+    listed = {"route_target_list": made["route_target_list"]}
+    await api.update("virtual_network", made["uuid"], display_name="another", **listed)
+    await api.update("virtual_network", made["uuid"], route_target_list={"route_target": []})
+    with refused(400, "target:64513:8000100"):
+        await api.update("virtual_network", made["uuid"], **listed)
 
 
 async def test_seeds_are_there_and_writing_them_again_changes_nothing(api: Api) -> None:

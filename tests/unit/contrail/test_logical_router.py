@@ -152,3 +152,15 @@ def test_without_its_interface_a_router_claims_nothing_on_the_network() -> None:
     router = tenant.router("lr")
     tenant.number(router, 8000100)
     assert references(tenant.run(router)) == {("lr", OWN, "")}
+
+
+def test_a_configured_target_joins_no_network_of_somebody_else() -> None:
+    """B.7: what is there although the server refuses it is a problem, and has no effect."""
+    tenant = Tenant()
+    network, _ = tenant.network("vn")
+    listed = {"configured_route_target_list": {"route_target": ["target:64512:8000107", "target:1:1"]}}
+    router = tenant.router("lr", tenant.interface("i", network), **listed)
+    tenant.number(router, 8000100)
+    outcome = tenant.run(router)
+    assert references(outcome) == {("lr", OWN, ""), ("vn", OWN, ""), ("vn", "target:1:1", "")}
+    assert [problem.reason for problem in outcome.problems] == ["AutomaticRouteTarget"]

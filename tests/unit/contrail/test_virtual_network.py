@@ -75,3 +75,33 @@ def test_a_target_named_twice_is_claimed_once() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", route_target_list=["target:1:1", "target:1:1"])
     assert len(tenant.run(network).claims) == 2
+
+
+def test_a_list_joins_no_network_of_somebody_else() -> None:
+    """B.7: what is there although the server refuses it is a problem, and has no effect."""
+    tenant = Tenant()
+    lists = {field: ["target:64512:8000100", "target:064512:08000100", *targets] for field, targets in LISTS.items()}
+    network, _ = tenant.network("vn", **lists)
+    outcome = tenant.run(network)
+    assert sorted(target for _, target, _ in references(outcome)) == ["target:1:1", "target:2:1", "target:3:1"]
+    assert {(problem.kind, problem.name, problem.reason) for problem in outcome.problems} == {
+        ("virtual_network", f"{PROJECT}:vn", "AutomaticRouteTarget")
+    }
+    assert len(outcome.problems) == 6
+    assert all(field in str(outcome.problems) for field in LISTS)
+
+
+def test_which_targets_are_automatic_follows_the_autonomous_system() -> None:
+    tenant = Tenant()
+    tenant.put("global_system_config", "default-global-system-config", autonomous_system=4200000000)
+    mine = ["target:64512:8000100", "target:4200000000:7999", "target:4200000000:32768"]
+    network, _ = tenant.network("vn", route_target_list=[*mine, "target:4200000000:8000", "target:4200000000:32767"])
+    outcome = tenant.run(network)
+    assert sorted(target for _, target, _ in references(outcome)) == sorted(mine)
+    assert len(outcome.problems) == 2
+
+
+def test_a_network_without_lists_does_not_ask_for_the_autonomous_system() -> None:
+    tenant = Tenant()
+    network, _ = tenant.network("vn")
+    assert not [read for read in tenant.run(network).reads if "global_system_config" in read]

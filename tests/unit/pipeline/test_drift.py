@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.journal import Write
-from intentc.model import Key, Name, Update
+from intentc.model import Name
 from intentc.pipeline.drift import FIRST_REST, REVERTS, WINDOW, Drift
 from tests.unit.pipeline.plant import Gate, Plant, part, until
 from tests.unit.test_engine import running, settled
@@ -13,7 +13,7 @@ from tests.unit.test_engine import running, settled
 pytestmark = pytest.mark.anyio
 
 NAME = Name("part", ("a", "one"))
-CHANGE = (Update(Key("part", "1"), NAME, {"content": "x"}, {}, 1),)
+CONTENT = frozenset({"content"})
 
 
 class Clock:
@@ -35,18 +35,18 @@ def drift(clock: Clock) -> Drift:
 
 def reverted(drift: Drift, times: int) -> None:
     for _ in range(times):
-        drift.stands(NAME)
-        assert drift.differs(NAME, CHANGE)
+        drift.stands(NAME, 1)
+        assert drift.differs(NAME, 2, CONTENT)
 
 
 def test_an_object_that_never_stood_right_has_not_drifted(drift: Drift) -> None:
-    assert not drift.differs(NAME, CHANGE)
+    assert not drift.differs(NAME, 2, CONTENT)
 
 
 def test_an_object_whose_claims_changed_has_not_drifted(drift: Drift) -> None:
-    drift.stands(NAME)
+    drift.stands(NAME, 1)
     drift.meant([NAME])
-    assert not drift.differs(NAME, CHANGE)
+    assert not drift.differs(NAME, 2, CONTENT)
 
 
 def test_an_object_that_is_set_back_again_and_again_is_fought_over_and_the_field_is_named(drift: Drift) -> None:

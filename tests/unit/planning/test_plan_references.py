@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.model import AddReference, Delete, Key, Name, Parent, ReferenceValue, RemoveReference, Update
+from intentc.model import (
+    AddReference,
+    Delete,
+    Key,
+    Name,
+    Parent,
+    ReferenceValue,
+    RemoveReference,
+    ResourceClaim,
+    Update,
+)
 from tests.unit.planning.planning_world import World, origin, owned, refer, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
@@ -185,3 +195,29 @@ def test_orphans_that_refer_to_each_other_let_go_first(world: World) -> None:
         for name in names:
             world.carry_out(world.plan(name))
     assert {key.kind for key in world.stored} == {"group"}
+
+
+def test_a_shared_target_that_gets_an_owner_besides_stays_for_all_who_refer_to_it(world: World) -> None:
+    """To replace it would take it from its holders, and make the owner wait for one that can't be written."""
+    claim, holder = shared("target", "t"), Name("instance", ("g", "i"))
+    target = world.make(claim)
+    world.put("instance", *holder.fq_name, references={"target": [(target, struct("Direction"))]})
+    world.book.replace(origin("lister"), [claim, refer(holder, claim.name)])
+    other = Name("instance", ("g", "other"))
+    world.put("instance", *other.fq_name)
+    world.book.replace(origin("owner"), [owned("target", "t", "owner"), refer(other, claim.name)])
+    assert world.plan(claim.name).operations == ()
+    assert world.plan(holder).operations == ()
+    (update,) = world.plan(other).operations
+    assert isinstance(update, Update)
+    assert [entry.key for entry in update.references["target"]] == [target]
+
+
+def test_a_shared_target_is_replaced_for_an_owner_that_knows_its_own_by_their_uuid(world: World) -> None:
+    """A router's list holds users' references, too: its own are told apart by the uuid."""
+    claim = shared("target", "t")
+    target = world.make(claim)
+    router = world.put("router", "r")
+    mine = ResourceClaim(claim.name, None, router.uuid, ())
+    world.book.replace(router, [mine, refer(Name("router", ("r",)), claim.name)])
+    assert world.plan(claim.name).operations == (Delete(target, claim.name, world.stored[target].mod_revision),)

@@ -1,0 +1,21 @@
+"""BGP VPNs: which route targets they may list (spec B.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from . import target_lists
+from .rules import Change, Found, Lookup, Rules
+
+
+class BgpVpnRules(Rules):
+    """None of its lists may name a route target that the compiler numbers."""
+
+    kind: ClassVar[str] = "bgpvpn"
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return target_lists.lookups_of_lists(self.kind, change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        target_lists.check_lists(self.kind, change, found)

@@ -1,0 +1,90 @@
+"""Which parts of one object a write changes, and what is left of the write without some of them.
+
+A write of a whole list changes single entries of it. Whoever leaves one entry alone (another writer sets it back again
+and again) must still write the others, so operations are taken apart and put together again here. Pure functions of
+values. Which parts are left alone is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from intentc.model import (
+    AddReference,
+    Create,
+    Delete,
+    Key,
+    Name,
+    Operation,
+    ReferenceValue,
+    RemoveReference,
+    Update,
+)
+
+from .claims import EXISTENCE, Item
+from .diff import in_order
+
+Stored = Callable[[str], Mapping[Key, ReferenceValue]]
+"""relation → its entries as they are stored now, by target."""
+
+
+def items(operation: Operation, stored: Stored) -> frozenset[Item]:
+    """The parts of its object that a write changes: fields, (relation, target), or ``EXISTENCE``."""
+    return frozenset(_items(operation, stored))
+
+
+def without(operation: Operation, left_alone: Collection[Item], stored: Stored) -> Operation | None:
+    """The same write with the parts ``left_alone`` as they are stored now; None if it then changes nothing."""
+    match operation:
+        case Create() | Delete():
+            return None if EXISTENCE in left_alone else operation
+        case AddReference() | RemoveReference():
+            return None if items(operation, stored) & frozenset(left_alone) else operation
+        case Update(properties=properties, references=references):
+            kept = {field: value for field, value in properties.items() if field not in left_alone}
+            lists = {}
+            for relation, entries in references.items():
+                before = stored(relation)
+                after = {e.key: e for e in entries if (relation, _target(relation, e)) not in left_alone}
+                after |= {k: e for k, e in before.items() if (relation, _target(relation, e)) in left_alone}
+                if _attributes(after) != _attributes(before):
+                    lists[relation] = in_order(after.values())
+            if not kept and not lists:
+                return None
+            return operation._replace(properties=kept, references=lists)
+
+
+def text(item: Item) -> str:
+    """An item as people read it: ``content``, ``route_target_refs[target:64512:7]``, ``the object itself``."""
+    if isinstance(item, str):
+        return item or "the object itself"
+    relation, target = item
+    return f"{relation}_refs[{':'.join(target.fq_name)}]"
+
+
+def _items(operation: Operation, stored: Stored) -> Iterator[Item]:
+    match operation:
+        case Create() | Delete():
+            yield EXISTENCE
+        case AddReference(relation=relation, target=added):
+            yield relation, _target(relation, added)
+        case RemoveReference(relation=relation, target=key):
+            found = stored(relation).get(key)
+            yield relation, _target(relation, found) if found is not None else Name(relation, (key.uuid,))
+        case Update(properties=properties, references=references):
+            yield from properties
+            for relation, entries in references.items():
+                before, after = stored(relation), {entry.key: entry for entry in entries}
+                for key in before.keys() | after.keys():
+                    one, other = before.get(key), after.get(key)
+                    entry = one or other
+                    if entry is not None and (one is None or other is None or one.attribute != other.attribute):
+                        yield relation, _target(relation, entry)
+
+
+def _target(relation: str, entry: ReferenceValue) -> Name:
+    return Name(relation, entry.fq_name or (entry.key.uuid,))
+
+
+def _attributes(entries: Mapping[Key, ReferenceValue]) -> dict[Key, object]:
+    return {key: entry.attribute for key, entry in entries.items()}

@@ -25,7 +25,7 @@ from .pipeline.numbers import Numbers
 from .pipeline.parts import Parts
 from .pipeline.permission import ENDING, OBSERVING
 from .pipeline.reconciling import Reconciling
-from .pipeline.report import report
+from .pipeline.report import is_healthy, report
 from .pipeline.restoring import Restoring
 
 _LOG = logging.getLogger(__name__)
@@ -213,6 +213,11 @@ class Engine:
             return False
         told = all(name in standing.refused or name in standing.fought for name in delayed)
         return self.quiet and self.numbers.settled and told
+
+    @property
+    def healthy(self) -> bool:
+        """Nothing is held, refused, contended, deferred or withheld."""
+        return is_healthy(self.parts)
 
     async def settled(self, revision: int = 0) -> None:
         """Return once everything up to ``revision`` is applied and the engine has converged."""

@@ -68,20 +68,21 @@ class Outlook:
         )
 
     def status(self, leadership: Leadership | None) -> dict[str, Any]:
-        """For ``/status``: ``role``, ``lag_revisions``, ``rates``, ``pending_references``, ``busy_seconds`` (for how
-        long it has not converged), ``oldest_job_seconds``, ``awaiting`` (nothing if it has converged and sees etcd),
-        ``attention`` (what a person must do), ``progress`` (of the first load, None after it). ``leadership``: None if
-        nobody needs to lead."""
+        """For ``/status``: ``healthy`` (also that it hears of etcd), ``role``, ``lag_revisions``, ``rates``,
+        ``pending_references``, ``busy_seconds`` (for how long it has not converged), ``oldest_job_seconds``,
+        ``awaiting`` (nothing if it has converged and sees etcd), ``attention`` (what a person must do), ``progress``
+        (of the first load, None after it). ``leadership``: None if nobody needs to lead."""
         engine, reach = self._engine, self._source.reach
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # What an acknowledged write told counts as seen, too: the watch may not have brought it yet.
         reach.saw(engine.reconciling.sending.last_revision)
         return {
+            "healthy": engine.healthy and not self._is_blind(leadership),
             "role": self._role(leadership),
             "lag_revisions": reach.lag if self._sees_etcd(leadership) else None,
             "rates": self._pace.rates(),
-            "pending_references": self._pending.count,
+            "pending_references": self._pending.now(),
             "busy_seconds": 0.0 if converged else round(self._pace.busy_seconds, 1),
             "oldest_job_seconds": round(engine.parts.jobs.oldest_seconds(), 1),
             "awaiting": [
@@ -121,6 +122,11 @@ class Outlook:
         unanswered = leadership is not None and leadership.unanswered_since is not None
         return self._source.state.phase is not Phase.DISCONNECTED and not unanswered
 
+    def _is_blind(self, leadership: Leadership | None) -> bool:
+        """Whether it has heard nothing of etcd for longer than the heartbeats' bound, or can't write there."""
+        unanswered = leadership is not None and leadership.unanswered_since is not None
+        return self._source.is_silent or unanswered or bool(self._source.state.refusal)
+
     def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
         """What keeps it from knowing the inputs of now: it may have converged for those that it knows."""
         if self.lacking:
@@ -146,8 +152,8 @@ class Outlook:
             yield f"reload refused, the former stays in force: {error}; mend that, see `intentc check`, and send SIGHUP"
 
     def progress(self) -> dict[str, Any] | None:
-        """How far the first load is: ``phase`` (``connecting``, ``listing``, ``evaluating``, ``writing``), ``done`` of
-        ``total`` (None where it can't be known)."""
+        """How far the first load is: ``phase`` (``connecting``, ``listing``, ``evaluating``, ``writing``, or
+        ``planning`` where nothing may be written), ``done`` of ``total`` (None where it can't be known)."""
         if self._loaded:
             return None
         engine, reach = self._engine, self._source.reach
@@ -159,5 +165,8 @@ class Outlook:
             evaluated = engine.evaluating.runs + engine.evaluating.idle_walks
             return {"phase": "evaluating", "done": evaluated, "total": evaluated + engine.parts.jobs.pending()}
         left = engine.parts.objects.pending() + engine.reconciling.in_flight
+        if engine.parts.permission.reasons:
+            planned = len(engine.parts.standing.planned)
+            return {"phase": "planning", "done": planned, "total": planned + left} if left else None
         written = engine.reconciling.sending.written
         return {"phase": "writing", "done": written, "total": written + left}

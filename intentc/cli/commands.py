@@ -21,7 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "xds": "Serve Envoy's elements to Envoys (aggregated discovery).",
     "compile": "Offline: resources in, lower-level resources out.",
     "plan": "What applying files would write; writes nothing.",
-    "status": "Converged? Healthy? Waiting for what?",
+    "status": "Converged? Healthy? Problems? Waiting for what?",
     "why": "Why an object exists, or why it does not.",
     "graph": "Draw the reaction map, or what is around an object.",
     "audit": "Compile everything from scratch, and show what differs.",

@@ -21,6 +21,7 @@ class Exit(enum.IntEnum):
     INVALID = 3
     UNREACHABLE = 4
     HELD = 5
+    PROBLEMS = 6
     INTERNAL = 70
     INTERRUPTED = 130
 
@@ -32,7 +33,8 @@ Exit codes:
   2    usage: unknown command, option or argument
   3    configuration, reaction map or input invalid, or refused by the server
   4    etcd or API server not reachable
-  5    not healthy: something is held, refused, put off or withheld
+  5    not healthy: something is held, refused, deferred or withheld, or etcd is silent; parts of the input left out
+  6    healthy, but the input has problems (status)
   70   internal error: please report it
   130  interrupted
 """

@@ -51,11 +51,13 @@ _RESTLESS = frozenset({"rates", "busy_seconds"})
 @output_option
 @configured()
 def command(watch: bool, output: str, loaded: Loaded) -> int:
-    """Has the compiler converged, is it healthy, and what does it wait for? (asks the running compiler)
+    """Has the compiler converged, is it healthy, are there problems, what does it wait for? (asks the running compiler)
 
-    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held, refused, put off or
-    withheld. The revision is that of the last change of a resource; other keys of etcd count, too, so that audits and
-    plans name later ones. Exit code 5 if it is not healthy, 4 if it can't be reached.
+    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held, refused, deferred or
+    withheld, and etcd is not silent. Problems: what people must change in resources, compiled or not; `intentc show
+    problems` lists them. The revision is that of the last change of a resource; other keys of etcd count, too, so that
+    audits and plans name later ones. Exit code 5 if it is not healthy, 6 if it is and there are problems, 4 if it can't
+    be reached.
     """
     return anyio.run(_watch if watch else _once, output, loaded)
 
@@ -119,17 +121,25 @@ class _JsonLines:
 
 
 def told(status: Mapping[str, Any]) -> dict[str, Any]:
-    """What people ask for of a whole ``/status``. ``quarantined``: how many intents and objects are held, refused and
-    the like; ``leader``: the process that leads."""
+    """What people ask for of a whole ``/status``. ``problems``: their number. ``quarantined``: how many intents and
+    objects are held, refused and the like; ``leader``: the process that leads."""
     content = {name: status[name] for name in _TOLD if name in status}
     content["leader"] = (status.get("leading") or {}).get("leader")
+    content["problems"] = problems(status)
     content["quarantined"] = status.get("counts", {}).get("quarantined", len(status.get("quarantine", ())))
     return content
 
 
 def verdict(status: Mapping[str, Any]) -> int:
     """The exit code."""
-    return Exit.DONE if status.get("healthy") else Exit.HELD
+    if not status.get("healthy"):
+        return Exit.HELD
+    return Exit.PROBLEMS if problems(status) else Exit.DONE
+
+
+def problems(status: Mapping[str, Any]) -> int:
+    """How many there are."""
+    return int(status.get("counts", {}).get("problems", 0))
 
 
 def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -139,6 +149,8 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         return
     yield "converged", _converged(content)
     yield "healthy", "yes" if content.get("healthy") else "no"
+    found = content.get("problems", 0)
+    yield "problems", f"{found:,}: `intentc show problems`" if found else "none"
     leader = content.get("leader")
     role = str(content.get("role", "unknown"))
     yield "role", f"{role}; {leader} leads" if role != "leader" and leader else role

@@ -36,6 +36,8 @@ def rendered(content: Mapping[str, Any]) -> RenderableType:
         shown = Text(text)
         if name in ("converged", "healthy"):
             shown.stylize("green" if text == "yes" else "bold red")
+        elif name == "problems" and text != "none":
+            shown.stylize("yellow")
         rows.add_row(name, shown)
     progress = content.get("progress")
     if not progress:

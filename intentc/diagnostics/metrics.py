@@ -36,7 +36,9 @@ ROLES = ("leader", "standby", "alone", "observer")
 
 GAUGES = (
     Figure("intentc_converged", "1 if nothing is left to do for the applied inputs.", "converged"),
-    Figure("intentc_healthy", "1 if nothing is held, refused, put off or withheld.", "healthy"),
+    Figure("intentc_healthy", "1 if nothing is held, refused, deferred or withheld, and etcd is not silent.",
+           "healthy"),
+    Figure("intentc_problems", "Problems of inputs: what people must change.", "counts.problems"),
     Figure("intentc_busy_seconds", "For how long it has not converged; 0 if it has.", "busy_seconds"),
     Figure("intentc_applied_revision", "The last revision of etcd that was applied.", "applied_revision"),
     Figure("intentc_lag_revisions", "Revisions of etcd that are known of and not applied.", "lag_revisions"),

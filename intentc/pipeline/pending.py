@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..cache import Pending
 from ..logic import Service
@@ -20,6 +20,8 @@ _SHARE, _SHARE_AT_REST = 50, 10
 """Times what the last count took: counting takes a fiftieth of the time at most, a tenth if there is little else to
 do."""
 _EXAMPLES = 3
+_QUICK = 0.01
+"""Seconds that a count may take to be made while somebody asks."""
 
 
 class PendingReferences:
@@ -31,17 +33,22 @@ class PendingReferences:
         self._period = period
         self.count = 0
         self.examples: tuple[Pending, ...] = ()
+        self._counted_at = -1
+        self._took = 0.0
 
     async def run(self) -> None:
         """Count for ever, while something changes."""
-        counted_at = -1
         while True:
-            took = 0.0
-            if counted_at != self._logic.revision:
-                counted_at, began = self._logic.revision, time.monotonic()
+            if self._counted_at != self._logic.revision:
                 await self.look()
-                took = time.monotonic() - began
-            await asyncio.sleep(max(self._period, (_SHARE_AT_REST if self._at_rest() else _SHARE) * took))
+            share = _SHARE_AT_REST if self._at_rest() else _SHARE
+            await asyncio.sleep(max(self._period, share * self._took))
+
+    def now(self) -> int:
+        """The count as of this moment where counting is quick, else as of the last look."""
+        if self._counted_at != self._logic.revision and 0.0 < self._took < _QUICK:
+            self._count_at_once()
+        return self.count
 
     def still(self) -> tuple[Pending, ...]:
         """Those of the examples that are pending at this very moment."""
@@ -50,13 +57,31 @@ class PendingReferences:
 
     async def look(self) -> None:
         """Count once. What changes meanwhile may be missed; then there is another look."""
-        cache, turn = self._logic.cache, Slice()
-        count = 0
-        examples: list[Pending] = []
-        for key in cache:
-            for pending in cache.graph.pending_of(key):
-                if count < _EXAMPLES:
-                    examples.append(pending)
-                count += 1
+        revision, began, turn = self._logic.revision, time.monotonic(), Slice()
+        counting = _Counting()
+        for key in self._logic.cache:
+            counting.add(self._logic.cache.graph.pending_of(key))
             await turn.rest()
-        self.count, self.examples = count, tuple(examples)
+        self._note(counting, revision, began)
+
+    def _count_at_once(self) -> None:
+        revision, began, counting = self._logic.revision, time.monotonic(), _Counting()
+        for key in self._logic.cache:
+            counting.add(self._logic.cache.graph.pending_of(key))
+        self._note(counting, revision, began)
+
+    def _note(self, counting: _Counting, revision: int, began: float) -> None:
+        self.count, self.examples = counting.count, tuple(counting.examples)
+        self._counted_at, self._took = revision, time.monotonic() - began
+
+
+class _Counting:
+    def __init__(self) -> None:
+        self.count = 0
+        self.examples: list[Pending] = []
+
+    def add(self, found: Iterable[Pending]) -> None:
+        for pending in found:
+            if self.count < _EXAMPLES:
+                self.examples.append(pending)
+            self.count += 1

@@ -1,8 +1,8 @@
 """What a running engine tells of itself: the JSON of ``/status``.
 
-Two words that must not be mixed: *converged* (nothing left to do for the applied inputs but what is held or refused)
-and *healthy* (nothing held, nothing refused, nothing delayed,
-no delete withheld). Bodies of resources never appear here.
+Three words that must not be mixed: *converged* (nothing left to do for the applied inputs but what is held or refused),
+*healthy* (nothing held, refused or delayed, no delete withheld) and *problems* (what people must change in inputs,
+whether these are compiled or held). Bodies of resources never appear here.
 """
 
 from __future__ import annotations
@@ -41,15 +41,7 @@ def report(
     problems = len(standing.tally) + len(unreadable)
     return {
         "converged": converged,
-        "healthy": not (
-            held
-            or standing.refused
-            or standing.delayed
-            or withheld
-            or standing.fought
-            or standing.numbers_refused
-            or RESTORED in parts.permission.reasons
-        ),
+        "healthy": is_healthy(parts),
         "observing": OBSERVING in parts.permission.reasons,
         "writing": {"permitted": parts.permission.granted, "withheld": dict(parts.permission.reasons)},
         "first_pass_complete": collecting.complete,
@@ -99,6 +91,21 @@ def report(
             "pauses": parts.gate.pauses,
         },
     }
+
+
+def is_healthy(parts: Parts) -> bool:
+    """Nothing is held, refused, contended, deferred or withheld. Problems of inputs that are compiled all the same are
+    counted apart."""
+    standing = parts.standing
+    return not (
+        held_count(parts)
+        or standing.refused
+        or standing.delayed
+        or any(parts.planner.guard.withheld.values())
+        or standing.fought
+        or standing.numbers_refused
+        or RESTORED in parts.permission.reasons
+    )
 
 
 def _first(listed: Iterable[T]) -> list[T]:

@@ -60,6 +60,7 @@ class Source:
         gap_limit: int = 3_000,
         backoff: Backoff | None = None,
         wall_clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters = SourceCounters()
         self.state = SourceState(Phase.DISCONNECTED, wall_clock())
@@ -71,6 +72,8 @@ class Source:
         self._gap_limit = gap_limit
         self._backoff = backoff or Backoff()
         self._wall_clock = wall_clock
+        self._clock = clock
+        self._heard = clock()
         self._applied = Applied()
         self._audit = Audit(store, self._layout, self._applied, self.counters)
         self._witness = Witness(self._layout)
@@ -84,6 +87,17 @@ class Source:
     def applied_revision(self) -> int:
         """The last revision that the consumer has applied; 0 before the first snapshot."""
         return self._applied.revision
+
+    @property
+    def patience(self) -> float:
+        """Seconds of silence after which the watch counts as dead."""
+        return self._heartbeat.patience if self._heartbeat else _PATIENCE_WITHOUT_HEARTBEAT
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether etcd has delivered nothing, not even a heartbeat, for longer than ``patience``: what is known of the
+        inputs may be old."""
+        return self._clock() - self._heard > self.patience
 
     async def events(self) -> AsyncGenerator[Snapshot | Batch, None]:
         """Without end: a ``Snapshot`` first, then a ``Batch`` a revision; a ``Snapshot`` again after a gap.
@@ -204,15 +218,16 @@ class Source:
         if self._reported:
             _LOGGER.info("watching %s again from %d", self._layout.prefix, self._applied.revision + 1)
         self._reported = ""
+        self._heard = self._clock()
         self._backoff.went_well()
         self._enter(Phase.WATCHING)
 
     async def _next(self, items: AsyncIterator[WatchBatch | WatchProgress]) -> WatchBatch | WatchProgress:
-        heartbeat = self._heartbeat
-        patience = heartbeat.patience if heartbeat else _PATIENCE_WITHOUT_HEARTBEAT
-        with anyio.move_on_after(patience):
-            return await anext(items)
-        raise _Silent(f"the watch said nothing for {patience:g} s")
+        with anyio.move_on_after(self.patience):
+            item = await anext(items)
+            self._heard = self._clock()
+            return item
+        raise _Silent(f"the watch said nothing for {self.patience:g} s")
 
     def _accept(self, item: WatchBatch | WatchProgress) -> Batch | None:
         """The batch to deliver; None for signs of life and for what was applied already."""

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from intentc.model import Key, Problem
+from intentc.model import Key, Name, Problem
 from intentc.outlook import Leadership, Outlook
 from intentc.pipeline.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
 from intentc.planning import DeleteGuard
@@ -63,6 +63,35 @@ async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: 
     status = told.status()
     assert (status["awaiting"], status["attention"], status["progress"]) == ([], [], None)
     assert (status["pending_references"], status["busy_seconds"], status["oldest_job_seconds"]) == (0, 0.0, 0.0)
+
+
+async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_healthy(
+    plant: Plant, told: Told
+) -> None:
+    await plant.boxes("a")
+    now = [100.0]
+    told.source._clock, told.source._heard = (lambda: now[0]), 100.0
+    now[0] += told.source.patience
+    assert told.status()["healthy"]
+    now[0] += 0.1
+    assert not told.status()["healthy"], "whatever phase the watch is in"
+    told.source._heard = now[0]
+    assert told.status()["healthy"]
+    assert not told.status(LEADER._replace(unanswered_since=1_767_225_600.0))["healthy"]
+
+
+async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> None:
+    plant = Plant()
+    told = Told(plant)
+    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    await plant.boxes("a", "b", settle=False, text="number")
+    plant.engine.intake.apply(await _listed(plant))
+    while (key := plant.parts.jobs.take()) is not None:
+        plant.engine.evaluating.serve(key)
+    plant.parts.objects.add(Name("part", ("a", "one")))
+    assert told.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
+    await plant.offline.settle()
+    assert told.status(STANDBY)["progress"] is None, "though the numbers are the leader's to take"
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,13 @@ def verdicts(status: Mapping[str, Any]) -> tuple[Verdict, Verdict]:
 
 
 def strip(status: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands on top of every page: the two words, who writes, and how far behind it is."""
-    return {"verdicts": verdicts(status), "role": role(status), "lag": number(status.get("lag_revisions"))}
+    """What stands on top of every page: the two words, the number of problems, who writes, and how far behind it is."""
+    return {
+        "verdicts": verdicts(status),
+        "problems": number(status.get("counts", {}).get("problems", 0)),
+        "role": role(status),
+        "lag": number(status.get("lag_revisions")),
+    }
 
 
 def role(status: Mapping[str, Any]) -> str:

@@ -103,6 +103,24 @@ def test_one_that_does_not_see_etcd_has_converged_for_what_it_knows(intentc: Int
     assert table(intentc("status").out)["converged"] == "yes, for what it knows: it does not see etcd"
 
 
+def test_problems_are_a_third_word_with_an_exit_code_of_their_own(intentc: Intentc, compiler: ToyApiServer) -> None:
+    assert table(intentc("status").out)["problems"] == "none"
+    compiler.status = [status(counts={"quarantined": 0, "problems": 1200})]
+    ended = intentc("status")
+    assert ended.code == Exit.PROBLEMS
+    assert table(ended.out)["problems"] == "1,200: `intentc show problems`"
+    assert json.loads(intentc("status", "-o", "json").out)["problems"] == 1200
+    compiler.status = [status(healthy=False, counts={"quarantined": 1, "problems": 1})]
+    assert intentc("status").code == Exit.HELD, "what is held weighs more"
+
+
+def test_the_exit_codes_are_documented(intentc: Intentc) -> None:
+    assert "Exit code 5 if it is not healthy, 6 if it is and there are problems" in " ".join(
+        intentc("status", "--help").out.split()
+    )
+    assert "6    healthy, but the input has problems" in intentc("--help").out
+
+
 def test_one_that_works_is_no_failure(intentc: Intentc, compiler: ToyApiServer) -> None:
     compiler.status = [{**BUSY, "healthy": True}]
     assert intentc("status").code == Exit.DONE
@@ -141,7 +159,7 @@ def test_programs_get_the_same_without_the_long_lists(
     assert document["apiVersion"] == "intentc/v1"
     assert (document["converged"], document["healthy"], document["leader"]) == (False, False, "host-2")
     assert document["awaiting"] == BUSY["awaiting"]
-    assert "problems" not in document
+    assert document["problems"] == 0, "their number, and not the list"
 
 
 def test_a_refused_reload_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:

@@ -59,3 +59,10 @@ async def test_nothing_is_counted_while_nothing_changes(plant: Plant, monkeypatc
         await until(lambda: pending.count == 1)
         assert looks == 2
         group.cancel_scope.cancel()
+
+
+async def test_who_asks_after_a_change_is_not_answered_with_an_old_count(plant: Plant) -> None:
+    pending = PendingReferences(plant.parts.logic, lambda: True)
+    await pending.look()
+    await put(plant, 1, f"{ABSENT}2")
+    assert pending.now() == 1

@@ -183,7 +183,7 @@ def shared_entries_changed(
     """(relation, uuid of a target, whether its name makes the entry a compiler's) for the entries in which lists that
     users and compilers share differ."""
     for name in kind.shared_relations:
-        old, new = ({e["uuid"]: e for e in state.get(f"{name}_refs") or ()} for state in (before, after))
+        old, new = ({e.get("uuid") or "": e for e in state.get(f"{name}_refs") or ()} for state in (before, after))
         pattern = kind.relations[name].ours
         for uid in sorted(old.keys() | new.keys()):
             entry = old.get(uid) or new[uid]

@@ -17,6 +17,7 @@ from .authorization import (
     READ,
     REFER,
     WRITE,
+    Mode,
     Operation,
     Policy,
     Rule,
@@ -73,7 +74,7 @@ class Permissions:
         found = self._found.setdefault(draft, {})
         if caller not in found:
             tenancy, rules = Tenancy(), tuple[Rule, ...]()
-            if not is_administrator(self.policy, caller):
+            if self.policy.mode is Mode.RBAC and not is_administrator(self.policy, caller):
                 tenancy = await _tenancy(draft, self._schema, caller)
                 rules = await _rules(draft, self._schema, tenancy)
             found[caller] = Access(self.policy, caller, tenancy, rules)
@@ -149,8 +150,8 @@ class Access:
     async def _references(self, draft: Draft, kind: Kind, before: Document | None, after: Document) -> None:
         for relation in kind.relations:
             field = f"{relation}_refs"
-            known = {entry["uuid"] for entry in (before or {}).get(field) or ()}
-            for uuid in [entry["uuid"] for entry in after.get(field) or () if entry["uuid"] not in known]:
+            known = {entry.get("uuid") for entry in (before or {}).get(field) or ()}
+            for uuid in {entry.get("uuid") for entry in after.get(field) or ()} - known:
                 target = Key(relation, uuid)
                 self.on(target, await draft.document(target) or {}, REFER)
 
@@ -164,8 +165,8 @@ class Access:
         after = {**before, **given}
         if after == before:
             return
-        owner = self._caller.project_id if is_new else before.get("owner")
-        if after.get("owner") not in (None, "", owner):
+        owner = self._caller.project_id if is_new else before.get("owner") or ""
+        if tenant_id(after.get("owner") or (owner if is_new else "")) != tenant_id(owner):
             raise Forbidden("perms2.owner is set by a cloud administrator alone; leave it out", key=key)
         if not is_new and not owns(before, self._tenancy):
             raise Forbidden("perms2 is changed by the owner's project, or a cloud administrator; leave it out", key=key)

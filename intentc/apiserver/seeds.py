@@ -33,7 +33,7 @@ async def write_seeds(server: ApiServer) -> None:
 
 async def _is_there(server: ApiServer, name: Name) -> bool:
     try:
-        await server.identify(name.kind, name.fq_name)
+        await server.identify(name.kind, name.fq_name, caller=_SERVER)
     except NotFound:
         return False
     return True

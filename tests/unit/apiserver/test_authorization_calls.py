@@ -15,10 +15,13 @@ import pytest
 from intentc.apiserver.app import create_app
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.authorization import Mode, Policy
+from intentc.apiserver.documents import encode
+from intentc.apiserver.resources import Caller
 from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put, Store
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +57,8 @@ class Thing(NamedTuple):
 class World:
     """One store with a server for each mode."""
 
-    def __init__(self, clients: dict[Mode, httpx2.AsyncClient], tokens: dict[str, str]) -> None:
+    def __init__(self, store: Store, clients: dict[Mode, httpx2.AsyncClient], tokens: dict[str, str]) -> None:
+        self.store = store
         self.clients = clients
         self.tokens = tokens
         self._count = itertools.count(1)
@@ -109,7 +113,7 @@ async def world(anyio_backend: str) -> AsyncIterator[World]:
         transport = httpx2.ASGITransport(app=app)
         clients[mode] = httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", trust_env=False)
     await write_seeds(server)
-    made = World(clients, tokens)
+    made = World(store, clients, tokens)
     for project in (DEMO, OTHER):
         await made.made("project", {"fq_name": project, "perms2": {"owner": project[-1]}})
     rules = [{"rule_object": kind, "rule_perms": [_perm(grant)]} for kind, grant in RULES]
@@ -347,6 +351,8 @@ async def test_ownership_is_given_by_administrators_and_shares_by_owners(world: 
     path = f"/network-policy/{thing.policy}"
     for who, perms, status in (
         ("member", {"owner": "other"}, 403),
+        ("member", {"owner": ""}, 403),
+        ("member", {"owner": "demo"}, 200),
         ("member", {"global_access": 6}, 200),
         ("stranger", {"global_access": 7}, 403),
         ("stranger", {"owner": "other"}, 403),
@@ -468,3 +474,23 @@ async def test_a_compilers_entries_of_a_shared_list_are_its_own(world: World) ->
         answer = await world.call(Mode.RBAC, "member", call, where, content)
         assert (answer.status_code, "is the compiler's alone" in answer.text) == (403, True), answer.text
     await world.call(Mode.RBAC, "admin", "DELETE", f"/api-access-list/{listed['uuid']}")
+
+
+@pytest.mark.parametrize("mode", Mode)
+async def test_a_server_with_another_role_for_administrators_writes_its_seeds(mode: Mode) -> None:
+    store = MemoryStore(max_txn_ops=128)
+    server = ApiServer(store, load_schema("contrail"), policy=Policy(mode, "boss"))
+    await write_seeds(server)
+    await write_seeds(server)
+    assert await server.identify("project", ["default-domain", "default-project"], caller=Caller(privileged=True))
+    await store.close()
+
+
+async def test_a_hand_written_reference_without_a_uuid_hinders_nobody_who_may_write(world: World) -> None:
+    thing = await world.thing()
+    raw = {"uuid": thing.network, "fq_name": [*DEMO, "by-hand"], "perms2": {"owner": "demo", "owner_access": 7},
+           "network_policy_refs": [{"to": ["x"]}]}  # fmt: skip
+    await world.store.transaction((), [Put(f"/contrail/virtual_network/{thing.network}", encode(raw))])
+    path = f"/virtual-network/{thing.network}"
+    answer = await world.call(Mode.RBAC, "member", "PUT", path, {"virtual-network": {"display_name": "x"}})
+    assert answer.status_code == 200, answer.text

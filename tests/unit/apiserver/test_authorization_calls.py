@@ -241,8 +241,11 @@ CELLS = [
 @pytest.mark.parametrize(("mode", "who", "sort", "name"), CELLS)
 async def test_a_cell(world: World, mode: Mode, who: str, sort: str, name: str) -> None:
     allowed = sort in TABLE[mode, who]
-    answer = await CALLS[sort][name](world, mode, who, await world.thing() if allowed else world.untouched)
+    thing = await world.thing() if allowed else world.untouched
+    before = (await world.store.range("/")).revision
+    answer = await CALLS[sort][name](world, mode, who, thing)
     assert answer.status_code == (200 if allowed else 403), answer.text
+    assert allowed or (await world.store.range("/")).revision == before
 
 
 @pytest.mark.parametrize(("mode", "who"), TABLE)

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test questions faults simulate mutation browser bench fix lock clean
+.PHONY: demo test questions faults chaos simulate mutation browser bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenant: etcd, API server and compiler start, compile, show what came out, and end.
@@ -21,6 +21,12 @@ test: $(READY)
 # The fault scenarios at full load (`make test` runs their short form): an hour or two, seeds and figures printed.
 faults: $(READY)
 	INTENTC_FAULTS=full $(BIN)/python -m pytest -q -s --durations=0 tests/faults
+
+# A three-member etcd, two API servers, three compilers, writers at random, and a fault every few seconds; after each round
+# everything is audited. `make chaos SEED=N` begins with that round (`make test`: three short rounds).
+ROUNDS ?= 20
+chaos: $(READY)
+	$(BIN)/python -m tests.chaos --rounds $(ROUNDS) $(if $(filter-out 0,$(SEED)),--seed $(SEED))
 
 # Random histories of each compiler for as many minutes, both forms; a failing one prints the seed that replays it:
 # make simulate SEED=N.

@@ -34,8 +34,14 @@ class Member:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, cluster: str) -> None:
-        """``cluster``: ``--initial-cluster``, which counts at the first start."""
+    @property
+    def running(self) -> bool:
+        """Whether it has a process, be it stopped."""
+        return self._process is not None
+
+    def start(self, cluster: str, state: str) -> None:
+        """``cluster`` and ``state``: ``--initial-cluster`` and ``--initial-cluster-state``, which count at the first
+        start."""
         url = f"http://{self.endpoint}"
         arguments = [
             str(find_binary()),
@@ -46,6 +52,7 @@ class Member:
             f"--listen-peer-urls={self.peer}",
             f"--initial-advertise-peer-urls={self.peer}",
             f"--initial-cluster={cluster}",
+            f"--initial-cluster-state={state}",
             "--max-txn-ops=1024",
             "--heartbeat-interval=50",
             "--election-timeout=500",
@@ -64,6 +71,10 @@ class Member:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def forget(self) -> None:
+        """Its data are gone."""
+        shutil.rmtree(self._folder / self.name)
 
     def suspend(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -95,9 +106,9 @@ class Cluster:
     def endpoints(self) -> list[str]:
         return [member.endpoint for member in self.members]
 
-    def start(self, member: Member) -> None:
-        """Start one (again)."""
-        member.start(self._initial)
+    def start(self, member: Member, state: str = "new") -> None:
+        """Start one (again). ``state``: ``existing`` for one that joins the others without data."""
+        member.start(self._initial, state)
 
     def leader(self) -> Member:
         """Whom the cluster follows now; waits for an election. Raises ``TimeoutError``."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import anyio
@@ -14,47 +16,55 @@ from tests.faults.bench import Bench
 from tests.faults.load import REACHED, Tenants
 from tests.faults.oracles import check, listed
 from tests.faults.processes import Process
-from tests.faults.scale import BASE, BURST, BURST_SECONDS
+from tests.faults.scale import BASE, BURST, BURST_SECONDS, FULL
 from tests.faults.scale_writing import seeded
 from tests.integration.compile.contents import LOCAL, group, rule, rules
-from tests.integration.compile.world import World
+from tests.integration.compile.world import PROJECT, World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 HUB = "group-0"
 _IN_TRANSACTION = 50
-_STALE_SECONDS = 2.0
 _MORE_MEMORY = 64 << 20
 
 
 class Burst(NamedTuple):
-    """What a burst cost: ``evaluations`` and the deepest job ``queue``, bytes of memory, and how many seconds after the
-    last put all was quiet (``stale``)."""
+    """What a burst cost: ``evaluations`` and the deepest job ``queue``, bytes of memory; for people, how many ``puts``
+    a second were offered, and how many seconds after the last one all was quiet (``stale``)."""
 
     evaluations: int
     queue: int
     memory: int
+    puts: float
     stale: float
 
 
-async def test_f14_after_a_burst_the_last_values_win_and_neither_queue_nor_memory_grew_with_it(bench: Bench) -> None:
+async def test_f14_after_a_burst_the_last_values_win_and_it_cost_no_more_than_what_it_changed(bench: Bench) -> None:
+    """An intent is evaluated at most once for each revision that affects it, and fewer times if it lags behind."""
     compiler = await _crowd(bench)
+    affected = await _affected(bench.world)
     cost = await _burst(bench, compiler)
+    assert cost.evaluations <= affected * BURST.puts // BURST.keys
     assert cost.queue <= BURST.keys + BURST.dependants + 2
     assert cost.memory < _MORE_MEMORY
     assert listed(await compiler.status()) == {"first": 1}
     await check(bench, compiler, BASE.patience)
 
 
-@pytest.mark.xfail(
-    reason="jobs are gathered only as far as evaluating lags behind: a compiler that keeps up evaluates every put",
-    strict=True,
-)
-async def test_f14_a_burst_costs_a_handful_of_evaluations_a_key_and_is_soon_over(bench: Bench) -> None:
-    compiler = await _crowd(bench)
-    cost = await _burst(bench, compiler)
-    assert cost.evaluations <= 3 * BURST.keys + BURST.dependants
-    assert cost.stale < _STALE_SECONDS
+async def _affected(world: World) -> int:
+    """How many intents are affected in all if each key is put once: itself, and the groups that name it."""
+    stored = (await world.stored())["security_group"].values()
+    burst = {":".join(found["fq_name"]) for found in stored if found["fq_name"][-1].startswith("group-")}
+    assert len(burst) == BURST.keys
+    named = Counter(name for found in stored for name in set(_names_in(found)) if name in burst)
+    assert named[":".join((*PROJECT, HUB))] >= BURST.dependants
+    return len(burst) + sum(named.values())
+
+
+def _names_in(group_: dict[str, Any]) -> Iterator[str]:
+    for given in group_.get("security_group_entries", {}).get("policy_rule", ()):
+        for side in (*given["src_addresses"], *given["dst_addresses"]):
+            yield side.get("security_group", "")
 
 
 async def _crowd(bench: Bench) -> Process:
@@ -72,12 +82,12 @@ async def _burst(bench: Bench, compiler: Process) -> Burst:
     deepest = [0]
     async with anyio.create_task_group() as watching:
         watching.start_soon(_look_at_the_queue, compiler, deepest)
-        await _put_all(bench.world)
+        rate = await _put_all(bench.world)
         last = time.monotonic()
         after = await compiler.quiet(bench.world.revision, BASE.patience)
         watching.cancel_scope.cancel()
     evaluations = after["counters"]["evaluations"] - before["counters"]["evaluations"]
-    cost = Burst(evaluations, deepest[0], compiler.usage().memory - used.memory, time.monotonic() - last)
+    cost = Burst(evaluations, deepest[0], compiler.usage().memory - used.memory, rate, time.monotonic() - last)
     print(cost)
     return cost
 
@@ -88,9 +98,9 @@ async def _name_the_hub(tenants: Tenants, count: int) -> None:
     await tenants.sync([tenants.group(f"at-hub-{uuid}", rules(rule(uuid, group(HUB), LOCAL))) for uuid in identities])
 
 
-async def _put_all(world: World) -> None:
-    """Put all values over and over, past the API server, which is not what is tried here. Fails if the rate was not
-    reached."""
+async def _put_all(world: World) -> float:
+    """Put all values over and over, past the API server, which is not what is tried here; puts a second. At full load
+    it fails if the rate was not reached."""
     stored = (await world.stored())["security_group"].values()
     templates = [_template(world, found) for found in stored if found["fq_name"][-1].startswith("group-")]
     assert len(templates) == BURST.keys
@@ -103,7 +113,8 @@ async def _put_all(world: World) -> None:
         sent += len(some)
         await anyio.sleep(max(0.0, begun + BURST_SECONDS * sent / BURST.puts - time.monotonic()))
     took = time.monotonic() - begun
-    assert took <= BURST_SECONDS / REACHED, f"{sent} puts took {took:.1f} s, not {BURST_SECONDS:g}"
+    assert took <= BURST_SECONDS / REACHED or not FULL, f"{sent} puts took {took:.1f} s, not {BURST_SECONDS:g}"
+    return sent / took
 
 
 def _template(world: World, resource: dict[str, Any]) -> tuple[str, bytes]:

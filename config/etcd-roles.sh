@@ -6,7 +6,7 @@
 # PATH is etcd.path ("contrail"), INSTALLATION is intentc.installation ("default"). Which etcd, and as whom, is said to
 # etcdctl by its own variables (ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_CACERT ...). Safe to run again.
 #
-#   intentc-INSTALLATION        for `intentc run`: reads the resources, writes only what it keeps for itself
+#   intentc-INSTALLATION        for `intentc run`: reads the resources, writes only what it keeps for itself, and claims PATH
 #   intentc-apiserver-PATH      for `intentc apiserver`: reads and writes the resources and its index, and reads who leads
 #
 # Users are yours to make, for example:
@@ -40,6 +40,7 @@ compiler=intentc-$installation
 role "$compiler"
 allow "$compiler" read "$path"
 allow "$compiler" readwrite "intentc/$installation"
+etcdctl role grant-permission "$compiler" readwrite "/intentc/claims/$path" >/dev/null
 
 server=intentc-apiserver-$path
 role "$server"

@@ -30,7 +30,7 @@ from .evaluation import Overview
 from .evaluation.slot import Slot
 from .explaining import Answers
 from .journal.keeping import Keeping
-from .leading import KeeperFactory
+from .leading import KeeperFactory, claim_path
 from .leading.election import SHORTEST_TTL_SECONDS
 from .model import Key
 from .orders import Orders, hold_suspects
@@ -105,6 +105,9 @@ def build_service(
         if slot is not None and not observe:
             await hold_suspects(store, settings.installation, configuration.etcd.path, slot.suspects, by=started)
 
+    async def claim() -> None:
+        await claim_path(store, configuration.etcd.path, settings.installation, started)
+
     heartbeat = Heartbeat(settings.installation, process, interval=settings.watch.heartbeat)
     source = Source(store, f"/{configuration.etcd.path}/", heartbeat=heartbeat)
     engine.parts.permission.see_by(lambda: source.state.ready)
@@ -129,6 +132,7 @@ def build_service(
             max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
             applied=lambda: source.applied_revision,
             obeyed=lambda: orders.applied_revision,
+            claim=claim,
             keepers=keepers,
         )
     return CompilerService(
@@ -146,6 +150,7 @@ def build_service(
         if spawn is not None
         else None,
         hold_suspects=hold,
+        claim=None if observe else claim,
         relist_slice=settings.watch.relist_slice,
         server=write.capabilities if isinstance(write, HttpWriteService) else None,
         views=compilers.views,
@@ -209,6 +214,7 @@ class CompilerService:
         takeover: TakeOver | None,
         auditing: Auditing | None,
         hold_suspects: Callable[[], Awaitable[None]],
+        claim: Callable[[], Awaitable[None]] | None = None,
         relist_slice: float,
         server: Capabilities | None,
         views: Mapping[str, Overview] | None = None,
@@ -230,6 +236,7 @@ class CompilerService:
         self._source = source
         self._outlook = Outlook(engine, source)
         self._hold_suspects = hold_suspects
+        self._claim = claim
         self._relist_slice = relist_slice
         self._server = server
         self._running = False
@@ -240,7 +247,7 @@ class CompilerService:
 
     async def run(self) -> None:
         """Serve until cancelled, then drain and give the leadership back. Raises what ended it: a part that must not
-        end, or an API server that refuses us for another compiler though we don't lead."""
+        end, an API server that refuses us for another compiler though we don't lead, or ``PathClaimed``."""
         # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
         self._running = True
         # The time that it has been busy counts from here.
@@ -248,6 +255,8 @@ class CompilerService:
         try:
             # First, since the API server has its answers from there, too: who is told of its pause looks in vain.
             await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
+            if self._claim is not None:
+                await self._until_done("etcd.path can't be claimed", self._claim)
             await self._until_done("the ledger can't be read", self.engine.numbers.load)
             await self._until_done("suspects can't be held", self._hold_suspects)
             await self.orders.load()

@@ -8,7 +8,7 @@ leader wrote last, reads the ledger, and carries out what it had planned (engine
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
@@ -33,6 +33,7 @@ class TakeOver:
     ``prefix``: under which resources lie. ``versions``: compiler → version. ``max_writes_on_upgrade``: with other
     versions than the last leader's, so many planned writes at most are made without further leave. ``applied``: up to
     which revision all that lies there was seen, keys of no meaning included; ``obeyed``: so of operators' orders.
+    ``claim``: claims the path once more before anything is written; raises ``PathClaimed``.
     """
 
     def __init__(
@@ -48,12 +49,14 @@ class TakeOver:
         max_writes_on_upgrade: int,
         applied: Callable[[], int],
         obeyed: Callable[[], int],
+        claim: Callable[[], Awaitable[None]] | None = None,
         keepers: KeeperFactory | None = None,
     ) -> None:
         self._engine = engine
         self._orders_prefix = orders_prefix(installation)
         self._applied = applied
         self._obeyed = obeyed
+        self._claim = claim
         self._refused_after: int | None = None
         self._store = store
         self._prefix = prefix
@@ -165,6 +168,8 @@ class TakeOver:
         ):
             await anyio.sleep(_LOOK)
             return False
+        if self._claim is not None:
+            await self._claim()
         await engine.numbers.load()
         return True
 

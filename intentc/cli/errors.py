@@ -63,6 +63,7 @@ def explain(error: BaseException) -> CommandError:
     from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown
     from intentc.embedded import EtcdNotStarted
     from intentc.embedded_envoy import EnvoyNotStarted
+    from intentc.leading import PathClaimed
     from intentc.model import InvalidInput
     from intentc.watch.protocol import AccessDenied, StoreError
 
@@ -84,6 +85,13 @@ def explain(error: BaseException) -> CommandError:
             return CommandError(error.message, where=error.source, next_step=following)
         case EtcdNotStarted() | EnvoyNotStarted():
             return CommandError(str(error), code=Exit.UNREACHABLE)
+        case PathClaimed():
+            return CommandError(
+                str(error),
+                where="etcd.path",
+                next_step=f"give this installation another etcd.path; or, if {error.holder} is gone for good, run "
+                f"`intentc release --all` with intentc.installation: {error.holder}, which gives the path up",
+            )
         case AccessDenied():
             return CommandError(str(error), where="etcd", next_step="put etcd.username and etcd.password right")
         case StoreError() | Busy() | OutcomeUnknown():

@@ -47,7 +47,8 @@ def command(
     """Take the mark of intentc.installation off the objects of KIND, the one with NAME, or --all.
 
     They stay as they are and are nobody's then: a compiler deletes none of them, and adopts those of kinds that only
-    compilers make. Stop the compilers first. Numbers that were given stay given. Can be run again at any time.
+    compilers make. Stop the compilers first. Numbers that were given stay given. Can be run again at any time. With
+    --all the installation also gives etcd.path up, so that another one may claim it.
     """
     if everything == bool(kind):
         raise click.UsageError("give either KIND, KIND and NAME, or --all")
@@ -76,6 +77,8 @@ async def _release(
         else:
             async with ApiClient(Connection(api_server(configuration))) as client:
                 found = await Releasing(store, client, configuration, force).release(kinds, name)
+            if not kind_name:
+                await _give_up_the_path(store, configuration)
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
@@ -89,6 +92,15 @@ async def _release(
     print_document(output, {"released": [dict(zip(_COLUMNS, row, strict=True)) for row in rows]}, _COLUMNS, rows)
     click.echo(f"{len(found)} objects {'would be released' if dry_run else 'released'}", err=True)
     return Exit.DONE
+
+
+async def _give_up_the_path(store: Store, configuration: Configuration) -> None:
+    """Nothing below the path carries our mark any more: another installation may claim it."""
+    from intentc.leading import release_path
+
+    path, installation = configuration.etcd.path, configuration.intentc.installation
+    if await release_path(store, path, installation):
+        click.echo(f"the path {path} is given up: another installation may claim it", err=True)
 
 
 class Releasing:

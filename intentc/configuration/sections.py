@@ -313,16 +313,17 @@ class Intentc(Section, frozen=True):
     """``intentc``: what Contrail's file has no place for.
 
     ``installation`` tells several compilers beside one etcd apart, and stands in every mark and fence: changing it
-    makes all objects strangers. ``compilers``: which run. ``compiler_users``: ids of the users that ``intentc
-    apiserver`` lets write the fields that schemas give to compilers; without it ``client.id``. ``reactions``: compiler
-    → file that replaces the shipped map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first.
+    makes all objects strangers. Each has an ``etcd.path`` of its own, which it claims in etcd. ``compilers``: which
+    run. ``compiler_users``: ids of the users that ``intentc apiserver`` lets write the fields that schemas give to
+    compilers; without it ``client.id``. ``reactions``: compiler → file that replaces the shipped map. ``schemas``:
+    further directories with ``<compiler>/*.yml``, searched first.
     ``settings``: values that evaluations read by
     ``ctx.setting(name)``.
     """
 
     closed: ClassVar[bool] = True
 
-    installation: Annotated[str, Meta(pattern=r"^(?!apiserver\Z)[A-Za-z0-9._-]+\Z")] = "default"
+    installation: Annotated[str, Meta(pattern=r"^(?!(apiserver|claims)\Z)[A-Za-z0-9._-]+\Z")] = "default"
     compilers: tuple[str, ...] = ("contrail",)
     compiler_users: tuple[str, ...] = ()
     reactions: dict[str, str] = {}

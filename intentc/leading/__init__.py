@@ -11,6 +11,7 @@ from .catching_up import caught_up
 from .election import DEFAULT_TTL_SECONDS, Election
 from .keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from .leadership import Leadership
+from .path_claim import PathClaimed, claim_path, release_path
 
 __all__ = [
     "DEFAULT_TTL_SECONDS",
@@ -18,6 +19,9 @@ __all__ = [
     "KeeperFactory",
     "Leadership",
     "LeaseKeeper",
+    "PathClaimed",
     "StoreKeeper",
     "caught_up",
+    "claim_path",
+    "release_path",
 ]

@@ -74,3 +74,8 @@ def leader_key(installation: str) -> str:
 def versions_key(installation: str) -> str:
     """Where the last leader that began to write left its compilers' versions; it stays when the leader goes."""
     return f"/intentc/{installation}/versions"
+
+
+def claim_key(path: str) -> str:
+    """Where an installation claims the resources below ``/<path>/`` for its compilers."""
+    return f"/intentc/claims/{path}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -22,6 +22,7 @@ PREFIX = "/contrail/"
 def service_of(
     plant: Plant, process: str = "one", *, elected: bool = False, auditing: Auditing | None = None, most: int = 1000,
     version: str = "1", etcd: str = "", installation: str = INSTALLATION,
+    claim: Callable[[], Awaitable[None]] | None = None,
 ) -> CompilerService:  # fmt: skip
     """``elected``: it stands for election. ``most``: ``max_writes_on_upgrade``. ``version``: of its compiler."""
     store, engine = plant.offline.store, plant.engine
@@ -39,6 +40,7 @@ def service_of(
     takeover = TakeOver(
         engine, store, PREFIX, installation=installation, process=process, ttl=2, versions={"plant": version},
         max_writes_on_upgrade=most, applied=lambda: source.applied_revision, obeyed=lambda: orders.applied_revision,
+        claim=claim,
     ) if elected else None  # fmt: skip
 
     async def nobody() -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import anyio
 import pytest
 
+from intentc.leading import PathClaimed, claim_path
 from intentc.pipeline.permission import STANDING_BY, UPGRADE
 from intentc.service import CompilerService
 from intentc.watch.keys import leader_key
@@ -161,3 +162,19 @@ async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: M
         await soon(lambda: takeover.takeovers == 2 and leads(one))
         assert takeover.hindered == ""
         assert one.ready() == (True, ())
+
+
+async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_ends(store: MemoryStore) -> None:
+    """The store was put back to a time before the claim, say, and another installation was faster."""
+    plant = Plant(store)
+    await plant.boxes("a", settle=False)
+
+    async def claim() -> None:
+        await claim_path(store, "contrail", "default", "one")
+
+    await claim_path(store, "contrail", "other", "theirs")
+    with pytest.raises(BaseExceptionGroup) as ended:
+        with anyio.fail_after(60):
+            await service_of(plant, "one", elected=True, claim=claim).run()
+    assert ended.group_contains(PathClaimed)
+    assert plant.write.log == []

@@ -152,8 +152,9 @@ async def test_the_shipped_roles_let_each_process_do_what_it_must_and_nothing_el
         return allowed
 
     keys = ("/open/kind/u", "/open-backup/a", "/intentc/test/leader", "/intentc/test/heartbeat/p",
-            "/intentc/test2/leader", "/intentc/apiserver/open/uuid/u", "/a")  # fmt: skip
-    assert [await may(compiler, key) for key in keys] == ["r-", "--", "rw", "rw", "--", "--", "--"]
-    assert [await may(server, key) for key in keys] == ["rw", "--", "r-", "--", "--", "rw", "--"]
+            "/intentc/test2/leader", "/intentc/apiserver/open/uuid/u", "/a",
+            "/intentc/claims/open", "/intentc/claims/open2")  # fmt: skip
+    assert [await may(compiler, key) for key in keys] == ["r-", "--", "rw", "rw", "--", "--", "--", "rw", "--"]
+    assert [await may(server, key) for key in keys] == ["rw", "--", "r-", "--", "--", "rw", "--", "--", "--"]
     await compiler.close()
     await server.close()

@@ -36,6 +36,7 @@ from .model import Key
 from .orders import Orders, hold_suspects
 from .outlook import Leadership, Outlook
 from .pipeline.permission import RESTORED, UPGRADE
+from .pipeline.probe import ApiServerProbe
 from .pipeline.report import pending
 from .pipeline.results import Results
 from .planning import DeleteGuard
@@ -156,6 +157,7 @@ def build_service(
         views=compilers.views,
         keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
         etcd=", ".join(configuration.etcd.endpoints),
+        probe=_probe(read, engine, compilers) if isinstance(write, HttpWriteService) else None,
         keeper=Keeper(
             retained,
             engine.last_good_values,
@@ -182,6 +184,11 @@ def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
         return journal.names.get(key) or engine.parts.logic.name_of(key)
 
     return Keeping(journal, files, name_of, engine.intake.at_start)
+
+
+def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerProbe | None:
+    kinds = [kind.name for kind in compilers.schema if kind.stored]
+    return ApiServerProbe(read, engine.parts.gate, kinds[0]) if kinds else None
 
 
 class _CacheView:
@@ -220,6 +227,7 @@ class CompilerService:
         views: Mapping[str, Overview] | None = None,
         keeping: Keeping | None = None,
         etcd: str = "",
+        probe: ApiServerProbe | None = None,
         keeper: Keeper | None = None,
     ) -> None:
         self.engine = engine
@@ -233,6 +241,7 @@ class CompilerService:
         self.auditing = auditing
         self._keeping = keeping
         self._etcd = etcd
+        self._probe = probe
         self._source = source
         self._outlook = Outlook(engine, source)
         self._hold_suspects = hold_suspects
@@ -266,6 +275,8 @@ class CompilerService:
                 group.start_soon(self._relist)
                 group.start_soon(self._measure_lag)
                 group.start_soon(self._outlook.run)
+                if self._probe is not None:
+                    group.start_soon(self._probe.run)
                 if self._keeper is not None:
                     group.start_soon(self._keeper.run)
                 if self._keeping is not None:

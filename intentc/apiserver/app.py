@@ -5,6 +5,7 @@ mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
 
 What it adds to Contrail's API, told by ``GET /`` where a client must know it:
 
+- ``GET /healthz`` and ``GET /readyz``, without a token: 200, or 503 while etcd doesn't answer.
 - ``If-Match``, ``If-None-Match`` and ``X-Intentc-Fence`` on mutations (``fence``); in items of ``/sync`` the first two
   are ``if_match`` and ``if_none_match``. ``max_txn_ops``: the operations of one transaction; a request that needs more
   gets 413.
@@ -62,6 +63,8 @@ def create_app(server: ApiServer, keystone: Keystone | None = None, hosts: Seque
     calls = _Calls(server, keystone)
     routes = [
         Route("/", calls.about, methods=["GET"]),
+        Route("/healthz", calls.healthz, methods=["GET"]),
+        Route("/readyz", calls.readyz, methods=["GET"]),
         Route("/ref-update", calls.ref_update, methods=["POST"]),
         Route("/ref-relax-for-delete", calls.ref_relax, methods=["POST"]),
         Route("/fqname-to-id", calls.fqname_to_id, methods=["POST"]),
@@ -113,6 +116,16 @@ class _Calls:
         ]
         limit = self._server.max_txn_ops
         return _answer({"href": base, "links": links, "max_txn_ops": limit, "fence": True, "relaxed_references": True})
+
+    async def healthz(self, request: Request) -> Response:
+        """That this is answered is the answer."""
+        return _answer({"ok": True, "reasons": []})
+
+    async def readyz(self, request: Request) -> Response:
+        """Whether etcd answers; why not is for those who need no token."""
+        lack = await self._server.readiness.lack()
+        reasons = [lack] if lack and self._keystone is None else []
+        return _answer({"ok": not lack, "reasons": reasons}, status=503 if lack else 200)
 
     async def log_in(self, request: Request) -> Response:
         assert self._keystone is not None

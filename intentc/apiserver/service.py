@@ -27,6 +27,7 @@ from .layout import Layout
 from .listing import Query
 from .mutation import Fence, Mutator
 from .permissions import Permissions
+from .readiness import Readiness
 from .references import ReferenceUpdate
 from .resources import NO_CONDITION, Caller, Condition, Resources
 from .sources import RandomSource, Source
@@ -70,6 +71,7 @@ class ApiServer:
         self.permissions = Permissions(schema, policy or Policy())
         self._resources = Resources(schema, source or RandomSource(), self.permissions)
         self._mutator = Mutator(store, schema, Layout(path), max_txn_ops)
+        self.readiness = Readiness(store, path)
         # Two requests here that take numbers from one pool would only spoil each other's transaction.
         self._numbers = anyio.Lock()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -33,6 +34,7 @@ class Gate(Generic[K]):
         self._outages = 0
         self._throttled: K | None = None
         self._taken_since = False
+        self._heard_at = time.monotonic()
         self.reachable = True
         """Whether the last request was answered."""
         self.pauses = 0
@@ -47,6 +49,11 @@ class Gate(Generic[K]):
     def closed_for(self) -> float:
         """Seconds until a request may be made, as far as the server is concerned."""
         return max(0.0, self._opens_at - asyncio.get_running_loop().time())
+
+    @property
+    def silent_seconds(self) -> float:
+        """Seconds since the last answer."""
+        return time.monotonic() - self._heard_at
 
     @property
     def free(self) -> bool:
@@ -77,6 +84,7 @@ class Gate(Generic[K]):
         """The server answered, be it that it refuses."""
         self.reachable = True
         self._outages = 0
+        self._heard_at = time.monotonic()
 
     def away(self, error: Unreachable) -> None:
         """The server can't be reached: nobody asks it for a while, longer each time."""

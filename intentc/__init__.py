@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         refer,
         shared,
     )
-    from intentc.model import Claim, Fact, ReferenceClaim, ResourceClaim, Source
+    from intentc.model import Claim, Fact, InvalidInput, ReferenceClaim, ResourceClaim, Source
 
 _HOMES = {
     "Claim": "intentc.model",
@@ -36,6 +36,7 @@ _HOMES = {
     "Context": "intentc.evaluation",
     "Fact": "intentc.model",
     "Intent": "intentc.evaluation",
+    "InvalidInput": "intentc.model",
     "Naming": "intentc.evaluation",
     "Overview": "intentc.evaluation",
     "ReferenceClaim": "intentc.model",
@@ -55,6 +56,7 @@ __all__ = [
     "Context",
     "Fact",
     "Intent",
+    "InvalidInput",
     "Naming",
     "Overview",
     "ReferenceClaim",

@@ -118,7 +118,9 @@ def kind_file() -> Schema:
     whole = definitions.of(msgspec.inspect.type_info(KindSpec))
     found = definitions.found
     writer = {"enum": [one.value for one in Writer]}
-    found["Property"] = _field({"writer": writer, "collection": {"enum": ["map", "list"]}, "map_key": _text()})
+    found["Property"] = _field(
+        {"writer": writer, "collection": {"enum": ["map", "list"]}, "map_key": _text(), "annotation": _text()}
+    )
     properties = found[KindSpec.__name__]["properties"]
     properties["properties"] = {
         **_about(properties["properties"]),

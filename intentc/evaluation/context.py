@@ -6,6 +6,7 @@ problems until the runner collects them. One context serves one run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -19,6 +20,7 @@ from intentc.model import (
     Reason,
     ReferenceClaim,
     Resource,
+    ResourceClaim,
     Source,
     World,
     Writer,
@@ -39,12 +41,13 @@ from intentc.model.reads import (
     targets_read,
 )
 from intentc.model.sensitive import sensitive_texts, without
+from intentc.model.values import thaw
 
 from .budget import BudgetExceeded
 from .intent import View
 from .limits import LimitExceeded, Limits
 from .outcome import Wish
-from .visibility import Visibility
+from .visibility import Visibility, documents_in
 
 _WITH_VALUES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
 """The sorts of reads that give values of an object; their second and third elements are its key."""
@@ -165,6 +168,17 @@ class Context:
         self._record(setting_read(name))
         return self._world.setting(name)
 
+    def documents(self, text: str) -> list[Any]:
+        """The YAML or JSON documents in a text that a field holds, as plain JSON; empty ones are left out. Raises
+        ``InvalidInput`` with the line if it can't be read, or is too large."""
+        return documents_in(text)
+
+    def described(self, manifest: Any) -> ResourceClaim:
+        """That the resource exists that ``manifest`` (plain JSON) describes, in whatever version; it is this intent's
+        own and goes with it. Raises ``InvalidInput`` where the API server would refuse it."""
+        name, fields = self._visibility.described(manifest)
+        return ResourceClaim(name, None, self.key.uuid, tuple(sorted(fields.items())))
+
     def because(self, claim: Claim, *sources: Source, part: str = "") -> None:
         """Say why a part of the object of ``claim`` is there, if somebody asks: a reason that suffices, of whose
         ``sources`` each is needed. Several calls are several reasons. Without ``part`` the whole object is meant, and
@@ -202,6 +216,14 @@ class Context:
     def values(self, key: Key) -> tuple[Any, frozenset[str]]:
         """The fields as a struct, and the names of those that may be read."""
         return self._present(key).values(), self._visibility.fields(key.kind)
+
+    def texts_with(self, key: Key, mark: str) -> tuple[tuple[str, str], ...]:
+        resource = self._present(key)
+        if mark.encode() not in resource.raw:
+            return ()
+        values = resource.values()
+        fields = ((field, thaw(getattr(values, field))) for field in sorted(self._visibility.fields(key.kind)))
+        return tuple((path, text) for field, value in fields for path, text in _texts(field, value) if mark in text)
 
     def refusal(self, kind: str, field: str) -> str:
         return self._visibility.refusal(kind, field)
@@ -311,3 +333,15 @@ class Context:
             return True
         pattern = self._visibility.ours(holder.kind, relation)
         return pattern is not None and pattern.search(resource.fq_name[-1]) is not None
+
+
+def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """(path, text) of all texts in plain JSON."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _texts(f"{path}.{name}", inner)
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            yield from _texts(f"{path}[{position}]", inner)

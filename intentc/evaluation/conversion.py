@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from intentc.model import Fact, Kind, Name, ReferenceClaim, ResourceClaim, Writer
-from intentc.model.values import Value, decode_hook, encode_hook, freeze
+from intentc.model.values import FrozenMap, Value, decode_hook, encode_hook, freeze
 
 from .visibility import Visibility
+
+_OF_MANIFESTS: dict[str, tuple[Any, Any]] = {"labels": (FrozenMap, FrozenMap()), "api_version": (str, "")}
+"""Fields of every kind that people write as manifests, and which a claim may give like properties."""
 
 _ENCODER = msgspec.json.Encoder(enc_hook=encode_hook, order="deterministic")
 
@@ -109,6 +112,9 @@ class Converter:
 
     def _property_codec(self, kind: Kind, field: str) -> _Codec:
         declared = kind.properties.get(field)
+        if declared is None and kind.written_as_manifests and field in _OF_MANIFESTS:
+            codec = self._properties[kind.name, field] = _codec(*_OF_MANIFESTS[field])
+            return codec
         if declared is None:
             near = difflib.get_close_matches(field, kind.properties, 3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""

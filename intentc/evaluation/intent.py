@@ -68,6 +68,11 @@ class View:
             raise AttributeError(self._context.refusal(self.key.kind, field))
         return getattr(self._values, field)
 
+    def texts_with(self, mark: str) -> tuple[tuple[str, str], ...]:
+        """(path of the field, text) of all texts in its fields that contain ``mark``, in the order of the fields. Cheap
+        for a resource that contains it nowhere."""
+        return self._context.texts_with(self.key, mark)
+
     def references(self, relation: str) -> tuple[View, ...]:
         """What this resource refers to by ``relation`` (a reference's or a mention's name), as far as it is there,
         sorted by fq_name. In a list that users and compilers share, ours are left out."""

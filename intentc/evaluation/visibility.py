@@ -8,10 +8,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from intentc.model import InvalidInput, Kind, Schema, Writer
+from intentc.loading import Limits, load_documents
+from intentc.loading.checking import manifest_fields
+from intentc.model import InvalidInput, Kind, Name, Schema, Writer
 from intentc.model.kind import Relation
 from intentc.model.resolvers import FQ_NAME, UUID
 
@@ -22,6 +25,8 @@ _UNREADABLE = {
     "annotations": "annotations carry the compilers' own mark, so they are no input",
 }
 """Common fields that no property read gives."""
+_LIMITS = Limits(size=1_572_864, aliases=100, copies=10_000, nodes=100_000)
+"""Of a text within a resource: it is read while an evaluation runs."""
 _EVERYWHERE = ("all", UUID, FQ_NAME)
 """The indexes of every kind."""
 
@@ -42,6 +47,11 @@ class Visibility:
     def kind(self, name: str) -> Kind:
         """Raises ``InvalidInput`` with the nearest known kinds."""
         return self._kinds.get(name) or self._schema.kind(name)
+
+    def described(self, manifest: Any) -> tuple[Name, dict[str, Any]]:
+        """The name of the resource in a manifest, and its fields in their flat form. Raises ``InvalidInput``."""
+        kind, fq_name, fields = manifest_fields(self._schema, manifest)
+        return Name(kind.name, fq_name), fields
 
     def fields(self, kind: str) -> frozenset[str]:
         """The properties that may be read."""
@@ -90,6 +100,11 @@ class Visibility:
         """Raises ``InvalidInput`` if ``kind`` is not declared, or not as a fact."""
         if self.kind(kind).stored:
             raise InvalidInput(f"{kind} is stored, so it is no fact; facts are declared with `stored: false`")
+
+
+def documents_in(text: str) -> list[Any]:
+    """The YAML documents in a text that a resource holds. Raises ``InvalidInput``."""
+    return [document.value for document in load_documents(text, source="line", limits=_LIMITS)]
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

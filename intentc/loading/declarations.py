@@ -25,7 +25,7 @@ Types = Mapping[str, Mapping[str, Any]]
 """Structured types as declared: name → field → type's name or mapping."""
 
 _FIELD_KEYS = frozenset(FieldSpec.__struct_fields__)
-_PROPERTY_KEYS = _FIELD_KEYS | {"writer", "required", "collection", "map_key"}
+_PROPERTY_KEYS = _FIELD_KEYS | {"writer", "required", "collection", "map_key", "annotation"}
 _WRITERS = tuple(writer.value for writer in Writer)
 _COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "string", "parent_uuid": "string"}
 _OF_MANIFESTS = {"labels": "map", "api_version": "string"}

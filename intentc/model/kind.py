@@ -83,7 +83,8 @@ class Index(msgspec.Struct, frozen=True):
 
 class Property(msgspec.Struct, frozen=True):
     """A field that is no reference. ``collection``: ``map`` or ``list`` if its elements can be changed one by one;
-    ``map_key``: the element's field that is the key."""
+    ``map_key``: the element's field that is the key. ``annotation``: the key of the annotation whose value the property
+    has while it is not given itself."""
 
     name: str
     spec: FieldSpec
@@ -92,6 +93,7 @@ class Property(msgspec.Struct, frozen=True):
     required: bool = False
     collection: str = ""
     map_key: str = ""
+    annotation: str = ""
 
 
 class Kind:
@@ -143,6 +145,7 @@ class Kind:
         self.written_as_manifests = shape == "kubernetes"
         """Whether people write its resources as Kubernetes manifests."""
         self._decoder = msgspec.json.Decoder(values_type, dec_hook=decode_hook)
+        self._annotated = {p.annotation: p.name for p in properties.values() if p.annotation}
         self.input_fields = tuple(
             ["fq_name", "parent_uuid"]
             + [p.name for p in properties.values() if p.writer is not Writer.COMPILER]
@@ -169,10 +172,24 @@ class Kind:
         if self.written_as_manifests and (b'"metadata"' in raw or b'"apiVersion"' in raw):
             document = msgspec.json.decode(raw)
             if is_manifest(document):
-                return msgspec.convert(self.stored_form(document), self.values_type, dec_hook=decode_hook)
+                flat = self._with_annotated(self.stored_form(document))
+                return msgspec.convert(flat, self.values_type, dec_hook=decode_hook)
         if b"null" in raw:
             raw = msgspec.json.encode(without_nulls(msgspec.json.decode(raw)))
+        if self._annotated and b'"annotations"' in raw:
+            raw = msgspec.json.encode(self._with_annotated(msgspec.json.decode(raw)))
         return self._decoder.decode(raw)
+
+    def _with_annotated(self, document: dict[str, Any]) -> dict[str, Any]:
+        """``document`` with the properties that stand in annotations, as far as it does not give them itself."""
+        annotations = document.get("annotations")
+        pairs = annotations.get("key_value_pair") if isinstance(annotations, dict) else None
+        found: dict[str, Any] = {}
+        for pair in pairs if isinstance(pairs, list) else ():
+            field = self._annotated.get(str(pair.get("key"))) if isinstance(pair, dict) else None
+            if field and not document.get(field) and isinstance(pair.get("value"), str):
+                found[field] = pair["value"]
+        return {**document, **found} if found else document
 
     def stored_form(self, document: dict[str, Any]) -> dict[str, Any]:
         """A stored resource as JSON: itself, or the flat form of a manifest, which stands in etcd if somebody else than

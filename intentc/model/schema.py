@@ -65,12 +65,12 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One schema file. ``kind``: in snake_case, as the file is called. ``group``: whose kinds these are, such as
     ``getambassador.io``. ``plural``: if it is not the kind with an s. ``shape``: how people write resources of it.
     ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
-    ``writer``, ``required``, ``collection``, ``map_key``). ``references``: target kind → mapping or nothing.
-    ``mentions``: relations that are found in properties, by name. ``indexes``: values by which resources are found, by
-    name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's ``spec``: path in the flat form};
-    none: any version is taken. ``system``: users don't make such objects. ``ours``: a pattern; objects whose last name
-    element fits are ours. ``stored``: false for facts, which are in memory only. ``opaque``: unknown fields are taken
-    (Kubernetes shape). ``description``: for people."""
+    ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``). ``references``: target kind → mapping or
+    nothing. ``mentions``: relations that are found in properties, by name. ``indexes``: values by which resources are
+    found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's ``spec``: path in the flat
+    form}; none: any version is taken. ``system``: users don't make such objects. ``ours``: a pattern; objects whose
+    last name element fits are ours. ``stored``: false for facts, which are in memory only. ``opaque``: unknown fields
+    are taken (Kubernetes shape). ``description``: for people."""
 
     kind: str
     group: str
@@ -98,7 +98,7 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
     ("parent_uuid", str, ""),
     ("annotations", _ANNOTATIONS, _ANNOTATIONS()),
 )
-_PROPERTY_KEYS = {"writer", "required", "collection", "map_key"}
+_PROPERTY_KEYS = {"writer", "required", "collection", "map_key", "annotation"}
 
 
 def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
@@ -183,6 +183,7 @@ def _property(name: str, declared: Any, where: str) -> Property:
         own.get("required", False),
         own.get("collection", ""),
         own.get("map_key", ""),
+        own.get("annotation", ""),
     )
 
 

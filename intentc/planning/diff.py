@@ -7,7 +7,7 @@ the planner's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from intentc.model import Key, Kind, Name, ReferenceValue, Writer
@@ -33,8 +33,8 @@ class Wanted(NamedTuple):
 
 
 def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: bool) -> dict[str, Any]:
-    """field → new value, the default where it is cleared. ``every``: all claimed fields are ours to write, since we
-    made the object; otherwise only those that the schema gives to compilers."""
+    """field → new value, the default or None where it is cleared. ``every``: all claimed fields are ours to write,
+    since we made the object; otherwise only those that the schema gives to compilers."""
     kind = actual.kind
     changes: dict[str, Any] = {}
     for field, value in desired.properties.items():
@@ -48,6 +48,8 @@ def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: b
             value = _with_kept(declared, field, stored, value, leave)
         if value != stored:
             changes[field] = value
+    if every and kind.written_as_manifests:
+        changes |= dict.fromkeys(_cleared(actual, desired))
     for field in kind.compiler_properties:
         if field in desired.properties or field in desired.disputed:
             continue
@@ -55,6 +57,16 @@ def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: b
         if actual.value(field) != default and leave(field):
             changes[field] = default
     return changes
+
+
+def _cleared(actual: Actual, desired: Desired) -> Iterator[str]:
+    """The user's fields of a manifest that we made which nobody claims any more: a manifest says all of its resource.
+    They are cleared by null, since a default need not be a value that admission takes."""
+    for field in sorted(actual.kind.user_fields - {"annotations"}):
+        if field in actual.kind.properties or field == "labels":
+            kept = field in desired.properties or field in desired.disputed
+            if not kept and actual.value(field) not in (None, default_of(actual.kind, field)):
+                yield field
 
 
 def default_of(kind: Kind, field: str) -> Any:

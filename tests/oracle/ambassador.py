@@ -190,7 +190,8 @@ def http(world: World, sides: Sides, side: str, request: Request) -> Answer:
         return {("https",): Fraction(1)} if action == "Redirect" else NOT_FOUND
     meeting: dict[Any, list[Json]] = {}
     for mapping, (scope, pattern) in attached:
-        if scope in scopes(hosts) and covers(pattern, domain) and matches(mapping["spec"], request):
+        meets = covers(pattern, domain) or crosses(world, scope, pattern, domain, request.host)
+        if scope in scopes(hosts) and meets and matches(mapping["spec"], request):
             meeting.setdefault((identity(mapping["spec"]), scope, pattern), []).append(mapping)
     # The same Mappings may meet under several Hosts: they are one group then.
     groups = {(key[0], *map(full, members)): members for key, members in meeting.items()}
@@ -201,6 +202,14 @@ def http(world: World, sides: Sides, side: str, request: Request) -> Answer:
         raise Ambiguous
     first = ranked[0]
     return requests(world, first, request)
+
+
+def crosses(world: World, scope: str, pattern: str, domain: str, name: str) -> bool:
+    """Whether ``name`` fits a Mapping's wildcard, and that of a Host above ``domain`` which is at the other end."""
+    if pattern == "*" or "*" not in pattern or not covers(pattern, name):
+        return False
+    above = {hostname(host) for host in world.all("Host") if scope in scopes([host])} - {"*"}
+    return any("*" in one and one.startswith("*") != pattern.startswith("*") and covers(one, domain) for one in above)
 
 
 def policy(host: Json) -> str:
@@ -274,6 +283,8 @@ def requests(world: World, members: list[Json], request: Request) -> Answer:
         spec = member["spec"]
         rewrite = spec.get("rewrite", "/")
         path = rewrite + request.path[len(spec["prefix"]) :] if rewrite else request.path
+        if spec.get("segments"):
+            path = request.path[len(spec["prefix"]) :] or "/"
         for (target, tls), share in targets(world, member).items():
             header = spec.get("host_rewrite", request.host)
             outcome = ("http", target, tls, path, header) if target else ("status", 503)

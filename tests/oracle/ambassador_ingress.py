@@ -14,7 +14,14 @@ Json = dict[str, Any]
 def meant(ingress: Json, manifests: list[Json]) -> list[Json]:
     """The Mappings, one for each path that matches something, and the Hosts, one for each name with a certificate."""
     spec, namespace = ingress["spec"], ingress["metadata"]["namespace"]
-    if spec.get("ingressClassName", "ambassador") != "ambassador":
+    classes = {
+        one["metadata"]["name"]
+        for one in manifests
+        if one["kind"] == "IngressClass" and one["spec"]["controller"].lower() == "getambassador.io/ingress-controller"
+    }
+    annotations = ingress["metadata"].get("annotations", {})
+    annotated = annotations.get("kubernetes.io/ingress.class", "").lower() == "ambassador"
+    if not annotated and spec.get("ingressClassName") not in classes:
         return []
     mappings: list[Json] = []
     for rule in spec.get("rules", []):
@@ -37,7 +44,7 @@ def meant(ingress: Json, manifests: list[Json]) -> list[Json]:
     metadata = {field: value for field, value in ingress["metadata"].items() if field != "labels"}
     labels = ingress["metadata"].get("labels", {})
     return [
-        *({"kind": "Mapping", "metadata": metadata, "spec": {**mapping, "rewrite": ""}} for mapping in mappings),
+        *({"kind": "Mapping", "metadata": metadata, "spec": mapping} for mapping in mappings),
         *({"kind": "Host", "metadata": {**metadata, "labels": labels}, "spec": host} for host in hosts.values()),
     ]
 

@@ -7,6 +7,7 @@ routes belong to a virtual host. A header match or action that it does not know 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -137,7 +138,7 @@ def _sort(match: Json) -> str:
 
 def _header(header: Json, seen: dict[str, str]) -> bool:
     value = seen.get(header["name"])
-    wanted: dict[str, str] = header.get("string_match", {})
+    wanted: Json = header.get("string_match", {})
     if value is None and not header.get("treat_missing_header_as_empty"):
         # A header that is missing never fits, whether it is inverted or not, unless its absence is asked for.
         return bool(header.get("invert_match")) and "present_match" in header
@@ -145,6 +146,8 @@ def _header(header: Json, seen: dict[str, str]) -> bool:
         fits = True
     elif "exact" in wanted:
         fits = value == wanted["exact"]
+    elif "safe_regex" in wanted:
+        fits = re.fullmatch(wanted["safe_regex"]["regex"], value or "") is not None
     else:
         fits = (value or "").startswith(wanted["prefix"])
     return fits != bool(header.get("invert_match"))
@@ -171,6 +174,9 @@ def _action(elements: Elements, route: Json, request: Request) -> Answer:
     action = route["route"]
     rewrite, matched = action.get("prefix_rewrite"), route["match"][_sort(route["match"])]
     path = request.path if rewrite is None else rewrite + request.path[len(matched) :]
+    if "regex_rewrite" in action:
+        changed = action["regex_rewrite"]
+        path = re.sub(changed["pattern"]["regex"], changed["substitution"], request.path)
 
     def outcome(target: str, tls: bool, part: Json) -> tuple[Any, ...]:
         header = part.get("host_rewrite_literal", request.host)

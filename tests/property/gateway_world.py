@@ -28,6 +28,7 @@ _RULE: Json = {
     "host": "ingress.example",
     "http": {"paths": [{"path": "/cart/", "pathType": "Prefix", "backend": _BACKEND}]},
 }
+_OURS: Json = {"annotations": {"kubernetes.io/ingress.class": "ambassador"}}
 _IN_ENDPOINTS: Json = {"service": "echo", "resolver": "endpoint"}
 
 
@@ -55,7 +56,7 @@ def world() -> list[Json]:
         manifest("Mapping", "red", {"prefix": "/red/", **_IN_ENDPOINTS}, metadata=red),
         manifest("Mapping", "secret", {"prefix": "/tls/", "hostname": "*", "service": "safe", "tls": "upstream"}),
         manifest("TCPMapping", "raw", {"port": 6789, **_IN_ENDPOINTS}),
-        manifest("Ingress", "paths", {"rules": [_RULE]}, version="networking.k8s.io/v1"),
+        manifest("Ingress", "paths", {"rules": [_RULE]}, version="networking.k8s.io/v1", metadata=_OURS),
         manifest("AuthService", "auth", {"auth_service": "auth"}),
         manifest("AuthService", "later", {"auth_service": "auth"}),
         manifest("RateLimitService", "rates", {"service": "rates"}),

@@ -36,6 +36,7 @@ KINDS = {
     "Endpoints": "endpoints",
     "Host": "host",
     "Ingress": "ingress",
+    "IngressClass": "ingress_class",
     "Listener": "listener",
     "Mapping": "mapping",
     "Module": "module",
@@ -247,7 +248,7 @@ _certificates = st.builds(
 ingresses = _manifest(
     "Ingress",
     _fields(
-        ingressClassName=_maybe("ambassador", "nginx", unset=3),
+        ingressClassName=_maybe("ambassador", "ambassador", "ambassador", "nginx"),
         defaultBackend=st.one_of(st.just(_UNSET), st.just(_UNSET), _backends),
         rules=st.lists(_rules, min_size=1, max_size=2),
         tls=st.lists(_certificates, max_size=2),
@@ -256,9 +257,16 @@ ingresses = _manifest(
     "networking.k8s.io/v1",
 )
 
+ingress_classes = _manifest(
+    "IngressClass",
+    _fields(controller=_maybe("getambassador.io/Ingress-Controller", "nginx.org/ingress", unset=0)),
+    ("ambassador", "ambassador", "nginx"),
+    "networking.k8s.io/v1",
+)
+
 anything: Manifests = st.one_of(
     mappings, mappings, mappings, mappings, hosts, hosts, listeners, tcp_mappings, modules, tls_contexts,
-    auth_services, services, endpoints, secrets, ingresses, ingresses,
+    auth_services, services, endpoints, secrets, ingresses, ingresses, ingress_classes,
 )  # fmt: skip
 
 _HTTP = {"protocol": "HTTPS", "securityModel": "XFP", "hostBinding": {"namespace": {"from": "ALL"}}}

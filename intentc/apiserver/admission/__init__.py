@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from .api_access_list import ApiAccessListRules
 from .bgpvpn import BgpVpnRules
 from .global_system_config import GlobalSystemConfigRules
-from .ingress import IngressRules
 from .logical_router import LogicalRouterRules
 from .network_policy import NetworkPolicyRules
 from .project import ProjectRules
@@ -28,7 +27,6 @@ RULES: Mapping[str, Rules] = {
         ApiAccessListRules(),
         BgpVpnRules(),
         GlobalSystemConfigRules(),
-        IngressRules(),
         LogicalRouterRules(),
         NetworkPolicyRules(),
         ProjectRules(),

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import difflib
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 
 from intentc.loading import in_words, unknown_field
+from intentc.loading.checking import checked_kind
 from intentc.model import Kind, Schema, kebab
-from intentc.model.types import SCALARS, FieldSpec, TypeTable
 from intentc.model.values import decode_hook, without_nulls
 
 from ..errors import BadRequest
@@ -46,7 +46,7 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
     document = {name: body[name] for name in given}
     if b"null" in msgspec.json.encode(document):
         document = without_nulls(document)
-    checked = _checked_kind(kind)
+    checked = checked_kind(kind)
     try:
         msgspec.convert(document, checked, dec_hook=decode_hook)
     except msgspec.ValidationError as error:
@@ -89,95 +89,3 @@ def _unknown(kind: Kind, name: str) -> str:
     near = difflib.get_close_matches(name, known, 2)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{kebab(kind.name)} has no field {name!r}{hint}"
-
-
-@lru_cache(maxsize=1024)
-def _checked_kind(kind: Kind) -> type[msgspec.Struct]:
-    """A struct that accepts exactly what the schema allows. Fields at the top that it doesn't know are ``accept``'s
-    business; further down they are refused where people write manifests: in Contrail's kinds the schema's types leave
-    out what no compiler reads."""
-    strict = kind.written_as_manifests and not kind.opaque
-    checked = _Checked(kind.types, strict)
-    fields: list[tuple[str, Any, Any]] = [
-        ("uuid", str, ""),
-        ("name", str, ""),
-        ("fq_name", list[str], msgspec.field(default_factory=list)),
-        ("parent_type", str, ""),
-        ("parent_uuid", str, ""),
-        ("display_name", str, ""),
-        ("id_perms", dict[str, Any], msgspec.field(default_factory=dict)),
-        ("perms2", _Permissions, msgspec.UNSET),
-        ("annotations", _Annotations, msgspec.UNSET),
-    ]
-    if kind.written_as_manifests:
-        fields += [("api_version", str, ""), ("labels", dict[str, str], msgspec.UNSET)]
-    fields += [(name, checked.field(declared.spec), msgspec.UNSET) for name, declared in kind.properties.items()]
-    for relation in kind.relations.values():
-        entry: list[tuple[str, Any, Any]] = [("uuid", str, ""), ("to", list[str], msgspec.UNSET)]
-        if relation.attribute:
-            entry.append(("attr", checked.struct(relation.attribute), msgspec.UNSET))
-        else:
-            entry.append(("attr", dict[str, Any], msgspec.UNSET))
-        reference = msgspec.defstruct(f"{relation.name}_ref", entry)
-        fields.append((f"{relation.name}_refs", list[reference], msgspec.UNSET))  # type: ignore[valid-type]
-    return msgspec.defstruct(kind.name, fields)
-
-
-_Access = Annotated[int, msgspec.Meta(ge=0, le=7)]
-
-
-class _Share(msgspec.Struct):
-    tenant: str
-    tenant_access: _Access
-
-
-class _Permissions(msgspec.Struct):
-    """``perms2``; it decides who may do what, so its shape is checked."""
-
-    owner: str = ""
-    owner_access: _Access = 0
-    global_access: _Access = 0
-    share: list[_Share] = []
-
-
-class _Annotation(msgspec.Struct):
-    key: str
-    value: str = ""
-
-
-class _Annotations(msgspec.Struct):
-    key_value_pair: list[_Annotation] = []
-
-
-class _Checked:
-    """The structured types of a schema with their enums and bounds, at every depth. ``strict``: unknown fields are
-    refused."""
-
-    def __init__(self, types: TypeTable, strict: bool) -> None:
-        self._types = types
-        self._strict = strict
-        self._built: dict[str, type[msgspec.Struct]] = {}
-
-    def struct(self, name: str) -> type[msgspec.Struct]:
-        if name not in self._built:
-            fields = [
-                (field, self.field(spec)) if spec.required else (field, self.field(spec), msgspec.UNSET)
-                for field, spec in self._types.fields(name).items()
-            ]
-            self._built[name] = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=self._strict)
-        return self._built[name]
-
-    def field(self, spec: FieldSpec) -> Any:
-        if spec.list:
-            element = SCALARS[spec.list][0] if spec.list in SCALARS else self.struct(spec.list)
-            return list[element]  # type: ignore[valid-type]
-        if spec.type not in SCALARS:
-            return self.struct(spec.type)
-        python_type = SCALARS[spec.type][0]
-        if spec.enum:
-            # "" and 0 mean the same as a missing field (spec A.1), so they are always allowed.
-            return Literal[("", *spec.enum)]
-        if spec.minimum is None and spec.maximum is None:
-            return python_type
-        lowest = None if spec.minimum is None else min(spec.minimum, 0)
-        return Annotated[python_type, msgspec.Meta(ge=lowest, le=spec.maximum)]

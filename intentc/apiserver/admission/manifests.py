@@ -6,13 +6,13 @@ resource's fields must not vanish in silence either. The fields themselves are `
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 import msgspec
 
 from intentc.loading import did_you_mean
-from intentc.model import Kind, kebab
+from intentc.loading.checking import DESCRIBED_NAME, LONGEST_NAME, NAME
+from intentc.model import MARK_KEY, Kind, kebab
 from intentc.model.manifest import flattened, is_manifest
 
 from ..errors import BadRequest
@@ -43,9 +43,6 @@ _ONLY_IN_MANIFESTS = frozenset({"apiVersion", "metadata", "spec"})
 
 _FILLED_IN = frozenset({"configuration_version", "display_name", "id_perms", "name", "perms2"})
 """Fields of the flat form that a manifest has no place for: the server's own."""
-
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_LONGEST_NAME = 253
 
 
 class Body(NamedTuple):
@@ -80,13 +77,16 @@ def taken_in(kind: Kind, body: Any) -> Body:
 
 
 def check_place(kind: Kind, document: Document) -> None:
-    """That ``fq_name`` is [namespace, name] as Kubernetes allows them (RFC 1123). Raises ``BadRequest``."""
+    """That ``fq_name`` is [namespace, name] as Kubernetes allows them (RFC 1123); of what a compiler makes out of an
+    annotation also as people write them there. Raises ``BadRequest``."""
     fq_name = document.get("fq_name") or []
     if len(fq_name) != 2:
         raise BadRequest(f"{kebab(kind.name)}: fq_name must be [namespace, name]")
+    pairs = (document.get("annotations") or {}).get("key_value_pair") or ()
+    allowed = DESCRIBED_NAME if any(pair["key"] == MARK_KEY for pair in pairs) else NAME
     for part in fq_name:
-        if not _NAME.fullmatch(part) or len(part) > _LONGEST_NAME:
+        if not allowed.fullmatch(part) or len(part) > LONGEST_NAME:
             raise BadRequest(
-                f"{kebab(kind.name)}: {part!r} is no name; give at most {_LONGEST_NAME} lower-case letters, digits, - "
+                f"{kebab(kind.name)}: {part!r} is no name; give at most {LONGEST_NAME} lower-case letters, digits, - "
                 "and ., with a letter or digit at both ends"
             )

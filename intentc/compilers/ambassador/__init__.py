@@ -13,6 +13,7 @@ through ``elements.py``; ``views`` tells people what came out, ``reasons`` why, 
 
 from intentc import Compiler
 
+from .annotated import ServiceIntent
 from .auth_service import AuthServiceIntent
 from .cluster import ClusterIntent
 from .envoy_names import ENVOY
@@ -58,6 +59,7 @@ compiler = Compiler(
         RoutingTableIntent,
         SecretIntent,
         SecretUseIntent,
+        ServiceIntent,
         TCPMappingGroupIntent,
         TCPMappingIntent,
         TCPRouteIntent,

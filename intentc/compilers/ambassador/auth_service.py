@@ -22,6 +22,7 @@ from .gateway.gateway import AUTH, Misconfigured
 from .reasons.clusters import joined
 from .upstreams.gateway_namespace import gateway_namespace, in_order
 from .upstreams.upstream import ClusterUse, Unusable
+from .variables import report_variables
 
 
 class AuthServiceIntent(Intent):
@@ -30,6 +31,7 @@ class AuthServiceIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return
+        report_variables(self, ctx)
         services = list(in_order(self.kind, ctx))
         first = services[0]
         counts = first.key == self.key

@@ -17,6 +17,7 @@ from .hosts.host_tls import check_hostname, check_secrets, host_tls
 from .hosts.hostnames import covering, is_pattern
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
+from .variables import report_variables
 
 _ACTIONS = ("Redirect", "Route", "Reject")
 _UNKNOWN = TLSSettings()
@@ -29,6 +30,7 @@ class HostIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return
+        report_variables(self, ctx)
         # Even one that can't be served: nothing stands in for it.
         yield Fact("host_binding", HOSTS, "")
         if not is_pattern(self.hostname):

@@ -1,7 +1,8 @@
 """An Ingress means Mappings, one for each of its paths, and Hosts, one for each name that it has a certificate for.
 
 It contributes to the same groups and hostnames as they do, so they share, order and overrule each other by the same
-rules. What its backends are is read in ``ingress_backend.py``. One of another class, or another gateway, has no effect.
+rules. What its backends are is read in ``ingress_backend.py``, whether it is ours in ``ingress_class.py``: one of
+another class, or another gateway, has no effect.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from typing import Any, NamedTuple
 from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
+from .annotated import annotated
 from .gateway.module_settings import module_settings
 from .hosts.crossing_wildcards import crossing_members, wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
 from .hosts.hostnames import ANY, covering, is_pattern
-from .routing.ingress_backend import forward
+from .ingress_class import of_our_class
+from .routing.ingress_backend import forward, keeps_paths
 from .routing.route_action import GroupMember
 from .routing.route_match import EXACT, PREFIX, SEGMENTS, RouteMatch, group_name
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 from .upstreams.upstream import Unusable
+from .variables import report_variables
 
-INGRESS_CLASS = "ambassador"
 _LAST = -1
 """The precedence of a default backend: after all that anybody says of a path."""
 
@@ -42,15 +45,17 @@ class IngressIntent(Intent):
     kind = "ingress"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        if self.ingressClassName not in ("", INGRESS_CLASS) or not ours(self, ctx):
+        if not ours(self, ctx) or not of_our_class(self, ctx):
             return
+        report_variables(self, ctx)
+        yield from annotated(self, ctx)
         yield from self._members(ctx)
         yield from self._hosts(ctx)
 
     # Paths, as Mappings
 
     def _members(self, ctx: Context) -> Iterator[Fact]:
-        module = module_settings(ctx)
+        module, kept = module_settings(ctx), keeps_paths(ctx)
         groups: dict[str, list[Path]] = {}
         for path in self._paths(ctx):
             groups.setdefault(group_name(path.match), []).append(path)
@@ -60,7 +65,7 @@ class IngressIntent(Intent):
                 ctx.problem("DuplicatePath", message)
             action = None
             try:
-                action = forward(ctx, self.fq_name[0], path.backend, module)
+                action = forward(ctx, self.fq_name[0], path.backend, module, None if kept else path.match)
             except Unusable as unusable:
                 message = f"{path.backend_field}: {unusable.message}; until then its requests are answered 503"
                 ctx.problem(unusable.reason, message)

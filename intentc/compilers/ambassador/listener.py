@@ -18,6 +18,7 @@ from .hosts.hostnames import ANY
 from .hosts.listener_settings import InvalidListener, open_listener, socket
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
+from .variables import report_variables
 
 _FALLBACK = "fallback-self-signed-cert"
 
@@ -28,6 +29,7 @@ class ListenerIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return
+        report_variables(self, ctx)
         # Even of one that can't listen: a TCPMapping without it would let in whom it was to keep out.
         yield Fact("listener_port", str(self.port), ":".join(self.fq_name))
         try:

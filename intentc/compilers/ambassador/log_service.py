@@ -14,6 +14,7 @@ from .gateway.gateway import LOG, LogSink
 from .gateway.gateway_service import cluster_use, service_upstream
 from .gateway.traffic import HeaderName
 from .upstreams.upstream import Unusable
+from .variables import report_variables
 
 _MOST_BYTES = 2**32 - 1
 
@@ -24,6 +25,7 @@ class LogServiceIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return
+        report_variables(self, ctx)
         try:
             if self.driver not in ("http", "tcp"):
                 raise Unusable("InvalidDriver", f"driver {self.driver!r} is unknown; write http or tcp")

@@ -20,6 +20,7 @@ from .routing.mapping_match import Authority, authority, match_of
 from .routing.route_action import Forward, GroupMember, Redirect
 from .routing.route_match import group_name
 from .upstreams.upstream import Unusable
+from .variables import report_variables
 
 _UNSUPPORTED = ("error_response_overrides", "bypass_error_response_overrides", "outlier_detection", "envoy_override")
 _OLD_VERSION = "getambassador.io/v1"
@@ -31,6 +32,7 @@ class MappingIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return
+        report_variables(self, ctx)
         self._tell_unsupported(ctx)
         module = module_settings(ctx)
         try:

@@ -17,6 +17,7 @@ from .gateway.module_settings import MODULE_NAME, TRAFFIC, of_traffic
 from .gateway.probes import probe_routes
 from .plain import plain
 from .upstreams.gateway_namespace import in_order
+from .variables import report_variables
 
 _ELSEWHERE = {
     "tls": "TLS is configured by TLSContexts and by the tls of Hosts",
@@ -31,6 +32,7 @@ class ModuleIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return
+        report_variables(self, ctx)
         if self.name != MODULE_NAME:
             instead = _ELSEWHERE.get(self.name, f"only the one called {MODULE_NAME!r} is read")
             ctx.problem("NoEffect", f"the Module {self.name!r} has no effect: {instead}")

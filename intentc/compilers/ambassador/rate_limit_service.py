@@ -15,6 +15,7 @@ from .gateway.gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
 from .gateway.gateway_service import alone, cluster_use, service_upstream
 from .gateway.module_settings import module_settings
 from .upstreams.upstream import Unusable, Upstream
+from .variables import report_variables
 
 
 class RateLimitServiceIntent(Intent):
@@ -23,6 +24,7 @@ class RateLimitServiceIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx) or not alone(self, ctx, "RateLimitService"):
             return
+        report_variables(self, ctx)
         try:
             if self.protocol_version != "v3":
                 raise Unusable(

@@ -21,6 +21,7 @@ from .plain import boolean, plain
 from .routing.tcp_routing import TCPMember
 from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
 from .upstreams.upstream_settings import circuit_breakers
+from .variables import report_variables
 
 _LONGEST_IDLE_MS = 2**31 - 1
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class TCPMappingIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return
+        report_variables(self, ctx)
         try:
             member = TCPMember(
                 name=":".join(self.fq_name),

@@ -11,6 +11,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
 from .tls.tls_settings import UnusableTLS, check_server_name, secret_named, tls_settings
+from .variables import report_variables
 
 
 class TLSContextIntent(Intent):
@@ -19,6 +20,7 @@ class TLSContextIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx):
             return ()
+        report_variables(self, ctx)
         namespace, split = self.fq_name[0], self.secret_namespacing
         try:
             tls_settings(self, ctx, namespace, secret_named(ctx, self.secret, namespace, split), split)

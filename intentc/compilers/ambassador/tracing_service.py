@@ -17,6 +17,7 @@ from .gateway.gateway_service import alone, cluster_use, service_upstream
 from .gateway.module_settings import Path
 from .gateway.traffic import HeaderName
 from .upstreams.upstream import Unusable, Upstream
+from .variables import report_variables
 
 _DRIVERS = ("zipkin", "datadog", "opentelemetry")
 _ALL = 100
@@ -44,6 +45,7 @@ class TracingServiceIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if not ours(self, ctx) or not alone(self, ctx, "TracingService"):
             return
+        report_variables(self, ctx)
         try:
             if self.driver not in _DRIVERS:
                 raise Unusable(

@@ -13,6 +13,8 @@ from tests.unit.ambassador.mapping_world import Routes, mapping, module, upstrea
 pytestmark = pytest.mark.anyio
 
 EVERYBODY = host("all", "*", requestPolicy=route("Route"))
+OLDER_CLASS = "kubernetes.io/ingress.class"
+KEPT = {"ambassador.ingress_keeps_paths": True}
 
 
 def backend(service: str = "echo", **port: Any) -> dict[str, Any]:
@@ -27,9 +29,16 @@ def ingress(
     *paths: dict[str, Any], name: str = "web", host: str = "", annotations: dict[str, str] | None = None, **spec: Any
 ) -> dict[str, Any]:
     rule = {"http": {"paths": list(paths)}, **({"host": host} if host else {})}
-    metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations or {}}
+    if annotations is None:
+        annotations = {} if "ingressClassName" in spec else {OLDER_CLASS: "ambassador"}
+    metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations}
     given = {"rules": [rule] if paths else [], **spec}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": given}
+
+
+def ingress_class(name: str = "ambassador", controller: str = "getambassador.io/Ingress-Controller") -> dict[str, Any]:
+    metadata, spec = {"name": name}, {"controller": controller}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": metadata, "spec": spec}
 
 
 def service(*ports: dict[str, Any]) -> dict[str, Any]:
@@ -37,8 +46,8 @@ def service(*ports: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": list(ports)}}
 
 
-async def routes(*resources: dict[str, Any]) -> Routes:
-    return Routes(await Gate().apply(EVERYBODY, listener(), *resources))
+async def routes(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> Routes:
+    return Routes(await Gate(settings).apply(EVERYBODY, listener(), *resources))
 
 
 def problems(found: Routes) -> list[str]:
@@ -58,38 +67,59 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "given",
     [
-        {},
-        {"ingressClassName": "ambassador"},
-        {"annotations": {"kubernetes.io/ingress.class": "ambassador"}},
-        {"annotations": {"getambassador.io/ambassador-id": "default"}},
+        {"annotations": {OLDER_CLASS: "Ambassador"}},
+        {"annotations": {OLDER_CLASS: "ambassador", "getambassador.io/ambassador-id": "default"}},
+        {"ingressClassName": "edge"},
+        {"ingressClassName": "nginx", "annotations": {OLDER_CLASS: "ambassador"}},
     ],
 )
-async def test_one_of_the_class_ambassador_or_of_none_is_served(given: dict[str, Any]) -> None:
-    assert len((await routes(ingress(path("/"), **given))).configs) == 1
+async def test_one_of_our_class_is_served(given: dict[str, Any]) -> None:
+    classes = ingress_class("edge"), ingress_class("nginx", "nginx.org/ingress-controller")
+    found = await routes(ingress(path("/"), **given), *classes)
+    assert len(found.configs) == 1
+    assert problems(found) == []
 
 
 @pytest.mark.parametrize(
     "given",
     [
         {"ingressClassName": "nginx"},
-        {"annotations": {"kubernetes.io/ingress.class": "nginx"}},
-        {"annotations": {"getambassador.io/ambassador-id": "other"}},
+        {"ingressClassName": "absent"},
+        {"annotations": {OLDER_CLASS: "nginx"}},
+        {"annotations": {OLDER_CLASS: "ambassador", "getambassador.io/ambassador-id": "other"}},
     ],
 )
-async def test_one_of_another_controller_has_no_effect(given: dict[str, Any]) -> None:
-    found = await routes(ingress(path("/"), **given))
+async def test_one_of_another_controller_has_no_effect_and_is_no_error(given: dict[str, Any]) -> None:
+    found = await routes(ingress(path("/"), **given), ingress_class("nginx", "nginx.org/ingress-controller"))
     assert found.configs == []
     assert problems(found) == []
 
 
-async def test_the_annotation_of_today_counts_and_not_that_of_yesterday() -> None:
-    found = await routes(ingress(path("/"), annotations={"kubernetes.io/ingress.class": "nginx"}))
-    await found.gate.service.update(ingress(path("/"), annotations={"kubernetes.io/ingress.class": "ambassador"}))
-    assert len(found.configs) == 1
-    await found.gate.service.update(ingress(path("/"), annotations={"kubernetes.io/ingress.class": "nginx"}))
+async def test_one_without_a_class_counts_where_a_setting_says_so() -> None:
+    found = await routes(ingress(path("/"), annotations={}))
     assert found.configs == []
-    await found.gate.service.update(ingress(path("/")))
+    assert problems(found) == ["NoIngressClass"]
+    found = await routes(ingress(path("/"), annotations={}), settings={"ambassador.ingress_without_class": True})
     assert len(found.configs) == 1
+    assert problems(found) == []
+
+
+async def test_an_ingress_class_may_come_later_and_go() -> None:
+    found = await routes(ingress(path("/"), ingressClassName="ambassador"))
+    assert (found.configs, problems(found)) == ([], ["NoIngressClass"])
+    await found.gate.apply(ingress_class())
+    assert (len(found.configs), problems(found)) == (1, [])
+    await found.gate.service.update(ingress_class(controller="nginx.org/ingress-controller"))
+    assert (found.configs, problems(found)) == ([], [])
+    assert found.gate.service.offline.engine.evaluating.missing_reactions == {}
+
+
+async def test_the_annotation_of_today_counts_and_not_that_of_yesterday() -> None:
+    found = await routes(ingress(path("/"), annotations={OLDER_CLASS: "nginx"}))
+    await found.gate.service.update(ingress(path("/"), annotations={OLDER_CLASS: "ambassador"}))
+    assert len(found.configs) == 1
+    await found.gate.service.update(ingress(path("/"), annotations={OLDER_CLASS: "nginx"}))
+    assert found.configs == []
 
 
 # Paths
@@ -108,10 +138,24 @@ async def test_the_annotation_of_today_counts_and_not_that_of_yesterday() -> Non
 )
 async def test_a_prefix_is_whole_segments(text: str, path_type: str, match: dict[str, str]) -> None:
     """Defect 10."""
-    found = await routes(ingress(path(text, path_type)))
+    found = await routes(ingress(path(text, path_type)), settings=KEPT)
     assert found.only["match"] == match
-    assert "prefix_rewrite" not in found.only["route"]
+    assert not {"prefix_rewrite", "regex_rewrite"} & found.only["route"].keys()
     assert problems(found) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "path_type", "rewrite"),
+    [
+        ("/a/", "ImplementationSpecific", {"prefix_rewrite": "/"}),
+        ("/a", "Exact", {"prefix_rewrite": "/"}),
+        ("/a.b/", "Prefix", {"regex_rewrite": {"pattern": {"regex": "^/a\\.b/?"}, "substitution": "/"}}),
+        ("/", "Prefix", {}),
+    ],
+)
+async def test_what_is_matched_is_cut_off_as_emissary_does(text: str, path_type: str, rewrite: dict[str, Any]) -> None:
+    action = (await routes(ingress(path(text, path_type)))).only["route"]
+    assert {key: value for key, value in action.items() if key.endswith("_rewrite")} == rewrite
 
 
 async def test_an_exact_path_is_asked_before_the_prefix_of_the_same_text() -> None:
@@ -165,7 +209,7 @@ async def test_a_host_that_is_none_is_told(name: str) -> None:
 
 
 async def test_it_shares_a_path_with_a_mapping_that_matches_the_same() -> None:
-    same = mapping("canary", namespace=NAMESPACE, prefix="/a", rewrite="", service="other", weight=10)
+    same = mapping("canary", namespace=NAMESPACE, prefix="/a", service="other", weight=10)
     found = await routes(ingress(path("/a", "ImplementationSpecific")), same)
     assert upstreams(found.only) == {"cluster_other_80": 10, "cluster_echo_80": 90}
 

@@ -87,7 +87,8 @@ async def test_a_shadow_stands_on_whom_it_shadows() -> None:
 async def test_a_path_that_an_ingress_writes_twice_has_two_reasons() -> None:
     path = {"path": "/a", "pathType": "Prefix", "backend": {"service": {"name": "echo", "port": {"number": 80}}}}
     rules = [{"host": "a.example", "http": {"paths": [path, path]}}]
-    ingress = manifest("Ingress", "paths", {"rules": rules}, version="networking.k8s.io/v1")
+    ours = {"annotations": {"kubernetes.io/ingress.class": "Ambassador"}}
+    ingress = manifest("Ingress", "paths", {"rules": rules}, version="networking.k8s.io/v1", metadata=ours)
     found = await told("envoy_route", "a", ingress)
     assert found[""] == {f"ingress default:paths rules[0].http.paths[{n}]" for n in (0, 1)}
 

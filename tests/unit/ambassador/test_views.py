@@ -59,7 +59,9 @@ async def test_a_service_that_an_ingress_names_is_called_by_its_name_and_port() 
     paths = [{"path": "/a", "pathType": "Prefix", "backend": backend}]
     spec = {"ingressClassName": "ambassador", "rules": [{"host": "shop.example", "http": {"paths": paths}}]}
     ingress = {**kubernetes("Ingress", "shop", spec=spec), "apiVersion": "networking.k8s.io/v1"}
-    gate = await Gate().apply(*EVERYTHING, service("echo", 8080), ingress)
+    ingress_class = {**kubernetes("IngressClass", "ambassador"), "apiVersion": "networking.k8s.io/v1"}
+    ingress_class["spec"] = {"controller": "getambassador.io/ingress-controller"}
+    gate = await Gate().apply(*EVERYTHING, service("echo", 8080), ingress_class, ingress)
     (route,) = await rows(gate, "routes")
     assert (route["match"], route["path"], route["to"]) == (
         "segments",

@@ -1,12 +1,14 @@
 """A ``RouteMatch`` in Envoy's words (``envoy.config.route.v3.RouteMatch``).
 
-The host name is no part of it: routes stand in tables by hostname. Only a regular expression for the host is.
+The host name is no part of it: routes stand in tables by hostname. A regular expression for the host is, and a wildcard
+where the route stands in tables of other names.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..hosts.hostnames import wildcard_regex
 from ..routing.route_match import EXACT, PREFIX, REGEX, SEGMENTS, Condition, RouteMatch
 
 PATHS = {EXACT: "path", PREFIX: "prefix", SEGMENTS: "path_separated_prefix"}
@@ -19,6 +21,8 @@ def route_match(match: RouteMatch) -> dict[str, Any]:
         headers.append(Condition(":method", REGEX if match.method_regex else EXACT, match.method))
     if match.authority_regex:
         headers.append(Condition(":authority", REGEX, match.authority))
+    if match.authority_asked:
+        headers.append(Condition(":authority", REGEX, wildcard_regex(match.authority)))
     found = _path(match)
     if headers:
         found["headers"] = [_condition(header) for header in headers]

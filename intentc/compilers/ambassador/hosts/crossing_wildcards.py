@@ -9,7 +9,6 @@ opposite end (spec/ambassador.md, additions: host globs).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
@@ -42,18 +41,12 @@ def crossing_members(ctx: Context, member: GroupMember) -> Iterator[Fact]:
     tables = tuple(sorted(table for table in found if table.partition("|")[0] in scopes))
     if not tables:
         return
-    crossing = msgspec.structs.replace(match, tables=tables, authority=_regex(match.authority), authority_regex=True)
+    crossing = msgspec.structs.replace(match, tables=tables, authority_asked=True)
     yield Fact("mapping_group", group_name(crossing), msgspec.structs.replace(member, match=crossing))
     for table in match.tables:
         # A Host serves it, though none that covers its whole name.
         if any(table.partition("|")[0] == served.partition("|")[0] for served in tables):
             yield Fact("table_served", table, "")
-
-
-def _regex(pattern: str) -> str:
-    """What an authority, with a port or without, matches if its name fits ``pattern``."""
-    text = re.escape(pattern.strip(ANY))
-    return f"(?i){text}.+" if pattern.endswith(ANY) else f"(?i).+{text}(:[0-9]+)?"
 
 
 def _wildcard_at(pattern: str) -> str:

@@ -62,6 +62,16 @@ def covering(pattern: str) -> tuple[str, ...]:
     return (*found, ANY) if pattern != ANY else (ANY,)
 
 
+def wildcard_regex(pattern: str) -> str:
+    """What an authority, with a port or without, matches if its name fits ``pattern``, a wildcard at one end.
+
+    >>> wildcard_regex("*.shop.example"), wildcard_regex("shop.*")
+    ('(?i).+\\\\.shop\\\\.example(:[0-9]+)?', '(?i)shop\\\\..+')
+    """
+    text = re.escape(pattern.strip(ANY))
+    return f"(?i){text}.+" if pattern.endswith(ANY) else f"(?i).+{text}(:[0-9]+)?"
+
+
 def aligned(pattern: str) -> bool:
     """Whether the wildcard of ``pattern``, if it has one, stands for whole labels: what nearly all do, and all that
     TLS clients can be told apart by (SNI).

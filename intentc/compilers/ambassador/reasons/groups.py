@@ -11,7 +11,6 @@ from intentc import Context, Source
 
 from ..grouping import add_uses, clusters_in, routes_of, shared_routes
 from ..hosts.host_binding import HostBinding
-from ..hosts.hostnames import ANY
 from ..routing.route_action import GroupMember
 from ..routing.route_match import route_name
 from ..routing.tcp_routing import TCPMember, divided
@@ -99,12 +98,12 @@ def _selecting(members: tuple[GroupMember, ...], name: str) -> Sources:
 
 def _crossed(ctx: Context, members: tuple[GroupMember, ...], name: str) -> Sources:
     """Of each table that is there for a Host's wildcard (``hosts/crossing_wildcards.py``), the first such Host."""
-    if not members[0].match.authority_regex:
+    if not members[0].match.authority_asked:
         return ()
     found: list[Source] = []
     for table in _routes(list(members))[name][1]:
         scope, _, hostname = table.partition("|")
-        bindings: set[HostBinding] = {one for _, one in ctx.contributions("hostname", hostname) if hostname != ANY}
+        bindings: set[HostBinding] = {one for _, one in ctx.contributions("hostname", hostname)}
         there = sorted((one.kind, one.name) for one in bindings if one.scope == scope and one.name)
         found += [Source(*one) for one in there[:1] if Source(*one) not in found]
     return tuple(found)

@@ -5,6 +5,7 @@ What a Mapping would say and an Ingress can't (time-outs, retries, headers) is w
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from intentc import Context
@@ -12,11 +13,25 @@ from intentc import Context
 from ..gateway.module_settings import ModuleSettings
 from ..upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
 from ..upstreams.upstream_settings import HASHING
-from .route_action import Core, Forward, HeaderChanges, Share, Treatment
+from .route_action import Core, Forward, HeaderChanges, RegexRewrite, Share, Treatment
+from .route_match import SEGMENTS, RouteMatch
+
+KEEP_PATHS = "ambassador.ingress_keeps_paths"
+"""The setting by which a service gets the path as the client sent it."""
 
 
-def forward(ctx: Context, namespace: str, backend: Any, module: ModuleSettings) -> Forward:
-    """The action for an ``IngressBackend`` in ``namespace``. Raises ``Unusable``."""
+def keeps_paths(ctx: Context) -> bool:
+    try:
+        return ctx.setting(KEEP_PATHS) is True
+    except KeyError:
+        return False
+
+
+def forward(
+    ctx: Context, namespace: str, backend: Any, module: ModuleSettings, cut_off: RouteMatch | None = None
+) -> Forward:
+    """The action for an ``IngressBackend`` in ``namespace``. ``cut_off``: what is matched, if a ``/`` takes its place
+    in the path, as a Mapping's ``rewrite`` does. Raises ``Unusable``."""
     balancer, defaults = module.load_balancer, module.defaults
     headers = HeaderChanges(
         add_request=defaults.add_request_headers,
@@ -27,8 +42,20 @@ def forward(ctx: Context, namespace: str, backend: Any, module: ModuleSettings) 
     return Forward(
         Share(_upstream(ctx, namespace, backend, module), headers),
         Core(hash_on=balancer if balancer is not None and balancer.policy in HASHING else None),
-        Treatment(timeout_ms=module.cluster_request_timeout_ms, retry_policy=module.retry_policy, cors=module.cors),
+        Treatment(
+            prefix_rewrite="/" if cut_off is not None and cut_off.path_sort != SEGMENTS and cut_off.path != "/" else "",
+            regex_rewrite=_segments_cut_off(cut_off) if cut_off is not None and cut_off.path_sort == SEGMENTS else None,
+            timeout_ms=module.cluster_request_timeout_ms,
+            retry_policy=module.retry_policy,
+            cors=module.cors,
+        ),
     )
+
+
+def _segments_cut_off(match: RouteMatch) -> RegexRewrite:
+    """Whole segments: of ``/a`` the paths ``/a`` and ``/a/b`` become ``/`` and ``/b``, where a prefix would leave
+    ``//b``."""
+    return RegexRewrite(f"^{re.escape(match.path)}/?", "/")
 
 
 def _upstream(ctx: Context, namespace: str, backend: Any, module: ModuleSettings) -> Upstream:

@@ -36,7 +36,8 @@ class Condition(msgspec.Struct, frozen=True, order=True):
 class RouteMatch(msgspec.Struct, frozen=True):
     """``tables``: the route tables (``scope|hostname``) that it stands in, sorted. ``path_sort``: ``prefix``,
     ``exact``, ``regex``, or ``segments`` (the path itself and what is below it). ``authority``: the hostname, ``*`` for
-    all; with ``authority_regex`` a regex. ``method``: empty for any. ``headers`` and ``query``: sorted."""
+    all; with ``authority_regex`` a regex, with ``authority_asked`` a wildcard that is a condition of the route besides.
+    ``method``: empty for any. ``headers`` and ``query``: sorted."""
 
     tables: tuple[str, ...]
     path: str
@@ -49,6 +50,7 @@ class RouteMatch(msgspec.Struct, frozen=True):
     headers: tuple[Condition, ...] = ()
     query: tuple[Condition, ...] = ()
     precedence: int = 0
+    authority_asked: bool = False
 
 
 def group_name(match: RouteMatch) -> str:
@@ -98,7 +100,8 @@ def _identity(match: RouteMatch) -> bytes:
 
 def _parts(match: RouteMatch) -> list[str]:
     parts: list[str] = []
-    for value in msgspec.structs.astuple(match):
+    values = msgspec.structs.astuple(match)
+    for value in values if match.authority_asked else values[:-1]:
         if not isinstance(value, tuple):
             parts.append(str(value))
             continue

@@ -1,0 +1,103 @@
+"""Resources in the annotation ``getambassador.io/config`` of a Service or an Ingress: they live and die with it.
+
+Most of Emissary's users have some (spec/ambassador.md, additions: annotations). The carrier claims each of them as an
+object of its own, so they are created, changed and deleted as it is, ``why`` leads from them to it, and all intents
+read them like those that users apply. What is wrong with a document is a problem on the carrier; the other documents
+count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from intentc import Claim, Context, Fact, Intent, InvalidInput, ResourceClaim
+
+ANNOTATION = "getambassador.io/config"
+SETTING = "ambassador.annotations"
+"""The setting that switches them off with ``false``."""
+_GROUP = "getambassador.io/"
+_OLDER_GROUP = "ambassador/"
+_NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+_IN_METADATA = {"name": "name", "namespace": "namespace", "metadata_labels": "labels"}
+"""Fields at the top of a document that are of its metadata, and what they are called there."""
+_IGNORED = frozenset({"generation"})
+
+
+class ServiceIntent(Intent):
+    kind = "service"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        yield from annotated(self, ctx)
+
+
+def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim]:
+    """The resources that ``carrier`` (its property ``ambassador_config`` holds the annotation) means."""
+    if not carrier.ambassador_config:
+        return
+    if not _switched_on(ctx):
+        ctx.problem(
+            "AnnotationIgnored",
+            f"the annotation {ANNOTATION} has no effect, since the setting {SETTING} is false; apply the resources in "
+            "it as manifests, or set it to true",
+        )
+        return
+    try:
+        documents = ctx.documents(carrier.ambassador_config)
+    except InvalidInput as error:
+        ctx.problem("InvalidAnnotation", f"the annotation {ANNOTATION} is no YAML: {error}; nothing in it has effect")
+        return
+    seen: set[Any] = set()
+    for position, document in enumerate(documents, 1):
+        try:
+            claim = ctx.described(_unfolded(document, carrier))
+            if claim.name in seen:
+                raise InvalidInput(f"{claim.name} stands in it before, and that one counts")
+        except InvalidInput as error:
+            ctx.problem(
+                "InvalidAnnotation", f"document {position} of {ANNOTATION}: {error}; until then it has no effect"
+            )
+            continue
+        seen.add(claim.name)
+        yield claim
+
+
+def _switched_on(ctx: Context) -> bool:
+    try:
+        return ctx.setting(SETTING) is not False
+    except KeyError:
+        return True
+
+
+def _unfolded(document: Any, carrier: Intent) -> dict[str, Any]:
+    """A document as a manifest: fields may stand at its top in place of ``metadata`` and ``spec``, and what it does not
+    say of its labels is the carrier's. Raises ``InvalidInput``."""
+    if not isinstance(document, dict):
+        raise InvalidInput("a resource is expected, with apiVersion, kind and name")
+    version = document.get("apiVersion")
+    if not isinstance(version, str) or not version.startswith((_GROUP, _OLDER_GROUP)):
+        raise InvalidInput(f"apiVersion {version!r} is none of {_GROUP}; write {_GROUP}v3alpha1")
+    metadata, spec = (_object(document, field) for field in ("metadata", "spec"))
+    for field, value in document.items():
+        if field in _IN_METADATA:
+            metadata[_IN_METADATA[field]] = value
+        elif field not in _NO_FIELDS and field not in _IGNORED:
+            spec[field] = value
+    namespace = carrier.fq_name[0]
+    if metadata.setdefault("namespace", namespace) != namespace:
+        raise InvalidInput(f"its namespace is that of its carrier, {namespace}; take `namespace` out")
+    if not metadata.get("labels"):
+        metadata["labels"] = dict(carrier.labels)
+    return {
+        "apiVersion": _GROUP + version.partition("/")[2],
+        "kind": document.get("kind"),
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def _object(document: dict[str, Any], field: str) -> dict[str, Any]:
+    value = document.get(field) or {}
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{field}: an object is expected")
+    return dict(value)

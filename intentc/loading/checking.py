@@ -1,0 +1,160 @@
+"""Whether a resource in its flat form is one that its kind allows: fields, types, enums and bounds, by the schema.
+
+Why it exists: the API server refuses what is not, and whoever makes resources out of what people wrote elsewhere (in an
+annotation) must be able to say the same beforehand. Decoding stored values is lenient and the model's business.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from intentc.model import InvalidInput, Kind, Schema
+from intentc.model.manifest import flattened
+from intentc.model.types import SCALARS, FieldSpec, TypeTable
+from intentc.model.values import decode_hook
+
+from .convert import in_words, unknown_field
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+"""What Kubernetes allows as a name or namespace (RFC 1123)."""
+DESCRIBED_NAME = re.compile(r"[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?")
+"""What a resource may be called that stands within another one: Emissary's users write ``quote_mapping``."""
+LONGEST_NAME = 253
+_COMMON = frozenset({"fq_name", "api_version", "labels", "uuid"})
+
+
+def manifest_fields(schema: Schema, manifest: Any) -> tuple[Kind, tuple[str, ...], dict[str, Any]]:
+    """(kind, fq_name, fields) of a manifest as plain JSON: its properties, ``labels`` and ``api_version``, checked as
+    the API server checks them. Raises ``InvalidInput`` with all that a person needs to correct it."""
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("kind"), str):
+        raise InvalidInput("a manifest with apiVersion, kind and metadata.name is expected")
+    kind = schema.spelt(manifest["kind"])
+    if kind is None or not kind.written_as_manifests:
+        raise InvalidInput(f"kind {manifest['kind']!r} is unknown")
+    try:
+        flat = flattened(manifest, kind.versions)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(str(error)) from None
+    fq_name = tuple(flat["fq_name"])
+    for part in fq_name:
+        if not DESCRIBED_NAME.fullmatch(part) or len(part) > LONGEST_NAME:
+            raise InvalidInput(f"{part!r} is no name; give at most {LONGEST_NAME} letters, digits, - _ and .")
+    fields = {name: value for name, value in flat.items() if name not in ("fq_name", "uuid", "annotations")}
+    for name in fields:
+        if name not in kind.properties and name not in _COMMON:
+            near = difflib.get_close_matches(name, kind.properties, 2)
+            raise InvalidInput(f"it has no field {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    for name, declared in kind.properties.items():
+        if declared.required and name not in fields:
+            raise InvalidInput(f"{name} must be given")
+    _check_types(kind, fields)
+    return kind, fq_name, fields
+
+
+def _check_types(kind: Kind, fields: dict[str, Any]) -> None:
+    checked = checked_kind(kind)
+    try:
+        msgspec.convert(fields, checked, dec_hook=decode_hook)
+    except msgspec.ValidationError as error:
+        unknown = unknown_field(error, checked)
+        if unknown is not None:
+            raise InvalidInput(f"it has no field {unknown[0]!r}{unknown[1]}") from None
+        field, words = in_words(error, checked)
+        raise InvalidInput(f"{field}: {words}" if field else words) from None
+
+
+@lru_cache(maxsize=1024)
+def checked_kind(kind: Kind) -> type[msgspec.Struct]:
+    """A struct that accepts exactly what the schema allows. Fields at the top that it doesn't know are the caller's
+    business; further down they are refused where people write manifests: in Contrail's kinds the schema's types leave
+    out what no compiler reads."""
+    strict = kind.written_as_manifests and not kind.opaque
+    checked = _Checked(kind.types, strict)
+    fields: list[tuple[str, Any, Any]] = [
+        ("uuid", str, ""),
+        ("name", str, ""),
+        ("fq_name", list[str], msgspec.field(default_factory=list)),
+        ("parent_type", str, ""),
+        ("parent_uuid", str, ""),
+        ("display_name", str, ""),
+        ("id_perms", dict[str, Any], msgspec.field(default_factory=dict)),
+        ("perms2", _Permissions, msgspec.UNSET),
+        ("annotations", _Annotations, msgspec.UNSET),
+    ]
+    if kind.written_as_manifests:
+        fields += [("api_version", str, ""), ("labels", dict[str, str], msgspec.UNSET)]
+    fields += [(name, checked.field(declared.spec), msgspec.UNSET) for name, declared in kind.properties.items()]
+    for relation in kind.relations.values():
+        entry: list[tuple[str, Any, Any]] = [("uuid", str, ""), ("to", list[str], msgspec.UNSET)]
+        if relation.attribute:
+            entry.append(("attr", checked.struct(relation.attribute), msgspec.UNSET))
+        else:
+            entry.append(("attr", dict[str, Any], msgspec.UNSET))
+        reference = msgspec.defstruct(f"{relation.name}_ref", entry)
+        fields.append((f"{relation.name}_refs", list[reference], msgspec.UNSET))  # type: ignore[valid-type]
+    return msgspec.defstruct(kind.name, fields)
+
+
+_Access = Annotated[int, msgspec.Meta(ge=0, le=7)]
+
+
+class _Share(msgspec.Struct):
+    tenant: str
+    tenant_access: _Access
+
+
+class _Permissions(msgspec.Struct):
+    """``perms2``; it decides who may do what, so its shape is checked."""
+
+    owner: str = ""
+    owner_access: _Access = 0
+    global_access: _Access = 0
+    share: list[_Share] = []
+
+
+class _Annotation(msgspec.Struct):
+    key: str
+    value: str = ""
+
+
+class _Annotations(msgspec.Struct):
+    key_value_pair: list[_Annotation] = []
+
+
+class _Checked:
+    """The structured types of a schema with their enums and bounds, at every depth. ``strict``: unknown fields are
+    refused."""
+
+    def __init__(self, types: TypeTable, strict: bool) -> None:
+        self._types = types
+        self._strict = strict
+        self._built: dict[str, type[msgspec.Struct]] = {}
+
+    def struct(self, name: str) -> type[msgspec.Struct]:
+        if name not in self._built:
+            fields = [
+                (field, self.field(spec)) if spec.required else (field, self.field(spec), msgspec.UNSET)
+                for field, spec in self._types.fields(name).items()
+            ]
+            self._built[name] = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=self._strict)
+        return self._built[name]
+
+    def field(self, spec: FieldSpec) -> Any:
+        if spec.list:
+            element = SCALARS[spec.list][0] if spec.list in SCALARS else self.struct(spec.list)
+            return list[element]  # type: ignore[valid-type]
+        if spec.type not in SCALARS:
+            return self.struct(spec.type)
+        python_type = SCALARS[spec.type][0]
+        if spec.enum:
+            # "" and 0 mean the same as a missing field (spec A.1), so they are always allowed.
+            return Literal[("", *spec.enum)]
+        if spec.minimum is None and spec.maximum is None:
+            return python_type
+        lowest = None if spec.minimum is None else min(spec.minimum, 0)
+        return Annotated[python_type, msgspec.Meta(ge=lowest, le=spec.maximum)]

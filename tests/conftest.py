@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import cpu
 from tests.property.examples import REPORTS
+from tests.property.profiles import load
+
+SPENT = cpu.Spent()
+
+load(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 @pytest.fixture
@@ -34,8 +42,8 @@ def logging_left_as_it_was() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How much the examples of properties related, and how much was tried on real parts: the memory store must not be
-    preferred (engine.md §10)."""
+    """How much the examples of properties related, how much was tried on real parts (the memory store must not be
+    preferred, engine.md §10), and where the time went."""
     passed = [set(report.keywords) for report in terminalreporter.getreports("passed") if report.when == "call"]
     etcd = [keywords for keywords in passed if "etcd" in keywords]
     http = [keywords for keywords in etcd if "http" in keywords]
@@ -45,15 +53,36 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(
         f"real parts: {len(etcd)} tests on a real etcd, {len(http)} of them over HTTP; {len(envoy)} with a real Envoy"
     )
+    terminalreporter.section("CPU by directory, processes that were started included")
+    for line in cpu.lines(SPENT.by_directory):
+        terminalreporter.write_line(line)
+
+
+def pytest_collection_finish() -> None:
+    """What comes before the first test is told as the root's."""
+    SPENT.until_now("(start and collection)")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """After the last test of a module in a row, what it used is its directory's."""
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        SPENT.until_now(str(item.path.parent.relative_to(Path(item.config.rootpath))))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tests may run in several processes (pytest-xdist): hand over what was reported in this one."""
+    SPENT.until_now("(start and collection)")
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["reports"] = REPORTS
+        session.config.workeroutput["spent"] = dict(SPENT.by_directory)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """One of several processes has ended."""
-    REPORTS.extend(getattr(node, "workeroutput", {}).get("reports", ()))
+    handed = getattr(node, "workeroutput", {})
+    REPORTS.extend(handed.get("reports", ()))
+    for directory, seconds in handed.get("spent", {}).items():
+        SPENT.by_directory[directory] += seconds

@@ -19,9 +19,10 @@ import httpx2
 
 from intentc.embedded import find_binary
 from intentc.embedded_process import free_ports
+from tests.patience import PATIENCE
 
 _MEMBERS = 3
-_HEALTHY_WITHIN = 30.0
+_HEALTHY_WITHIN = PATIENCE
 
 
 class Member:

@@ -18,6 +18,7 @@ import msgspec
 
 from tests import forking
 from tests.integration.cli.processes import Service, environment_with
+from tests.patience import PATIENCE
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _URL = re.compile(r"^(http://\S+)$", re.MULTILINE)
@@ -105,7 +106,7 @@ class Process(Service):
         shown = msgspec.json.format(msgspec.json.encode(status)).decode()
         raise TimeoutError(f"not quiet at {revision} within {within} s: {shown}\n{self.log[-3000:]}")
 
-    async def serving_at(self, within: float = 30.0) -> str:
+    async def serving_at(self, within: float = PATIENCE) -> str:
         """The URL that an API server prints on stdout."""
         with anyio.fail_after(within):
             while not (found := _URL.search(self.log)):

@@ -9,6 +9,8 @@ import os
 import random
 from dataclasses import dataclass
 
+from tests import patience
+
 FULL = os.environ.get("INTENTC_FAULTS") == "full"
 
 
@@ -36,7 +38,7 @@ SCALE = (
     else WritingScale(60, 15.0, 4.0, 3, 12, 0.3, 1, 2.0, 12)
 )
 
-PATIENCE = 300.0 if FULL else 30.0
+PATIENCE = 300.0 if FULL else patience.PATIENCE
 """Seconds within which anything that is waited for must have come."""
 
 

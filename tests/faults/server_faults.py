@@ -92,17 +92,21 @@ def no_fault(request: Request) -> None:
 
 class ServerFaults:
     """``rule`` decides for each request of a compiler. ``seen``: all of them, in order; ``struck``: (request, fault) of
-    those that a fault befell."""
+    those that a fault befell. ``most_at_once``: the most writes that were slow at the same time, those
+    of a batch each."""
 
     def __init__(self) -> None:
         self.rule: Rule = no_fault
         self.seen: list[Request] = []
         self.struck: list[tuple[Request, Fault]] = []
+        self.most_at_once = 0
+        self._now = 0
 
     def forget(self) -> None:
         """Begin to count anew."""
         self.seen.clear()
         self.struck.clear()
+        self.most_at_once = 0
 
     @property
     def writes(self) -> int:
@@ -130,7 +134,10 @@ class ServerFaults:
                     await _cut(send)
                     return
                 case Slow(seconds=seconds):
+                    self._now += len(request.items)
+                    self.most_at_once = max(self.most_at_once, self._now)
                     await asyncio.sleep(seconds)
+                    self._now -= len(request.items)
                 case Late():
                     await app(scope, _Body(raw, receive), _Keeping(send, fault))
                     return

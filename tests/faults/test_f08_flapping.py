@@ -10,8 +10,9 @@ import pytest
 from tests.faults.bench import Bench
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat
-from tests.faults.scale import BASE, FLAPPING_SECONDS, FLAPPING_SETTLED_AFTER
+from tests.faults.scale import BASE, FLAPPING_SECONDS, FLAPPING_SETTLED_AFTER, FULL
 from tests.faults.scale_writing import seeded
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -19,7 +20,7 @@ _BETWEEN_CUTS = 0.2
 _CONNECTIONS = 4
 """That one compiler has to etcd: a watch each on resources, on orders, on the leader, and one of all other calls. The
 bound of once a second holds for each of them."""
-_CONVERGED_WITHIN = 5.0
+_CONVERGED_WITHIN = 5.0 if FULL else PATIENCE
 
 
 async def test_f08_a_connection_that_flaps_is_met_with_back_off_and_costs_nothing_that_grows(bench: Bench) -> None:

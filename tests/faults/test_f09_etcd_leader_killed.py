@@ -16,7 +16,7 @@ from tests.faults.bench import Bench, running_bench
 from tests.faults.cluster import Cluster, running_cluster
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
-from tests.faults.scale import BASE
+from tests.faults.scale import BASE, in_full
 from tests.faults.scale_writing import seeded
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -28,7 +28,7 @@ LAG_SECONDS = 10.0
 async def cluster_bench(loaded: Loaded, tmp_path: Path) -> AsyncIterator[tuple[Bench, Cluster]]:
     """A bench on three members."""
     with running_cluster(tmp_path) as cluster:
-        store = EtcdStore(cluster.endpoints, timeout=2.0)
+        store = EtcdStore(cluster.endpoints, timeout=5.0)
         try:
             async with running_bench(store, cluster.endpoints, loaded, tmp_path) as bench:
                 yield bench, cluster
@@ -58,7 +58,7 @@ async def test_f09_a_killed_leader_of_etcd_costs_a_pause_and_no_write_twice(
     lags.append(await _lag(bench, tenants))
     follower.resume()
     print("seconds from a change to its outputs:", [round(lag, 2) for lag in lags])
-    assert max(lags) < LAG_SECONDS
+    assert in_full(max(lags) < LAG_SECONDS)
     await check(bench, compiler, BASE.patience)
 
 

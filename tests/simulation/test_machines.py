@@ -18,7 +18,7 @@ from tests.simulation.subjects import SUBJECTS, Subject
 
 
 @pytest.mark.parametrize("compiler", SUBJECTS)
-@pytest.mark.parametrize(("form", "part"), [(stepped, 0.1), (served, 0.08)])
+@pytest.mark.parametrize(("form", "part"), [(stepped, 0.08), (served, 0.06)])
 def test_any_interleaving_ends_as_demanded(
     form: Callable[[Subject, Examples], type[Machine]], part: float, compiler: str
 ) -> None:

@@ -33,11 +33,12 @@ from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import http_services
 from tests.oracle import contrail as oracle
+from tests.patience import PATIENCE
 
 POOL = "route_target_number"
 PROJECT = ("default-domain", "default-project")
 PERSON = {"X-Test": "a person"}
-WITHIN_SECONDS = 30.0
+WITHIN_SECONDS = PATIENCE
 """How long anything may take that is waited for; it ends as soon as it is true."""
 _READS = {("POST", "/fqname-to-id"), ("POST", "/id-to-fqname")}
 _PATHS = itertools.count(1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.apiserver import requests
@@ -16,6 +16,7 @@ from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
+from tests.property.profiles import share
 
 from .conftest import PROJECT
 
@@ -102,7 +103,7 @@ def test_a_body_that_is_nested_as_deep_as_allowed_is_read() -> None:
     assert requests.decode(b"[" * 64 + b"]" * 64, list[Any])
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@share(1)
 @given(_spoilt(), st.booleans())
 def test_spoilt_resources_are_taken_or_refused(spoilt: tuple[str, dict[str, Any]], in_batch: bool) -> None:
     kind, body = spoilt

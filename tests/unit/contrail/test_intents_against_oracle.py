@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.golden.naive_compile import NaiveCompile
 from tests.oracle.contrail import Expected, World, expected, normal
+from tests.property.profiles import share
 
 NAMES = st.sampled_from([["default-domain", *name.split(":")] for name in ("p1:a", "p1:b", "p1:c", "p2:a", "p2:b")])
 """Five for everything, so that what refers to a name mostly meets one."""
@@ -132,7 +133,7 @@ def describe(compiled: NaiveCompile) -> None:
     event("forward or broken reference" if "UnknownSecurityGroup" in reasons else "all groups there")
 
 
-@settings(deadline=None)  # the machine may be busy; time is not what is tested
+@share(0.5)
 @given(resources())
 def test_the_intents_want_what_the_oracle_expects(applied: list[Resource]) -> None:
     compiled = NaiveCompile(applied)

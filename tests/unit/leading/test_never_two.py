@@ -9,12 +9,12 @@ from contextlib import suppress
 
 import anyio
 import anyio.abc
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compare, Delete, Put, Relation, StoreError, Target
-from tests.property.profiles import load
+from tests.property.profiles import load, share
 from tests.unit.leading.candidates import KEY, TTL, Candidate, process_on, until
 from tests.unit.leading.virtual_time import VirtualLoop, jump, now
 
@@ -124,6 +124,7 @@ async def _story(steps: list[tuple[str, object]], tried: Counter[str]) -> None:
 def test_nobody_holds_a_fence_that_is_not_the_current_one_and_somebody_comes_to_lead() -> None:
     tried: Counter[str] = Counter()
 
+    @share(0.5)
     @given(steps=st.lists(_STEPS, min_size=10, max_size=40))
     def histories(steps: list[tuple[str, object]]) -> None:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
@@ -131,4 +132,4 @@ def test_nobody_holds_a_fence_that_is_not_the_current_one_and_somebody_comes_to_
 
     histories()
     # A property about nothing would pass, too.
-    assert tried["leaderships"] > 2 * settings().max_examples, tried
+    assert tried["leaderships"] > 2 * share(0.5).max_examples, tried

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.dependencies import load
 from intentc.logic import Service
 from intentc.model import Change, HeldInput, Key, Read, Snapshot
 from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
+from tests.property.profiles import share
 from tests.toy_kinds import batch, broken, deleted, manifest, put, reference, toy_schema
 
 SCHEMA = toy_schema()
@@ -118,7 +119,7 @@ def answer(world: Service, read: Read) -> Any:
     [("net",), ("net", "port"), ("group",), ("app", "chooser"), ("host", "route"), ("group", "net", "app", "chooser")],
     ids="+".join,
 )
-@settings(max_examples=60, deadline=None)
+@share(0.25)
 @given(data=st.data())
 def test_everybody_whose_read_has_another_answer_is_woken(kinds: tuple[str, ...], data: st.DataObject) -> None:
     world = Service(SCHEMA, load("intent-compiler: {}\n"), intent_kinds={"tenant": False}, settings={})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.dependencies import ReactionMap
@@ -15,6 +15,7 @@ from intentc.logic import Service
 from intentc.logic.coverage import coverage
 from intentc.model import Change, Key, Read, Snapshot
 from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
+from tests.property.profiles import share
 from tests.toy_kinds import batch, deleted, put, reference, toy_schema
 
 SCHEMA = toy_schema()
@@ -77,7 +78,7 @@ def named(logic: Service, change: Change) -> set[tuple[str, str]]:
     return {job.missing for job in logic.apply(batch(change)).jobs.values() if job.missing is not None}
 
 
-@settings(max_examples=100, deadline=None)
+@share(0.5)
 @given(worlds(), maps)
 def test_what_is_missing_is_what_is_named_when_an_object_goes(
     world: tuple[tuple[Change, ...], dict[Key, frozenset[Read]]], reactions: ReactionMap
@@ -101,7 +102,7 @@ def _only_with_references(
     return pairs & found
 
 
-@settings(max_examples=100, deadline=None)
+@share(0.5)
 @given(worlds(), maps)
 def test_nobody_misses_what_is_idle(
     world: tuple[tuple[Change, ...], dict[Key, frozenset[Read]]], reactions: ReactionMap

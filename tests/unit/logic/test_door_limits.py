@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.cache import Held
@@ -16,6 +16,7 @@ from intentc.logic.door import DEEPEST_VALUE, MOST_LINKS, decoded
 from intentc.model import Change, Resource
 from intentc.model.limits import LARGEST_VALUE
 from intentc.model.nesting import deeper_than
+from tests.property.profiles import share
 
 SCHEMA = load_schema("contrail")
 GROUP = SCHEMA.kind("security_group")
@@ -115,7 +116,7 @@ _JSON = st.recursive(
 _FIELDS = sorted({*NETWORK.properties, *(f"{name}_refs" for name in NETWORK.relations), "annotations", "parent_type"})
 
 
-@settings(max_examples=300, deadline=None)
+@share(1)
 @given(st.dictionaries(st.sampled_from(_FIELDS), _JSON, max_size=4))
 def test_any_json_in_a_field_is_read_or_held(fields: dict[str, Any]) -> None:
     raw = json.dumps({"fq_name": NAME, **fields}).encode()
@@ -124,7 +125,7 @@ def test_any_json_in_a_field_is_read_or_held(fields: dict[str, Any]) -> None:
     assert state.fq_name in {tuple(NAME), ()}
 
 
-@settings(max_examples=300, deadline=None)
+@share(1)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_held(raw: bytes) -> None:
     assert isinstance(arrived(raw), Held)
@@ -139,7 +140,7 @@ def depth(value: Any) -> int:
 _BRACKETS = st.text(alphabet='{}[]()"\\,:x', max_size=6)
 
 
-@settings(max_examples=500, deadline=None)
+@share(1)
 @given(
     st.recursive(
         _BRACKETS,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.dependencies import DependencyProcessor, load
 from intentc.logic import Service
 from intentc.model import Change, Key, Snapshot
+from tests.property.profiles import share
 from tests.toy_kinds import batch, deleted, put, reference, toy_schema
 
 SCHEMA = toy_schema()
@@ -55,7 +56,7 @@ class Fresh:
         return self.service.cache.all(kind)
 
 
-@settings(max_examples=80, deadline=None)
+@share(0.4)
 @given(st.data())
 def test_the_walk_unites_before_and_after(data: st.DataObject) -> None:
     service = Service(SCHEMA, REACTIONS, intent_kinds=KINDS, settings={})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import anyio
 import anyio.lowlevel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.model import Key
@@ -15,6 +15,7 @@ from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
 from intentc.watch.status import SourceCounters
 from tests.patience import PATIENCE
+from tests.property.profiles import share
 from tests.unit.orders.recorded_levers import INSTALLATION, Process, until
 
 UUIDS = st.sampled_from(["u", "v", "w"])
@@ -30,7 +31,7 @@ STEPS = st.one_of(ORDERS, st.sampled_from(["withdraw", "cut", "compact", "silenc
 
 
 @given(steps=st.lists(STEPS, max_size=20), begun=st.integers(0, 5))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@share(0.4)
 def test_in_the_end_what_lies_in_etcd_holds(steps: list[Order | str], begun: int) -> None:
     anyio.run(_run, steps, begun)
 

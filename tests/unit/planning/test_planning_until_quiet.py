@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, TypeVar
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.model import Claim, Key, Name, Operation, Resource, ResourceClaim
+from tests.property.profiles import share
 from tests.unit.planning.planning_world import World, child, origin, owned, parent, refer, rules, shared, struct
 
 GROUPS = ("a", "b", "c")
@@ -111,7 +112,7 @@ def image(world: World) -> dict[Name, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@share(0.5)
 @given(first=state, second=state, order=st.data())
 def test_any_former_state_and_a_fresh_one_end_alike(
     first: dict[str, list[Claim]], second: dict[str, list[Claim]], order: st.DataObject
@@ -170,7 +171,7 @@ class LaggingWorld(World):
                 self._seen[key] = resource
 
 
-@settings(max_examples=100, deadline=None)
+@share(0.25)
 @given(first=state, second=state, order=st.data())
 def test_late_events_cause_no_write_that_would_fail_and_none_too_many(
     first: dict[str, list[Claim]], second: dict[str, list[Claim]], order: st.DataObject
@@ -194,7 +195,7 @@ def test_late_events_cause_no_write_that_would_fail_and_none_too_many(
     assert image(world) == image(fresh)
 
 
-@settings(max_examples=50, deadline=None)
+@share(0.25)
 @given(wanted=state, order=st.data())
 def test_nothing_of_ours_is_left_when_everybody_is_gone(wanted: dict[str, list[Claim]], order: st.DataObject) -> None:
     world = users_world(World())
@@ -206,7 +207,7 @@ def test_nothing_of_ours_is_left_when_everybody_is_gone(wanted: dict[str, list[C
     assert image(world) == image(users_world(World()))
 
 
-@settings(max_examples=50, deadline=None)
+@share(0.25)
 @given(wanted=state, order=st.data())
 def test_what_is_claimed_of_our_own_objects_is_there(wanted: dict[str, list[Claim]], order: st.DataObject) -> None:
     world = users_world(World())

@@ -6,7 +6,7 @@ import pytest
 
 from tests.envoy.backends import backend
 from tests.envoy.live import Live
-from tests.envoy.manifests import host, listener, mapping, service
+from tests.envoy.manifests import NAMESPACE, ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -139,3 +139,40 @@ async def test_a_port_in_the_host_header_leads_past_no_host(live: Live) -> None:
         assert await live.service("/", "shop.example.org") == "shop"
         assert await live.service("/", f"shop.example.org:{live.port}") == "shop"
         assert await live.service("/", f"other.example.org:{live.port}") == "any"
+
+
+async def test_annotations_ingresses_and_crossing_wildcards_are_routed_as_emissary_does(live: Live) -> None:
+    config = (
+        "{apiVersion: ambassador/v2, kind: Mapping, name: noted_mapping, host: '*', prefix: /noted/, service: echo}"
+    )
+    target = {"service": {"name": "echo", "port": {"number": 80}}}
+    ingress = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {
+            "name": "inward",
+            "namespace": NAMESPACE,
+            "annotations": {"kubernetes.io/ingress.class": "Ambassador"},
+        },
+        "spec": {"rules": [{"http": {"paths": [{"path": "/in", "pathType": "Prefix", "backend": target}]}}]},
+    }
+    async with backend("echo") as echo:
+        carrier, endpoints = service("echo", echo.port)
+        carrier["metadata"] = {**carrier["metadata"], "annotations": {"getambassador.io/config": config}}
+        await live.apply(
+            listener("web", live.port),
+            host("all"),
+            host("wide", "*.example.org"),
+            ambassador("Module", "ambassador", config={"resolver": "endpoint", "gzip": {"enabled": True, "odd": 1}}),
+            carrier,
+            endpoints,
+            ingress,
+            mapping("cross", "/cross/", "echo", hostname="shop.example.*"),
+        )
+        assert [reason for _, _, reason in live.problems] == ["UnknownSetting"]
+        assert (await live.get("/noted/a")).json()["path"] == "/a"
+        assert (await live.get("/in/a")).json()["path"] == "/a"
+        assert await live.service("/cross/", "shop.example.org") == "echo"
+        assert await live.service("/cross/", "mail.example.org") == "status 404"
+        await live.delete(carrier)
+        assert await live.service("/noted/a") == "status 404"

@@ -138,6 +138,26 @@ async def test_a_resource_that_a_user_applies_stands_before_one_of_its_name_in_a
     assert ("service", f"{NAMESPACE}:echo", "NameTaken") in found.problems()
 
 
+async def test_when_the_users_resource_goes_that_of_the_annotation_comes_back() -> None:
+    found = await gate(carrier(ONE))
+    applied = manifest("Mapping", "two", {"hostname": "*", "prefix": "/applied/", "service": "echo"})
+    await found.service.update(applied)
+    assert prefixes(found) == ["/applied/"]
+    await found.service.delete(applied)
+    assert prefixes(found) == ["/two/"]
+    assert ("service", f"{NAMESPACE}:echo", "NameTaken") not in found.problems()
+
+
+async def test_two_carriers_of_one_name_are_a_problem_on_both() -> None:
+    found = await gate(carrier(ONE), carrier(ONE.replace("/two/", "/other/"), name="other"))
+    assert {problem[:2] for problem in found.problems() if problem[2] == "Conflict"} == {
+        ("service", f"{NAMESPACE}:echo"),
+        ("service", f"{NAMESPACE}:other"),
+    }
+    await found.service.delete(carrier(ONE))
+    assert prefixes(found) == ["/other/"]
+
+
 async def test_variables_are_not_replaced_and_that_is_said() -> None:
     spec = {"hostname": "*", "prefix": "/a/", "service": "${BACKEND}.shop", "docs": {"path": "$docs"}}
     found = await gate(

@@ -12,6 +12,7 @@ from intentc.model import Key, Name
 from intentc.model.limits import LARGEST_VALUE
 from intentc.watch.protocol import (
     AccessDenied,
+    Compacted,
     RequestTooLarge,
     StoreError,
     StoreFull,
@@ -148,6 +149,8 @@ def from_store(error: StoreError, *, writing: bool) -> ApiError:
             f"this request is larger than etcd takes (--max-request-bytes, default {LARGEST_VALUE:,} bytes): {error};"
             f" split it"
         )
+    if isinstance(error, Compacted):
+        return Busy("etcd has compacted the revision that this request reads; ask again")
     if isinstance(error, StoreUnavailable):
         if writing:
             return OutcomeUnknown(f"etcd did not answer the write, its outcome is unknown: {error}")

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from intentc.configuration import is_loopback
+from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
 
 from .errors import CommandError
 
@@ -53,10 +54,14 @@ async def running_echoes(echoes: Sequence[Echo]) -> AsyncIterator[None]:
     with ExitStack() as stack:
         names = {echo.port: echo.name for echo in echoes}
         listeners = [stack.enter_context(_listening(echo)) for echo in echoes]
-        server = _Guest(_configuration(names))
+        connections = Connections(most_connections(), owner="the echo services")
+        for listener in listeners:
+            listener.limit(connections)
+        server = _Guest(_configuration(names, connections))
         async with anyio.create_task_group() as tasks:
             if listeners:
-                tasks.start_soon(server.serve, listeners)
+                sockets: list[socket.socket] = [*listeners]
+                tasks.start_soon(server.serve, sockets)
             try:
                 yield
             finally:
@@ -82,14 +87,14 @@ def _echo(name: str, address: Any) -> Echo:
 
 
 @contextmanager
-def _listening(echo: Echo) -> Iterator[socket.socket]:
+def _listening(echo: Echo) -> Iterator[Listener]:
     family = socket.AF_INET6 if ":" in echo.host else socket.AF_INET
     # The protocol is named because asyncio switches Nagle's delay off only on sockets that say TCP.
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+    with Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((echo.host, echo.port))
-            listener.listen()
+            listener.listen(BACKLOG)
         except OSError as error:
             raise CommandError(
                 f"can't listen on {echo.host}:{echo.port} for {echo.name}: {error.strerror}",
@@ -98,7 +103,7 @@ def _listening(echo: Echo) -> Iterator[socket.socket]:
         yield listener
 
 
-def _configuration(names: Mapping[int, str]) -> uvicorn.Config:
+def _configuration(names: Mapping[int, str], connections: Connections) -> uvicorn.Config:
     async def answer(request: Request) -> JSONResponse:
         return JSONResponse(
             {
@@ -114,6 +119,8 @@ def _configuration(names: Mapping[int, str]) -> uvicorn.Config:
     return uvicorn.Config(
         Starlette(routes=[Route("/{path:path}", answer, methods=_METHODS)]),
         lifespan="off",
+        http=http_protocol(connections),
+        backlog=BACKLOG,
         log_config=None,
         access_log=False,
         ws="none",

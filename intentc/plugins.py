@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from intentc.configuration import Configuration
+from intentc.configuration import Configuration, Settings
 from intentc.dependencies import ReactionMap
 from intentc.dependencies.reactions import load
 from intentc.evaluation import Compiler, Intent, Naming, Overview
@@ -62,7 +62,29 @@ def installed(configuration: Configuration) -> Loaded:
     ``InvalidInput`` with the key, or file and line."""
     settings = configuration.intentc
     compilers = find_compilers(settings.compilers)
+    check_settings(settings.settings, compilers)
     return load_all(compilers, reaction_maps(configuration, compilers), map(Path, settings.schemas))
+
+
+def check_settings(settings: Mapping[str, Any], compilers: Iterable[Compiler]) -> None:
+    """Raise ``InvalidInput`` for a setting that no evaluation reads: it names neither a compiler that is installed and
+    not in use, nor one that does not declare its settings."""
+    compilers = tuple(compilers)
+    declared = {compiler.name: compiler.settings for compiler in compilers}
+    known = sorted(name for names in declared.values() for name in names or ())
+    offered = {plugin.name for plugin in entry_points(group=GROUP)}
+    for name in settings:
+        owner = name.partition(".")[0]
+        undeclared = declared[owner] is None if owner in declared else None in declared.values() or owner in offered
+        if name in known or undeclared:
+            continue
+        source = settings.sources.get(name, "") if isinstance(settings, Settings) else ""
+        raise InvalidInput(
+            f"unknown setting intentc.settings.{name}{did_you_mean(name, known)}; no compiler in use "
+            f"({', '.join(declared)}) reads it",
+            source=source or "intentc.settings",
+            reason="InvalidConfiguration",
+        )
 
 
 def reaction_maps(configuration: Configuration, compilers: Iterable[Compiler]) -> list[Path]:

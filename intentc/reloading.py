@@ -27,7 +27,7 @@ from intentc.evaluation import Compiler
 from intentc.model import InvalidInput, Key
 from intentc.pipeline.edges import edges_of
 from intentc.pipeline.slices import Slice
-from intentc.plugins import reaction_maps
+from intentc.plugins import check_settings, reaction_maps
 
 _LOG = logging.getLogger(__name__)
 READING_SECONDS = 60.0
@@ -136,6 +136,7 @@ class Reloading:
     def _proved(self, configuration: Configuration) -> ReactionMap:
         """The map that a configuration names. Raises ``InvalidInput`` for one that can't be read or is wrong."""
         reactions = load(*reaction_maps(configuration, self._compilers))
+        check_settings(configuration.intentc.settings, self._compilers)
         for finding in findings(reactions, self._engine.parts.schema):
             if finding.severity == "error":
                 raise InvalidInput(finding.message, source=finding.source, reason=finding.reason)

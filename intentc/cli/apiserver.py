@@ -35,10 +35,12 @@ async def _serve(configuration: Configuration) -> int:
     from intentc.apiserver.serving import running_api_server
     from intentc.plugins import installed
 
-    from .connecting import etcd_store
+    from .connecting import check_files, etcd_store
     from .signals import ended_by_signals
 
     server = configuration.server
+    if server.tls.enabled:
+        check_files(server.tls.cert_file, server.tls.key_file, server.tls.client_ca_file)
     schema = installed(configuration).schema
     keystone = _keystone(configuration)
     store = etcd_store(configuration)

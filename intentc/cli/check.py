@@ -57,11 +57,16 @@ def command(
     and kinds' files. An editor with a YAML language server completes and checks a file by the one that its first line
     names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
     """
+    from .connecting import api_server, diagnostics_access, etcd_store
+
     configuration = with_compilers(loaded.configuration, compilers)
     if files and not reads:
         raise click.UsageError("FILE goes with --reads only", click.get_current_context())
     if schemas is not None:
         return _write_schemas(schemas, output, configuration)
+    # Nothing is connected: endpoints and the files of TLS are looked at.
+    for look in (etcd_store, api_server, diagnostics_access):
+        look(configuration)
     found = _findings(configuration)
     if not reads:
         return _print(output, strict, found)

@@ -18,7 +18,7 @@ import msgspec
 from intentc.model import Key, Kind, kebab
 from intentc.writing.answers import Answer
 from intentc.writing.connection import Connection
-from intentc.writing.service import UnknownOutcome, Unreachable
+from intentc.writing.service import UnknownOutcome, Unreachable, Untrusted
 
 from .errors import CommandError, Exit
 from .places import item_in
@@ -155,6 +155,13 @@ class ApiClient:
         where = f"{method} {self.url.rstrip('/')}{path}"
         try:
             answer = await self._connection.send(method, path, msgspec.json.encode(body) if body is not None else None)
+        except Untrusted as error:
+            raise CommandError(
+                str(error),
+                where=where,
+                next_step="compare client.tls with the certificates of the server",
+                code=Exit.UNREACHABLE,
+            ) from None
         except (Unreachable, UnknownOutcome) as error:
             raise CommandError(
                 str(error),

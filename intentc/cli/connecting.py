@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from intentc.configuration import Configuration
+from intentc.configuration import Configuration, FilePath
+from intentc.configuration.sections import ClientTls
 from intentc.model import InvalidInput
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def api_server(configuration: Configuration) -> Endpoint:
-    """Where the API server is and as whom we speak to it; without credentials if ``keystone.authurl`` is not set."""
+    """Where the API server is and as whom we speak to it; without credentials if ``keystone.authurl`` is not set.
+    Raises ``InvalidInput`` for files of ``client.tls`` that can't be used."""
     from intentc.writing.endpoint import Credentials, Endpoint
 
     client, keystone, limits = configuration.client, configuration.keystone, configuration.intentc.limits
@@ -34,7 +36,7 @@ def api_server(configuration: Configuration) -> Endpoint:
         domain_id=client.domain_id,
         domain_name=client.domain_name,
     )
-    return Endpoint(
+    endpoint = Endpoint(
         url=client.endpoint,
         ca=client.tls.trusted_ca_path if client.tls.enabled else "",
         cert=client.tls.certificate_path if client.tls.enabled else "",
@@ -44,12 +46,17 @@ def api_server(configuration: Configuration) -> Endpoint:
         batch_items=limits.writes_in_batch,
         singles=limits.concurrent_writes,
     )
+    if endpoint.is_encrypted:
+        _check_client_files(client.tls)
+    return endpoint
 
 
 def etcd_store(configuration: Configuration) -> EtcdStore:
-    """The etcd in which resources are kept; nothing is connected yet. Raises ``InvalidInput`` for a bad endpoint."""
+    """The etcd in which resources are kept; nothing is connected yet. Raises ``InvalidInput`` for a bad endpoint,
+    and for files of ``etcd.tls`` that can't be used."""
     from intentc.watch.etcd import EtcdStore
 
+    _check_client_files(configuration.etcd.tls)
     etcd = configuration.etcd
     try:
         return EtcdStore(
@@ -79,8 +86,43 @@ def diagnostics_access(configuration: Configuration) -> Access:
     from intentc.diagnostics.token import PresentToken
 
     own = configuration.intentc.diagnostics
+    check_files(own.tls.cert, own.tls.key, own.tls.client_ca)
     tls = Tls(own.tls.cert, own.tls.key, own.tls.client_ca) if own.tls.cert else None
     return Access(PresentToken(own.token) if own.token else None, tls)
+
+
+def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> None:
+    """Raise ``InvalidInput``, naming key and place in the configuration, for PEM files that can't be read or hold
+    something else. Those that are not set are passed over."""
+    import ssl
+
+    for file in (authority, certificate, key):
+        if lack := file.lack():
+            raise InvalidInput(lack, source=file.source, reason="InvalidConfiguration")
+    if authority:
+        try:
+            ssl.create_default_context(cafile=authority)
+        except ssl.SSLError:
+            raise InvalidInput(
+                f"{authority.key}: {authority} holds no certificate of an authority in PEM form",
+                source=authority.source,
+                reason="InvalidConfiguration",
+            ) from None
+    if certificate and key:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(certificate, key, password=lambda: "")
+        except ssl.SSLError as error:
+            raise InvalidInput(
+                f"{certificate.key}: {certificate} and {key.key}: {key} are no certificate in PEM form and its key"
+                f" without a password ({error.reason or error})",
+                source=certificate.source,
+                reason="InvalidConfiguration",
+            ) from None
+
+
+def _check_client_files(tls: ClientTls) -> None:
+    if tls.enabled:
+        check_files(tls.certificate_path, tls.key_path, tls.trusted_ca_path)
 
 
 def _etcd_tls(configuration: Configuration) -> Tls | None:

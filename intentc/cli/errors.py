@@ -65,7 +65,7 @@ def explain(error: BaseException) -> CommandError:
     from intentc.embedded_envoy import EnvoyNotStarted
     from intentc.leading import PathClaimed
     from intentc.model import InvalidInput
-    from intentc.watch.protocol import AccessDenied, StoreError
+    from intentc.watch.protocol import AccessDenied, NotTrusted, StoreError
 
     error = _innermost(error)
     match error:
@@ -93,7 +93,18 @@ def explain(error: BaseException) -> CommandError:
                 f"`intentc release --all` with intentc.installation: {error.holder}, which gives the path up",
             )
         case AccessDenied():
-            return CommandError(str(error), where="etcd", next_step="put etcd.username and etcd.password right")
+            return CommandError(
+                str(error),
+                where="etcd",
+                next_step="correct etcd.username, etcd.password, or the roles of that user",
+            )
+        case NotTrusted():
+            return CommandError(
+                str(error),
+                where="etcd",
+                next_step="compare etcd.tls and etcd.endpoints with the certificates of etcd",
+                code=Exit.UNREACHABLE,
+            )
         case StoreError() | Busy() | OutcomeUnknown():
             return CommandError(
                 str(error),

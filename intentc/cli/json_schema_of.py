@@ -25,6 +25,8 @@ _PATTERNS: Mapping[str, Schema] = {
     "Address": {"type": "string", "pattern": r"^.*:\d{1,5}$"},
     "Url": {"type": "string", "pattern": "^(https?://[^@]+)?$"},
     "Secret": {"type": ["string", "number"]},
+    "FilePath": {"type": "string"},
+    "Settings": {"type": "object", "additionalProperties": {}},
 }
 """The settings' own types (``configuration.values``)."""
 

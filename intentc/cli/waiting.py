@@ -188,6 +188,15 @@ def _status(answer: httpx2.Response) -> str:
 
 
 def _silent(what: str, url: str, error: Exception) -> CommandError:
+    from intentc.writing.untrusted import trust_lack
+
+    if lack := trust_lack(error, "intentc.diagnostics.tls"):
+        return CommandError(
+            f"no connection to the compiler: {lack} ({error})",
+            where=url,
+            next_step="compare intentc.diagnostics.tls here with what the compiler was started with",
+            code=Exit.UNREACHABLE,
+        )
     return CommandError(
         f"the compiler {what}: {str(error) or type(error).__name__}",
         where=url,

@@ -8,15 +8,17 @@ What a setting makes the program do is left to whoever reads it.
 from .reading import Loaded, load
 from .risks import Note, open_api_server
 from .sections import Configuration
-from .values import Address, Seconds, Secret, Url, is_loopback
+from .values import Address, FilePath, Seconds, Secret, Settings, Url, is_loopback
 
 __all__ = [
     "Address",
     "Configuration",
+    "FilePath",
     "Loaded",
     "Note",
     "Seconds",
     "Secret",
+    "Settings",
     "Url",
     "is_loopback",
     "load",

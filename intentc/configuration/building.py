@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -18,14 +18,15 @@ from intentc.loading.convert import did_you_mean, in_words
 from intentc.model import InvalidInput
 
 from .sections import Section
-from .values import Secret, decode_setting
+from .values import AtLeast, FilePath, PrefixInEtcd, Secret, Settings, decode_setting
 
 KeyPath = tuple[str | int, ...]
 _Section = TypeVar("_Section", bound=Section)
 FILE_SUFFIX = "_file"
 
-_MISSPELT = 0.8
-"""Similarity from which an unknown key of a shared section is taken for a misspelling of ours."""
+_MISSPELT = 0.75
+"""Similarity from which an unknown key of a shared section is taken for a misspelling of ours: two letters of four
+exchanged."""
 
 _BOOLEANS = {"yes": True, "on": True, "y": True, "no": False, "off": False, "n": False}
 
@@ -36,16 +37,20 @@ def dotted(path: KeyPath) -> str:
 
 
 class Builder:
-    """Builds sections; what it met on the way is in ``passed_over`` (keys that serve other programs),
+    """Builds sections; what it met on the way is in ``passed_over`` (keys that serve other programs), ``unknown`` (keys
+    of the file that no program is known to read),
     ``literal_secrets`` (keys of secrets that were written down where they are used) and ``secret_files`` (key → the
     file that holds its secret).
 
-    ``source(path)`` says where a value stands: ``file:line``, or an environment variable.
+    ``source(path)`` says where a value stands: ``file:line``, or an environment variable. ``variables``: the paths that
+    the environment set; all of them are meant for us, so that an unknown one is an error.
     """
 
-    def __init__(self, source: Callable[[KeyPath], str]) -> None:
+    def __init__(self, source: Callable[[KeyPath], str], variables: Container[KeyPath] = ()) -> None:
         self._source = source
+        self._variables = variables
         self.passed_over: list[str] = []
+        self.unknown: list[KeyPath] = []
         self.literal_secrets: list[KeyPath] = []
         self.secret_files: dict[KeyPath, Path] = {}
 
@@ -91,6 +96,13 @@ class Builder:
             raise self._error(path, f"{at}: {words}") from None
         if wanted is Secret and converted:
             self.literal_secrets.append(path)
+        for bound in arguments[1:] if origin is Annotated else ():
+            if isinstance(bound, AtLeast | PrefixInEtcd) and (lack := bound.lack(converted)):
+                raise self._error(path, f"{dotted(path)}: {lack}")
+        if isinstance(converted, FilePath):
+            converted.key, converted.source = dotted(path), self._source(path)
+        if isinstance(converted, Settings):
+            converted.sources = {name: self._source((*path, name)) for name in converted}
         return converted
 
     def _from_file(self, wanted: Any, name: Any, path: KeyPath) -> Any:
@@ -116,9 +128,12 @@ class Builder:
 
     def _unknown(self, wanted: type[Section], known: Mapping[str, Any], key: Any, path: KeyPath) -> None:
         if key not in wanted.passed_over:
-            misspelt = difflib.get_close_matches(str(key), known, 1, cutoff=_MISSPELT)
-            if wanted.closed or misspelt:
-                raise self._error(path, f"unknown key {dotted(path)}{did_you_mean(str(key), known)}")
+            misspelt = difflib.get_close_matches(str(key).lower(), known, 1, cutoff=_MISSPELT)
+            if wanted.closed or misspelt or path in self._variables:
+                hint = f"; did you mean {misspelt[0]}?" if misspelt else did_you_mean(str(key), known)
+                raise self._error(path, f"unknown key {dotted(path)}{hint}")
+            self.unknown.append(path)
+            return
         self.passed_over.append(dotted(path))
 
     def _error(self, path: KeyPath, message: str) -> InvalidInput:

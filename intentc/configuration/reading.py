@@ -16,13 +16,11 @@ from intentc.loading.yaml import Limits, Located, load_yaml
 from .building import Builder, KeyPath, dotted, secrets_in
 from .environment import PREFIX, overlay
 from .risks import Note, refuse_open_diagnostics, refuse_two_modes, refuse_unchecked_certificates, risks
-from .sections import Configuration
+from .sections import Configuration, Intentc
 from .values import Secret
 
 _LIMITS = Limits(size=4 * 1024 * 1024)
 """A configuration of more bytes than that is some other file."""
-_SCALARS = ("log_level", "insecure", "no_auth", "aaa_mode", "cloud_admin_role", "global_read_only_role")
-"""The keys of the top level that variables can set."""
 
 
 class Loaded(NamedTuple):
@@ -47,7 +45,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
     raw: Any = copy.deepcopy(located.value) if located.value is not None else {}
     if not isinstance(raw, dict):
         raise located.error("the file must be a mapping of sections; see sample/contrail.yml", reason="Malformed")
-    variables = overlay(raw, environ, _SCALARS)
+    variables = overlay(raw, environ)
 
     def source(where: KeyPath) -> str:
         named = tuple(map(str, where))
@@ -57,7 +55,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
             named = named[:-1]
         return located.where(where)
 
-    builder = Builder(source)
+    builder = Builder(source, variables)
     configuration = builder.section(Configuration, raw)
     refuse_unchecked_certificates(configuration, source)
     refuse_open_diagnostics(configuration, source)
@@ -71,6 +69,11 @@ def _notes(builder: Builder, variables: Mapping[tuple[str, ...], str], located: 
     if builder.passed_over:
         keys = ", ".join(sorted(builder.passed_over))
         notes.append(Note(False, f"{located.source}: passed over, since other programs read them: {keys}"))
+    if builder.unknown:
+        keys = ", ".join(f"{dotted(path)} (line {located.line(path)})" for path in builder.unknown)
+        own = [dotted(path) for path in builder.unknown if path[0] in Intentc.__struct_fields__]
+        hint = f"; below intentc there are keys of these names: {', '.join(own)}" if own else ""
+        notes.append(Note(True, f"{located.source}: unknown keys, which change nothing here: {keys}{hint}"))
     literal = [path for path in builder.literal_secrets if tuple(map(str, path)) not in variables]
     if literal:
         keys = ", ".join(f"{dotted(path)} (line {located.line(path)})" for path in literal)

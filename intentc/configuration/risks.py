@@ -19,6 +19,8 @@ from .values import Url, is_loopback
 
 SHORTEST_TOKEN = 16
 """Characters of the diagnostics' token; a shorter one could be guessed."""
+SHORTEST_LEASE = 2.0
+"""Seconds; etcd's own at its default election timeout."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -122,6 +124,12 @@ def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) ->
     etcd = configuration.etcd
     if etcd.username and not etcd.tls.enabled and not all(map(_is_encrypted_or_here, etcd.endpoints)):
         yield Note(True, "etcd.username without etcd.tls: the password goes over the wire unencrypted")
+    if configuration.compilation.msg_queue_lock_time < SHORTEST_LEASE:
+        yield Note(
+            True,
+            f"compilation.msg_queue_lock_time is less than {SHORTEST_LEASE:g} s, the shortest life of a lease in etcd,"
+            " which is used instead",
+        )
     own = configuration.intentc.diagnostics
     if not is_loopback(own.address.host) and not own.tls.enabled:
         yield Note(

@@ -10,12 +10,12 @@ shared with programs that we don't know.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
-from .values import Address, Seconds, Secret, Url
+from .values import Address, AtLeast, FilePath, PrefixInEtcd, Seconds, Secret, Settings, Url
 
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
@@ -34,9 +34,9 @@ class ClientTls(Section, frozen=True):
     Files that are replaced are read again for the next connection."""
 
     enabled: bool = False
-    certificate_path: str = ""
-    key_path: str = ""
-    trusted_ca_path: str = ""
+    certificate_path: FilePath = FilePath()
+    key_path: FilePath = FilePath()
+    trusted_ca_path: FilePath = FilePath()
 
 
 class Etcd(Section, frozen=True):
@@ -45,10 +45,10 @@ class Etcd(Section, frozen=True):
     passed_over: ClassVar[frozenset[str]] = frozenset({"grpc_insecure", "enabled"})
 
     endpoints: tuple[str, ...] = ("127.0.0.1:2379",)
-    path: str = "contrail"
+    path: Annotated[str, PrefixInEtcd()] = "contrail"
     username: str = ""
     password: Secret = Secret()
-    dial_timeout: Seconds = Seconds(5)
+    dial_timeout: Annotated[Seconds, AtLeast(0.1)] = Seconds(5)
     tls: ClientTls = ClientTls()
 
 
@@ -122,7 +122,7 @@ class KeystoneStore(Section, frozen=True):
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"type"})
 
-    expire: Seconds = Seconds(3600)
+    expire: Annotated[Seconds, AtLeast(1)] = Seconds(3600)
 
 
 class Keystone(Section, frozen=True):
@@ -142,9 +142,9 @@ class ServerTls(Section, frozen=True):
     that one of its authorities signed are let in."""
 
     enabled: bool = False
-    key_file: str = ""
-    cert_file: str = ""
-    client_ca_file: str = ""
+    key_file: FilePath = FilePath()
+    cert_file: FilePath = FilePath()
+    client_ca_file: FilePath = FilePath()
 
 
 class Server(Section, frozen=True):
@@ -203,12 +203,12 @@ class DiagnosticsTls(Section, frozen=True):
 
     closed: ClassVar[bool] = True
 
-    cert: str = ""
-    key: str = ""
-    client_ca: str = ""
-    ca: str = ""
-    client_cert: str = ""
-    client_key: str = ""
+    cert: FilePath = FilePath()
+    key: FilePath = FilePath()
+    client_ca: FilePath = FilePath()
+    ca: FilePath = FilePath()
+    client_cert: FilePath = FilePath()
+    client_key: FilePath = FilePath()
 
     @property
     def enabled(self) -> bool:
@@ -272,8 +272,8 @@ class Audit(Section, frozen=True):
 
     closed: ClassVar[bool] = True
 
-    period: Seconds = Seconds(3600)
-    time_limit: Seconds = Seconds(600)
+    period: Annotated[Seconds, AtLeast(1, or_zero=True)] = Seconds(3600)
+    time_limit: Annotated[Seconds, AtLeast(1)] = Seconds(600)
 
 
 class Watch(Section, frozen=True):
@@ -285,8 +285,8 @@ class Watch(Section, frozen=True):
 
     closed: ClassVar[bool] = True
 
-    heartbeat: Seconds = Seconds(5)
-    relist_slice: Seconds = Seconds(1)
+    heartbeat: Annotated[Seconds, AtLeast(0.1)] = Seconds(5)
+    relist_slice: Annotated[Seconds, AtLeast(0.01)] = Seconds(1)
 
 
 class Envoy(Section, frozen=True):
@@ -328,7 +328,7 @@ class Intentc(Section, frozen=True):
     compiler_users: tuple[str, ...] = ()
     reactions: dict[str, str] = {}
     schemas: tuple[str, ...] = ()
-    settings: dict[str, Any] = {}
+    settings: Settings = Settings()
     diagnostics: Diagnostics = Diagnostics()
     journal: Journal = Journal()
     limits: Limits = Limits()

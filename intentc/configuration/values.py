@@ -6,17 +6,24 @@ be refused where it is written and not where it is first used. Which setting has
 
 from __future__ import annotations
 
+import errno
+import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from intentc.model.files import Stamp, read_regular, stamps
 
+_OWN_PREFIX = "intentc"
+"""Below ``/intentc/`` lie the leader's key, orders, heartbeats (``watch.keys``)."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
+_LARGEST_SECRET = 64 * 1024
+"""Bytes of a file that holds one secret; more is some other file."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
@@ -93,7 +100,10 @@ class Secret:
 
 
 def _content(path: Path) -> str:
-    return read_regular(path).decode().rstrip("\r\n")
+    content = read_regular(path, _LARGEST_SECRET + 1)
+    if len(content) > _LARGEST_SECRET:
+        raise OSError(errno.EFBIG, f"it holds more than {_LARGEST_SECRET // 1024} KiB, which is no secret")
+    return content.decode().rstrip("\r\n")
 
 
 class Address(str):
@@ -157,7 +167,7 @@ class Seconds(float):
     @classmethod
     def parse(cls, value: Any) -> Seconds:
         """Raises ``ValueError``."""
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
             return cls(value)
         if isinstance(value, str) and _DURATION.fullmatch(value):
             return cls(sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(value)))
@@ -166,10 +176,63 @@ class Seconds(float):
         raise ValueError(f"{value!r} is no duration; write seconds, or a number with its unit, such as 10s or 1m30s")
 
 
+class AtLeast(NamedTuple):
+    """The least of a number, in its own unit; ``or_zero``: zero is allowed as well, and means never."""
+
+    least: float
+    or_zero: bool = False
+
+    def lack(self, value: float) -> str:
+        """What is wrong with ``value``; empty if nothing is."""
+        if value >= self.least or (self.or_zero and value == 0):
+            return ""
+        return f"must be {'0 (never) or ' if self.or_zero else ''}{self.least:g} s or more, is {value:g} s"
+
+
+class PrefixInEtcd:
+    """The bound of a prefix of keys in etcd, written without slashes around it."""
+
+    def lack(self, value: str) -> str:
+        """What is wrong with ``value``; empty if nothing is."""
+        if not value or value != value.strip("/") or "//" in value or not value.isprintable() or " " in value:
+            return f"{value!r} is no path; write one without slashes around it or spaces, such as contrail"
+        if value.split("/")[0] == _OWN_PREFIX:
+            return f"below {_OWN_PREFIX!r} the compiler keeps its own keys; choose another, such as contrail"
+        return ""
+
+
+class FilePath(str):
+    """The path of a file that is read when it is used; empty where none is set. ``key`` and ``source``: where it was
+    configured."""
+
+    key: str = ""
+    source: str = ""
+
+    def lack(self) -> str:
+        """Why the file can't be read, for people; empty if it can, or none is set."""
+        if not self:
+            return ""
+        try:
+            read_regular(str(self), 1)
+        except OSError as error:
+            return f"{self.key}: {self} can't be read: {error.strerror}"
+        return ""
+
+
+class Settings(dict[str, Any]):
+    """Values that evaluations read, by name. ``sources``: name → where it was set."""
+
+    sources: Mapping[str, str] = {}
+
+
 def decode_setting(wanted: type, value: Any) -> Any:
     """``msgspec``'s hook: how the types of this module are made from what stands in a file. Raises ``ValueError``."""
     if wanted is Seconds:
         return Seconds.parse(value)
+    if wanted is Settings:
+        if not isinstance(value, dict):
+            raise ValueError("expected a mapping of names to values")
+        return Settings({str(name): one for name, one in value.items()})
     if isinstance(value, bool | dict | list):
         raise ValueError("expected text")
     if wanted is Secret:
@@ -178,4 +241,6 @@ def decode_setting(wanted: type, value: Any) -> Any:
         return Address.parse(str(value))
     if wanted is Url:
         return Url.parse(str(value))
+    if wanted is FilePath:
+        return FilePath(value)
     raise NotImplementedError(wanted)

@@ -26,7 +26,9 @@ class Compiler:
     ``schema_directories`` (each holds a folder called ``name``) and ``reactions`` (the map's file). ``pools``: the
     API server's pools of numbers that its intents allocate from; what they hold is read before the first evaluation.
     ``views``: tables of what it made, for people, by name. ``names``: what else people call what it made, by the word
-    that they give in place of a kind.
+    that they give in place of a kind. ``settings``: the names that its evaluations read by ``ctx.setting``, each
+    beginning with the compiler's name and a dot; any other in a configuration is an error. None: not declared, so that
+    every name is taken.
 
     Raises ``InvalidInput`` if two intents compile one kind, or one names no kind, or if a view has a name that all
     compilers' problems have.
@@ -42,11 +44,13 @@ class Compiler:
         pools: Iterable[str] = (),
         views: Mapping[str, Overview] | None = None,
         names: Mapping[str, Naming] | None = None,
+        settings: Iterable[str] | None = None,
     ) -> None:
         self.name = name
         self.schema_directories = tuple(schema_directories)
         self.reactions = reactions
         self.pools = tuple(pools)
+        self.settings = None if settings is None else frozenset(settings)
         self.views: Mapping[str, Overview] = dict(views or {})
         if PROBLEMS in self.views:
             raise InvalidInput(f"compiler {name}: every compiler has a view {PROBLEMS!r}; call yours otherwise")

@@ -31,7 +31,11 @@ def read_regular(path: Path | str, most: int = -1) -> bytes:
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, f"it is {_sort(mode)}, and no regular file", str(path))
         with os.fdopen(opened, "rb", closefd=False) as file:
-            return file.read(most)
+            content = file.read(most)
+            if content is None:
+                # Some files of /proc look regular and behave like pipes.
+                raise OSError(errno.EAGAIN, "it has nothing to read now, and is no regular file", str(path))
+            return content
     finally:
         os.close(opened)
 

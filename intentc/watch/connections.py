@@ -23,7 +23,7 @@ from intentc.watch.etcd_errors import (
     own_cancellation_only,
     store_error,
 )
-from intentc.watch.protocol import AccessDenied, StoreError, StoreUnavailable
+from intentc.watch.protocol import NotTrusted, StoreError, StoreUnavailable
 
 _Response = TypeVar("_Response", bound="_Message", covariant=True)
 _Opened = TypeVar("_Opened")
@@ -218,7 +218,7 @@ class Connections:
         try:
             return opener()
         except OSError as error:
-            raise AccessDenied(f"etcd TLS file can't be read: {error}; check etcd.tls.*") from error
+            raise NotTrusted(f"etcd TLS file can't be read: {error}; check etcd.tls.*") from error
 
     def _ensure_open(self, call: str) -> None:
         if self._closed:

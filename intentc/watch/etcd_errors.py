@@ -37,9 +37,12 @@ _UNAVAILABLE = {
 }
 _ACCESS_TEXTS = ("permission denied", "user name is empty", "authentication failed", "invalid auth token")
 _TLS_HINTS = {
+    "CERTIFICATE_REQUIRED": "etcd asks for our certificate: set etcd.tls.certificate_path and key_path",
     "TSI_DATA_CORRUPTED": "etcd does not take our certificate: check etcd.tls.certificate_path and key_path",
     "CERTIFICATE_VERIFY_FAILED": "etcd's certificate is not trusted: check etcd.tls.trusted_ca_path",
     "Hostname Verification": "etcd's certificate is for other names than etcd.endpoints has",
+    "WRONG_VERSION_NUMBER": "etcd speaks no TLS there: check etcd.tls.enabled and https:// in etcd.endpoints",
+    "Failed to create security handshaker": "the files of etcd.tls hold no certificates, or not the key of ours",
 }
 """What gRPC says of a handshake that failed → what it means. The first: the refusal comes encrypted, behind it."""
 _FULL_TEXT = "database space exceeded"
@@ -70,7 +73,9 @@ def store_error(call: str, details: str, code: grpc.StatusCode | None = None) ->
     if code in _UNAVAILABLE:
         for text, hint in _TLS_HINTS.items():
             if text in details:
-                return NotTrusted(f"{message} ({hint})")
+                return NotTrusted(f"etcd {call}: {hint} ({details})")
+        if "failed to connect" in details and "Socket closed" in details:
+            return StoreUnavailable(f"{message} (if etcd asks for TLS there, set etcd.tls.enabled)")
         return StoreUnavailable(message)
     return StoreError(message)
 

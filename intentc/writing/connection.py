@@ -20,7 +20,8 @@ from .answers import Answer
 from .endpoint import Endpoint
 from .keystone import TOKEN_HEADER, Tokens
 from .rotating import RotatingTransport
-from .service import UnknownOutcome, Unreachable
+from .service import UnknownOutcome, Unreachable, Untrusted
+from .untrusted import trust_lack
 
 Trace = Callable[[str, dict[str, Any]], Awaitable[None]]
 """How httpx tells of the steps of a request: (step, details)."""
@@ -91,6 +92,8 @@ class Connection:
                 method, self._base + path, content=body, headers=headers, extensions=extensions
             )
         except _NOT_SENT as error:
+            if lack := trust_lack(error):
+                raise Untrusted(f"no connection to {self._base}: {lack} ({error})") from None
             raise Unreachable(f"no connection to {self._base}: {type(error).__name__}: {error}") from None
         except httpx2.HTTPError as error:
             raise UnknownOutcome(f"{method} {path}: no answer: {type(error).__name__}{self._hint(error)}") from None

@@ -13,7 +13,8 @@ import httpx2
 import msgspec
 
 from .endpoint import Credentials
-from .service import Unreachable
+from .service import Unreachable, Untrusted
+from .untrusted import trust_lack
 
 _PAUSE = 1.0
 """Seconds before the same password is tried again: of many calls that meet a wrong one, one alone should count against
@@ -58,6 +59,8 @@ class Tokens:
                 where, content=msgspec.json.encode(login_body(self._credentials, password))
             )
         except httpx2.HTTPError as error:
+            if lack := trust_lack(error):
+                raise Untrusted(f"no connection to Keystone at {where}: {lack} ({error})") from None
             raise Unreachable(f"no answer from Keystone at {where}: {type(error).__name__}") from None
         token = answer.headers.get("X-Subject-Token", "")
         if answer.status_code not in {200, 201} or not token:

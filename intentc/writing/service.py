@@ -74,6 +74,10 @@ class Unreachable(WriteError):
     """Nothing was sent, or nobody may send: no connection, no login. The whole server is concerned, not one object."""
 
 
+class Untrusted(Unreachable):
+    """One side does not take the other's certificate: nothing was sent. The message names the key to look at."""
+
+
 class WriteService(Protocol):
     """Writes of single objects. ``fence`` (``<installation>/<revision>``) has the server refuse the write once another
     compiler leads. Every method raises one of ``WriteError``'s subclasses if the write isn't acknowledged."""

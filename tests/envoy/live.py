@@ -20,7 +20,7 @@ from intentc.cli.dev_gateway import Gateway, running_gateway
 from intentc.cli.dev_servers import Running, running
 from intentc.cli.elements import elements_of
 from intentc.cli.transfer import Sent, present, read_input, send
-from intentc.configuration import Configuration
+from intentc.configuration import Configuration, Settings
 from intentc.configuration.sections import Etcd, Intentc
 from intentc.embedded_process import free_ports
 from intentc.loading.resources import Loaded
@@ -36,7 +36,7 @@ CONFIGURATION = Configuration(
     etcd=Etcd(path="live"),
     intentc=Intentc(
         compilers=("ambassador",),
-        settings={"ambassador.allowed_targets": ["127.0.0.0/8"], "ambassador.bind_address": "127.0.0.1"},
+        settings=Settings({"ambassador.allowed_targets": ["127.0.0.0/8"], "ambassador.bind_address": "127.0.0.1"}),
     ),
 )
 

@@ -69,5 +69,12 @@ compiler = Compiler(
     ],
     views=VIEWS,
     names={"envoy": ENVOY},
+    settings=[
+        "ambassador.allowed_environment",
+        "ambassador.allowed_targets",
+        "ambassador.bind_address",
+        "ambassador.id",
+        "ambassador.namespace",
+    ],
 )
 """What the entry point ``ambassador`` of ``intentc.compilers`` leads to."""

@@ -34,5 +34,6 @@ compiler = Compiler(
         VirtualNetworkIntent,
     ],
     pools=[NUMBER_POOL],
+    settings=[],
 )
 """What the entry point ``contrail`` of ``intentc.compilers`` leads to."""

@@ -9,6 +9,8 @@ import pytest
 from intentc.cli.connecting import api_server, etcd_store
 from intentc.configuration import Configuration, load
 from intentc.model import InvalidInput
+from intentc.writing.untrusted import trust_lack
+from tests.integration.security.authority import Authority
 from tests.unit.cli.ended import Intentc
 
 
@@ -53,7 +55,46 @@ def test_certificates_that_are_not_there_or_are_none_are_told_by_file(intentc: I
     assert (ended.code, "No such file or directory" in ended.err, str(authority) in ended.err) == (3, True, True)
     authority.write_text("no certificate")
     ended = intentc("get", "project", "--config-file", path)
-    assert (ended.code, f"{authority}; check client.tls" in ended.err) == (3, True)
+    assert (ended.code, f"client.tls.trusted_ca_path: {authority} holds no certificate" in ended.err) == (3, True)
+
+
+def test_a_certificate_and_another_ones_key_are_refused_with_both_keys(tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "authority")
+    one, other = authority.issue("one"), authority.issue("other")
+    variables = {
+        "ETCD__TLS__ENABLED": "true",
+        "ETCD__TLS__CERTIFICATE_PATH": str(one.certificate),
+        "ETCD__TLS__KEY_PATH": str(other.key),
+    }
+    with pytest.raises(InvalidInput, match=r"^INTENTC_ETCD__TLS__CERTIFICATE_PATH: .*etcd\.tls\.key_path"):
+        etcd_store(configuration(**variables))
+    etcd_store(configuration(**{**variables, "ETCD__TLS__KEY_PATH": str(one.key)}))
+
+
+def test_check_looks_at_the_files_of_tls(intentc: Intentc, tmp_path: Path) -> None:
+    path = tmp_path / "contrail.yml"
+    path.write_text("etcd:\n  tls: {enabled: true, trusted_ca_path: /nope}\n")
+    ended = intentc("check", "--config-file", path)
+    assert (ended.code, f"{path}:2" in ended.err) == (3, True)
+    assert "etcd.tls.trusted_ca_path: /nope can't be read" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Hostname mismatch, certificate is not valid for 'x'. (_ssl.c:1)", "other names"),
+        (
+            "[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate",
+            "client.tls.trusted_ca",
+        ),
+        ("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1)", "speaks no TLS"),
+        ("All connection attempts failed", ""),
+    ],
+)
+def test_a_failure_of_trust_is_named_as_such(text: str, said: str) -> None:
+    lack = trust_lack(OSError(text))
+    assert bool(lack) == bool(said)
+    assert said in lack
 
 
 @pytest.mark.parametrize("key", ["INSECURE", "KEYSTONE__INSECURE"])

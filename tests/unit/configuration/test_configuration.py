@@ -91,10 +91,17 @@ def test_a_key_without_a_value_counts_as_not_set(write: Path) -> None:
 
 
 def test_sections_of_other_services_are_passed_over_with_one_line(write: Path) -> None:
-    loaded = read(write, "database: {host: x}\nagent: {}\nserver: {proxy: {}}\nfuture_thing: {a: 1}\n")
+    loaded = read(write, "database: {host: x}\nagent: {}\nserver: {proxy: {}}\n")
     (note,) = loaded.notes
     assert not note.warning
-    assert note.text.endswith("agent, database, future_thing, server.proxy")
+    assert note.text.endswith("agent, database, server.proxy")
+
+
+def test_a_section_that_nobody_is_known_to_read_is_a_warning(write: Path) -> None:
+    (note,) = read(write, "future_thing: {a: 1}\nlog: {format: text}\netcd: {size: 3}\n").notes
+    assert note.warning
+    assert "future_thing (line 1), log (line 2), etcd.size (line 3)" in note.text
+    assert note.text.endswith("below intentc there are keys of these names: log")
 
 
 def test_an_unknown_key_of_ours_is_an_error_with_line_and_suggestion(write: Path) -> None:
@@ -199,3 +206,75 @@ def test_secrets_in_the_file_are_accepted_with_one_warning(write: Path) -> None:
 def test_no_secret_shows_when_a_configuration_is_printed(write: Path) -> None:
     configuration = read(write, "etcd: {password: canary-1}\nclient: {password: canary-2}\n").configuration
     assert "canary" not in f"{configuration} {configuration!r}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("etdc: {endpoints: [a:1]}", "unknown key etdc; did you mean etcd?"),
+        ("Etcd: {endpoints: [a:1]}", "unknown key Etcd; did you mean etcd?"),
+        ("intentd: {installation: a}", "unknown key intentd; did you mean intentc?"),
+        ("no_auht: true", "unknown key no_auht; did you mean no_auth?"),
+        ("intentc: {watch: {heartbeat: 0s}}", "intentc.watch.heartbeat: must be 0.1 s or more, is 0 s"),
+        ("intentc: {watch: {relist_slice: 0}}", "intentc.watch.relist_slice: must be 0.01 s or more"),
+        ("intentc: {watch: {heartbeat: .inf}}", "is no duration"),
+        ("intentc: {audit: {period: 1ms}}", "intentc.audit.period: must be 0 (never) or 1 s or more"),
+        ("intentc: {audit: {time_limit: 0}}", "intentc.audit.time_limit: must be 1 s or more"),
+        ("etcd: {dial_timeout: 0}", "etcd.dial_timeout: must be 0.1 s or more"),
+        ("keystone: {store: {expire: 0}}", "keystone.store.expire: must be 1 s or more"),
+        ('etcd: {path: ""}', "etcd.path: '' is no path"),
+        ("etcd: {path: /contrail/}", "etcd.path: '/contrail/' is no path"),
+        ("etcd: {path: intentc}", "etcd.path: below 'intentc' the compiler keeps its own keys"),
+        ("etcd: {path: intentc/x}", "etcd.path: below 'intentc' the compiler keeps its own keys"),
+        ("intentc: {settings: [a]}", "expected a mapping of names to values"),
+    ],
+)
+def test_what_used_to_pass_in_silence_is_refused_with_its_line(write: Path, text: str, said: str) -> None:
+    message = refusal(write, f"\n{text}\n")
+    assert message.startswith(f"{write}:2: ")
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("INTENTC_DIAGNOSTICS__ADDRESS", "INTENTC_INTENTC__DIAGNOSTICS__ADDRESS"),
+        ("INTENTC_LOG__FORMAT", "INTENTC_INTENTC__LOG__FORMAT"),
+        ("INTENTC_ETDC__PASSWORD", "INTENTC_ETCD__PASSWORD"),
+        ("INTENTC_ETCD_PASSWORD", "INTENTC_ETCD__PASSWORD"),
+        ("INTENTC_ETCD_PASSWORD_FILE", "INTENTC_ETCD__PASSWORD_FILE"),
+        ("INTENTC_LOG_FORMAT", "INTENTC_INTENTC__LOG__FORMAT"),
+        ("INTENTC_LOGLEVEL", "INTENTC_LOG_LEVEL"),
+        ("INTENTC_DATABASE__HOST", "sample/contrail.yml"),
+    ],
+)
+def test_a_variable_that_sets_nothing_is_refused_and_the_right_one_is_named(variable: str, meant: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{variable}: {variable} sets nothing; .*{meant}"):
+        load(None, {variable: "x"})
+
+
+def test_an_unknown_key_of_a_shared_section_in_a_variable_is_an_error() -> None:
+    with pytest.raises(InvalidInput, match=r"^INTENTC_ETCD__SIZE: unknown key etcd\.size"):
+        load(None, {"INTENTC_ETCD__SIZE": "3"})
+
+
+def test_a_file_that_only_looks_regular_is_refused(write: Path, tmp_path: Path) -> None:
+    """As /proc/kmsg, where a read has nothing to give; and a file that is no secret by its size."""
+    with pytest.raises(InvalidInput, match=r"etcd\.password_file: /proc/kmsg can't be read"):
+        read(write, "etcd: {password_file: /proc/kmsg}\n")
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * 100_000)
+    with pytest.raises(InvalidInput, match=r"etcd\.password_file: .*large can't be read"):
+        read(write, f"etcd: {{password_file: {large}}}\n")
+
+
+def test_files_of_tls_know_where_they_were_set(write: Path) -> None:
+    file = read(write, "etcd:\n  tls:\n    trusted_ca_path: /nope\n").configuration.etcd.tls.trusted_ca_path
+    assert (file.key, file.source) == ("etcd.tls.trusted_ca_path", f"{write}:3")
+    assert file.lack() == "etcd.tls.trusted_ca_path: /nope can't be read: No such file or directory"
+
+
+def test_a_lease_that_etcd_would_lengthen_is_a_warning(write: Path) -> None:
+    (note,) = read(write, "compilation: {msg_queue_lock_time: 1}\n").notes
+    assert note.warning
+    assert "compilation.msg_queue_lock_time" in note.text

@@ -16,7 +16,7 @@ import pytest
 
 from intentc.cli.errors import CommandError
 from intentc.cli.waiting import asked, current_status, url_of, wait_for
-from intentc.configuration import Address, Secret
+from intentc.configuration import Address, FilePath, Secret
 from intentc.configuration.sections import Diagnostics, DiagnosticsTls
 from intentc.diagnostics import serving
 from intentc.diagnostics.access import EVERYBODY, Access, Tls, shown_token
@@ -205,7 +205,7 @@ def tls_of(issued: Issued, client_ca: Path | None = None) -> Tls:
 
 def reaching(url: str, token: str = "", **files: Path) -> Diagnostics:
     """The section by which a command asks."""
-    tls = DiagnosticsTls(**{name: str(file) for name, file in files.items()})
+    tls = DiagnosticsTls(**{name: FilePath(file) for name, file in files.items()})
     return Diagnostics(address=Address(url.partition("://")[2]), token=Secret(token), tls=tls)
 
 

@@ -237,7 +237,7 @@ async def test_commands_show_the_services_certificate_where_they_have_none_of_th
 async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(authority: Authority, tmp_path: Path) -> None:
     other = Authority(tmp_path / "other")
     async with served(Access(lambda: TOKEN, tls_of(authority.issue("server")))) as url:
-        with pytest.raises(CommandError, match="does not tell its status"):
+        with pytest.raises(CommandError, match="its certificate is not trusted"):
             await current_status(reaching(url, TOKEN, ca=other.certificate))
 
 

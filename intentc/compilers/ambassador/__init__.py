@@ -72,8 +72,11 @@ compiler = Compiler(
     settings=[
         "ambassador.allowed_environment",
         "ambassador.allowed_targets",
+        "ambassador.annotations",
         "ambassador.bind_address",
         "ambassador.id",
+        "ambassador.ingress_keeps_paths",
+        "ambassador.ingress_without_class",
         "ambassador.namespace",
     ],
 )

@@ -163,7 +163,8 @@ class Planner:
             self._fields(draft, actual, made=True)
 
     def _system(self, draft: Draft, actual: Actual) -> None:
-        if not (fits_ours(draft.kind, draft.name.fq_name) and abandoned(self._assumed, actual)):
+        used = bool(draft.claims) and not draft.desired.exists
+        if used or not (fits_ours(draft.kind, draft.name.fq_name) and abandoned(self._assumed, actual)):
             self._fields(draft, actual, made=False)
             return
         # Its parent is gone: it stands for nothing any more, and if its name is claimed, then below another parent.

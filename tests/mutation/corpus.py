@@ -55,6 +55,7 @@ WORLD = (
     Put("virtual_network", _NETWORK, _lists("target:1:2")),
     Put("virtual_network", _OTHER, _lists()),
     Put("virtual_network", _LAST, _lists()),
+    Put("routing_instance", (*_LAST, "mine"), {"parent_type": "virtual-network"}),
     Put("virtual_machine_interface", _INTERFACE, _network_of(_NETWORK)),
     Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
     Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),

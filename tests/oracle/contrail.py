@@ -56,7 +56,7 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
             fields = {"parent_uuid": group["uuid"], "access_control_list_entries": entries}
             result["access_control_list", name] = normal(fields)
     pairs, routers = route_target_references(world, numbers)
-    for instance in resources(world, "routing_instance"):
+    for instance in standing_instances(world):
         result["routing_instance", tuple(instance["fq_name"])] = {"route_target_refs": {}}
     for router in resources(world, "logical_router"):
         name = tuple(router["fq_name"])
@@ -128,8 +128,8 @@ def route_target_references(
         if instance is not None and target is not None:
             pairs.setdefault((tuple(instance["fq_name"]), target), set()).update(directions)
 
-    for instance in resources(world, "routing_instance"):
-        if instance.get("routing_instance_is_default") and tuple(instance["fq_name"]) not in SPECIAL:
+    for instance in standing_instances(world):
+        if tuple(instance["fq_name"]) not in SPECIAL:
             add(instance, own_target(world, numbers, instance), "import", "export")
     for network in resources(world, "virtual_network"):
         primary = primary_instance(world, network)
@@ -163,6 +163,16 @@ def own_target(world: World, numbers: dict[str, int], origin: Json) -> str | Non
             short = number - 8000100 + 8000
             return f"target:{system}:{short}" if 8000 <= short < 32768 else None
     return None
+
+
+def standing_instances(world: World) -> list[Json]:
+    """Primary ones, and users' below a network that is there; others are deleted (D.3)."""
+    networks = world.get("virtual_network", {})
+    return [
+        instance
+        for instance in resources(world, "routing_instance")
+        if instance.get("routing_instance_is_default") or instance.get("parent_uuid") in networks
+    ]
 
 
 def primary_instance(world: World, network: Json) -> Json | None:

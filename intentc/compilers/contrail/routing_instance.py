@@ -1,7 +1,8 @@
-"""A network's primary routing instance has a route target of its own (D.1, D.3).
+"""Every routing instance has a route target of its own (D.1, D.3), the primary one and those that users make.
 
-The targets that its network's lists and its network's routers add are claimed by those; planning makes one list of
-them all.
+The targets that its network's lists and its network's routers add to the primary one are claimed by those; planning
+makes one list of them all. One that a user made below a network that is gone has nothing any more: planning deletes it,
+as the server deletes the primary one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class RoutingInstanceIntent(Intent):
     kind = "routing_instance"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        if not self.routing_instance_is_default or self.fq_name in WITHOUT_ROUTE_TARGET:
+        if self.fq_name in WITHOUT_ROUTE_TARGET:
+            return
+        if not self.routing_instance_is_default and self.parent() is None:
             return
         target = own_route_target(self, ctx)
         if target is not None:

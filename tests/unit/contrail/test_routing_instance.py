@@ -50,10 +50,24 @@ def test_those_of_the_fabric_have_none(name: Any) -> None:
     assert (outcome.status, outcome.claims, outcome.wishes) == (Status.DONE, (), ())
 
 
-def test_one_that_is_not_primary_has_none() -> None:
+def test_one_that_a_user_makes_below_a_network_has_one_of_its_own_and_none_of_the_networks() -> None:
+    """D.1: "any RI": only the lists are the primary one's alone."""
     tenant = Tenant()
-    outcome = tenant.run(tenant.put("routing_instance", f"{PROJECT}:vn-blue:service-1"))
-    assert (outcome.status, outcome.claims) == (Status.DONE, ())
+    network, _ = tenant.network("vn-blue", route_target_list=["target:1:1"])
+    name = f"{PROJECT}:vn-blue:mine"
+    key = tenant.put("routing_instance", name, parent_type="virtual-network", parent_uuid=network.uuid)
+    tenant.number(key, 8000107)
+    outcome = tenant.run(key)
+    assert list(made(outcome)) == [("route_target", "target:64512:8000107")]
+    assert references(outcome) == {("mine", "target:64512:8000107", "")}
+    assert references(tenant.run(network)) == {("vn-blue", "target:1:1", "")}
+
+
+def test_one_that_a_user_made_below_a_network_that_is_gone_wants_nothing() -> None:
+    tenant = Tenant()
+    key = tenant.put("routing_instance", f"{PROJECT}:gone:mine", parent_type="virtual-network", parent_uuid="gone")
+    outcome = tenant.run(key)
+    assert (outcome.status, outcome.claims, outcome.wishes) == (Status.DONE, (), ())
 
 
 def test_the_autonomous_system_is_the_installations() -> None:

@@ -134,7 +134,7 @@ class Access:
             await self._references(draft, kind, before, after)
 
     async def _outputs(self, draft: Draft, key: Key, kind: Kind, before: Document, after: Document) -> None:
-        hint = "(intentc.compiler_users names the users that are compilers)"
+        hint = f"(the API server's intentc.compiler_users names compilers' users; {self._caller.user_id} is none)"
         for field in compiler_fields_changed(kind, before, after):
             raise Forbidden(
                 f"{kebab(kind.name)}.{field} is written by the compiler alone; leave it out {hint}", key=key

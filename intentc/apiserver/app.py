@@ -13,7 +13,7 @@ What it adds to Contrail's API, told by ``GET /`` where a client must know it:
   (``relaxed_references``): ``"relaxed": true`` in the body of ``/ref-update``, ``"relaxed": ["<uuid of a target>", …]``
   beside the resource in the body of a PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
 - A refused ``/sync`` names the guilty element, if it is one: ``{"message": …, "item": <its index>, "detail": <the
-  message without the place>}``.
+  message without the place>}``; ``"refused": [{"item", "detail"}]`` beside it has all guilty ones, this included.
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
 - ``/int-pool`` is idempotent by (pool, owner), and a GET lists who holds what.
@@ -356,7 +356,9 @@ def _rejected(refusal: Refusal) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
     headers = {"Retry-After": _PAUSE_SECONDS} if error.status in (429, 503) else {}
-    place = {} if error.item is None else {"item": error.item, "detail": error.detail}
+    place: dict[str, Any] = {} if error.item is None else {"item": error.item, "detail": error.detail}
+    if error.refused:
+        place["refused"] = [{"item": item, "detail": detail} for item, detail in error.refused]
     return _answer({"message": error.message, **place}, status=error.status, headers=headers)
 
 

@@ -8,6 +8,8 @@ parents and reference targets come before those that hang on them, deletions the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
@@ -20,6 +22,8 @@ from .errors import ApiError, BadRequest
 from .resources import Caller, Condition, Resources
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+_MOST_REFUSALS = 100
+"""Refused items that are named."""
 _ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed"})
 
 
@@ -66,16 +70,18 @@ def is_readable(body: Any) -> bool:
 
 
 def parse(schema: Schema, elements: Any) -> list[Item]:
-    """The items of a request. Raises ``BadRequest`` naming the first bad one by its index."""
+    """The items of a request. Raises ``BadRequest`` naming the first bad one by its index, with all in ``refused``."""
     if not isinstance(elements, list):
         raise BadRequest('resources must be a list of {"kind", "operation", "data"}')
-    items = []
+    items, bad = [], []
     for place, element in enumerate(elements):
         try:
             items.append(_item(schema, place, element))
         except BadRequest as error:
             kind = element.get("kind") if isinstance(element, dict) else None
-            raise error.within(place, f"item {place}" + (f" ({kind})" if kind else "")) from None
+            bad.append(error.within(place, f"item {place}" + (f" ({kind})" if kind else "")))
+    if bad:
+        raise _first_of(bad)
     return items
 
 
@@ -117,8 +123,10 @@ def relaxed_targets(body: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 async def apply(draft: Draft, resources: Resources, items: Sequence[Item], caller: Caller) -> list[Applied]:
-    """Stage all items; what was done, in the order in which it was done. Errors name index, kind and fq_name."""
+    """Stage all items; what was done, in the order in which it was done. Errors name index, kind and fq_name: the first
+    one is raised when all items were tried, and carries the others."""
     await gather_reads(draft, items)
+    refusals = _Refusals()
     deletes = [item for item in items if item.operation == DELETE]
     creates: list[Item] = []
     updates: list[Item] = []
@@ -131,20 +139,24 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
     applied: list[Applied] = []
     written: dict[Key, Item] = {}
     for item in reversed(await _sorted_deletes(draft, deletes)):
-        await _one(resources.delete(draft, Key(item.kind.name, item.uuid), caller, item.condition), item)
+        with refusals.of(item):
+            await resources.delete(draft, Key(item.kind.name, item.uuid), caller, item.condition)
         applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
     for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
-        document = await _one(resources.create(draft, item.kind, item.body, caller, item.condition), item)
-        key = Key(item.kind.name, document["uuid"])
-        await _one(resources.relax(draft, key, item.relaxed), item)
-        written[key] = item
-        applied.append(Applied(item.kind.name, CREATE, document))
+        with refusals.of(item):
+            document = await resources.create(draft, item.kind, item.body, caller, item.condition)
+            key = Key(item.kind.name, document["uuid"])
+            await resources.relax(draft, key, item.relaxed)
+            written[key] = item
+            applied.append(Applied(item.kind.name, CREATE, document))
     for item in updates:
         key = Key(item.kind.name, item.uuid)
-        document = await _one(resources.update(draft, key, item.body, caller, item.condition), item)
-        await _one(resources.relax(draft, key, item.relaxed), item)
-        written[key] = item
-        applied.append(Applied(item.kind.name, UPDATE, document))
+        with refusals.of(item):
+            document = await resources.update(draft, key, item.body, caller, item.condition)
+            await resources.relax(draft, key, item.relaxed)
+            written[key] = item
+            applied.append(Applied(item.kind.name, UPDATE, document))
+    refusals.raise_first()
     try:
         await resources.verify(draft)
     except ApiError as error:
@@ -163,11 +175,35 @@ def blame(items: Sequence[Item], error: ApiError) -> ApiError:
     return error
 
 
-async def _one(step: Any, item: Item) -> Any:
-    try:
-        return await step
-    except ApiError as error:
-        raise error.within(item.place, str(item)) from None
+class _Refusals:
+    """What is refused of one request, item by item. One that names a refused item is not tried: its fault would only be
+    that the other is missing."""
+
+    def __init__(self) -> None:
+        self._found: list[ApiError] = []
+        self._named: set[Key | Name] = set()
+
+    @contextmanager
+    def of(self, item: Item) -> Iterator[None]:
+        """Note a refusal of ``item``. Raises what is no client's fault."""
+        try:
+            yield
+        except ApiError as error:
+            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise error.within(item.place, str(item)) from None
+            if self._named.isdisjoint(_wanted(item)):
+                self._found.append(error.within(item.place, str(item)))
+            self._named |= {Key(item.kind.name, item.uuid), item.name}
+
+    def raise_first(self) -> None:
+        """Raise the first refusal, with all of them in ``refused``."""
+        if self._found:
+            raise _first_of(self._found)
+
+
+def _first_of(errors: Sequence[ApiError]) -> ApiError:
+    errors[0].refused = tuple((error.item or 0, error.detail) for error in errors[:_MOST_REFUSALS])
+    return errors[0]
 
 
 def _wanted(item: Item) -> Iterator[Key | Name]:

@@ -49,6 +49,8 @@ class ApiError(Exception):
         self.key = key
         self.item: int | None = None
         self.detail = message
+        self.refused: tuple[tuple[int, str], ...] = ()
+        """Of a larger request: (item, detail) of everything in it that is refused, this included."""
 
     def within(self, item: int, place: str) -> ApiError:
         """The same refusal, told with the place in a larger request (once: the key is not carried on)."""

@@ -14,9 +14,10 @@ from .options import compilers_option, configured, output_option_with, with_comp
 from .process import run_service
 
 if TYPE_CHECKING:
+    from intentc.apiserver.errors import ApiError
     from intentc.configuration import Configuration, Loaded
     from intentc.loading.resources import Loaded as Input
-    from intentc.model import Problem
+    from intentc.model import InvalidInput, Problem
     from intentc.offline import GivenNumbers
 
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     help="Numbers already given, YAML: {pool: {fq_name of the owner, joined by ':': number}}.",
 )
 @click.option("--view", help="In place of the resources, this view of them: `routes`, say (`intentc show`).")
+@click.option(
+    "--keep-going", is_flag=True, help="Leave out resources that can't be used, compile the rest; exit code 5."
+)
 @click.option("--with-secrets", is_flag=True, help="With -o envoy: private keys and other secrets, too, in clear.")
 @compilers_option
 @configured()
@@ -37,6 +41,7 @@ def command(
     output: str,
     allocations: str | None,
     view: str | None,
+    keep_going: bool,
     with_secrets: bool,
     compilers: tuple[str, ...],
     loaded: Loaded,
@@ -45,7 +50,7 @@ def command(
 
     The same input gives the same bytes, whatever its order. What an API server would fill in is filled in by the same
     rules; numbers that nobody was given yet are the lowest free ones, in the order of their owners' names. Exit code 5
-    if some intents are held.
+    if some intents are held, or with --keep-going some resources are left out.
 
     `-o envoy` prints a configuration file of Envoy, complete but for secrets.
     """
@@ -54,7 +59,7 @@ def command(
     if view and output == "envoy":
         raise click.UsageError("--view is no configuration of Envoy; take one of the two", click.get_current_context())
     configuration = with_compilers(loaded.configuration, compilers)
-    return run_service(_compile, files, output, allocations, view, with_secrets, configuration)
+    return run_service(_compile, files, output, allocations, view, keep_going, with_secrets, configuration)
 
 
 async def _compile(
@@ -62,6 +67,7 @@ async def _compile(
     output: str,
     allocations: str | None,
     view: str | None,
+    keep_going: bool,
     with_secrets: bool,
     configuration: Configuration,
 ) -> int:
@@ -70,9 +76,13 @@ async def _compile(
     from intentc.plugins import installed
 
     from .places import located
-    from .transfer import read_input
+    from .transfer import read_input, read_what_can_be
 
-    inputs, _ = read_input(files, configuration)
+    left_out: list[InvalidInput] = []
+    if keep_going:
+        inputs, _, left_out = read_what_can_be(files, configuration)
+    else:
+        inputs, _ = read_input(files, configuration)
     settings = configuration.intentc
     compilers = installed(configuration)
     offline = Offline(
@@ -82,7 +92,12 @@ async def _compile(
         given=_given(allocations),
     )
     await offline.seed()
-    await apply_inputs(offline, inputs)
+    if keep_going:
+        left_out += await apply_what_can_be(offline, inputs)
+    else:
+        await apply_inputs(offline, inputs)
+    for error in left_out:
+        click.echo(f"left out: {error}", err=True)
     problems = [located(problem, inputs) for problem in offline.problems()]
     if view:
         from intentc.pipeline.results import Results
@@ -97,23 +112,53 @@ async def _compile(
     else:
         _print(output, concealed_outputs(offline.engine.parts, offline.outputs()), problems)
     _print_problems(output, problems)
-    return Exit.HELD if offline.engine.parts.standing.held else Exit.DONE
+    return Exit.HELD if offline.engine.parts.standing.held or left_out else Exit.DONE
 
 
 async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
-    """Apply resources of files to an ``Offline`` in one go. Raises ``InvalidInput`` naming the one that is refused."""
+    """Apply resources of files to an ``Offline`` in one go. Raises ``InvalidInput`` naming those that are refused."""
     from intentc.apiserver.errors import ApiError
-    from intentc.model import InvalidInput
-
-    from .places import place_of, told_of
+    from intentc.model import InvalidInput, all_invalid
 
     try:
         await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in inputs)
     except ApiError as error:
         if error.item is None:
             raise InvalidInput(error.message) from None
-        resource = inputs[error.item]
-        raise InvalidInput(told_of(resource, error.detail), source=place_of(resource, error.detail)) from None
+        raise all_invalid([refusal for _, refusal in _refusals(error, inputs)]) from None
+
+
+async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[InvalidInput]:
+    """The same without those that are refused; what is wrong with these."""
+    from intentc.apiserver.errors import ApiError
+
+    left, errors = list(inputs), []
+    while left:
+        try:
+            await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in left)
+        except ApiError as error:
+            if error.item is None:
+                raise
+            refused = _refusals(error, left)
+            errors += [refusal for _, refusal in refused]
+            gone = {place for place, _ in refused}
+            left = [resource for place, resource in enumerate(left) if place not in gone]
+        else:
+            break
+    return errors
+
+
+def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:
+    """The place in ``inputs`` of each that is refused, and what is wrong with it."""
+    from intentc.model import InvalidInput
+
+    from .places import place_of, told_of
+
+    found = []
+    for item, detail in error.refused or ((error.item or 0, error.detail),):
+        resource = inputs[item]
+        found.append((item, InvalidInput(told_of(resource, detail), source=place_of(resource, detail))))
+    return found
 
 
 def _given(path: str | None) -> GivenNumbers:

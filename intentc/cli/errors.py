@@ -64,7 +64,7 @@ def explain(error: BaseException) -> CommandError:
     from intentc.embedded import EtcdNotStarted
     from intentc.embedded_envoy import EnvoyNotStarted
     from intentc.leading import PathClaimed
-    from intentc.model import InvalidInput
+    from intentc.model import InvalidInput, SeveralInvalid
     from intentc.watch.protocol import AccessDenied, NotTrusted, StoreError
 
     error = _innermost(error)
@@ -78,6 +78,8 @@ def explain(error: BaseException) -> CommandError:
             return CommandError(
                 error.format_message(), where=command, next_step=f"`{command} --help` shows how", code=Exit.USAGE
             )
+        case SeveralInvalid():
+            return CommandError(error.message, next_step="correct them there and run the command again")
         case InvalidInput(reason="NotReadable"):
             return CommandError(error.message, where=error.source, next_step=_NOT_THERE)
         case InvalidInput():

@@ -52,14 +52,13 @@ def input_of(given: Iterable[str], *, delete: bool, kind: str | None, let_go: bo
 
 def resources_of(given: Input, schema: Schema) -> list[Resource]:
     """The resources in an input's texts, targets first. Raises ``InvalidInput``, also if there are none."""
-    from intentc.loading.resources import resources_in
-    from intentc.loading.yaml import load_documents
+    from intentc.loading.resources import resources_in_texts
     from intentc.model import InvalidInput
 
     from .ordering import targets_first
+    from .transfer import faultless
 
-    documents = [document for text in given.texts for document in load_documents(text.text, source=text.source)]
-    resources = resources_in(documents, schema)
+    resources = faultless(*resources_in_texts([(text.source, text.text) for text in given.texts], schema), schema)
     if not resources:
         raise InvalidInput(f"no resources in {', '.join(text.source for text in given.texts)}", reason="Empty")
     return targets_first(resources, schema)

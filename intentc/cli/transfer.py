@@ -7,14 +7,14 @@ them; if it says that they are too many, in as few as it takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import anyio
 
 from intentc.configuration import Configuration
-from intentc.loading.resources import Loaded, load_resources
-from intentc.model import InvalidInput, Schema
+from intentc.loading.resources import Loaded, load_what_can_be
+from intentc.model import InvalidInput, Schema, all_invalid
 from intentc.plugins import installed
 
 from .client import ApiClient, Change, Refused
@@ -55,14 +55,44 @@ class Sent(NamedTuple):
 
 
 def read_input(files: Iterable[str], configuration: Configuration) -> tuple[list[Loaded], Schema]:
-    """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput``, also if there are
-    none."""
+    """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput`` with everything that is
+    wrong in all files, also if there are none."""
     given = list(files)
     schema = installed(configuration).schema
-    resources = load_resources(given, schema)
+    resources = faultless(*load_what_can_be(given, schema), schema)
     if not resources:
         raise InvalidInput(f"no resources in {', '.join(given)}", reason="Empty")
     return targets_first(resources, schema), schema
+
+
+def faultless(resources: list[Loaded], errors: list[InvalidInput], schema: Schema) -> list[Loaded]:
+    """``resources`` if there are no ``errors``. Raises all of these otherwise, with faults in the rest's fields."""
+    if errors:
+        raise all_invalid([*errors, *_field_faults(resources, schema)])
+    return resources
+
+
+def _field_faults(resources: Iterable[Loaded], schema: Schema) -> Iterator[InvalidInput]:
+    """What an API server refuses of a resource whatever else there is: unknown fields, and values of another type."""
+    from intentc.apiserver.admission.fields import accept
+    from intentc.apiserver.admission.manifests import taken_in
+    from intentc.apiserver.errors import ApiError
+
+    for resource in resources:
+        kind = schema.kind(resource.kind)
+        try:
+            accept(schema, kind, taken_in(kind, resource.data).fields)
+        except ApiError as error:
+            yield InvalidInput(told_of(resource, error.message), source=place_of(resource, error.message))
+
+
+def read_what_can_be(
+    files: Iterable[str], configuration: Configuration
+) -> tuple[list[Loaded], Schema, list[InvalidInput]]:
+    """The same without what can't be used, and what is wrong with that."""
+    schema = installed(configuration).schema
+    resources, errors = load_what_can_be(list(files), schema)
+    return targets_first(resources, schema), schema, errors
 
 
 async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema) -> list[str | None]:
@@ -122,7 +152,12 @@ async def _explained(client: ApiClient, error: Refused, chunk: Sequence[Sent]) -
     if error.item is None or error.item >= len(chunk):
         return CommandError(message, where=error.where, next_step=error.next_step, code=error.code)
     resource = chunk[error.item].resource
-    return error.about(told_of(resource, message), place_of(resource, message))
+    if len(error.refused) < 2:
+        return error.about(told_of(resource, message), place_of(resource, message))
+    found = [(chunk[item].resource, detail) for item, detail in error.refused.items() if item < len(chunk)]
+    named = [(one, await with_names(client, detail)) for one, detail in found]
+    lines = [f"{place_of(one, detail)}: {told_of(one, detail)}" for one, detail in named]
+    return error.about("\n  ".join([f"{len(lines)} resources are refused:", *lines]), "")
 
 
 async def with_names(client: ApiClient, message: str) -> str:

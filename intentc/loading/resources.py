@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ import msgspec
 from intentc.model.kind import Kind
 from intentc.model.manifest import flattened, place_in_manifest
 from intentc.model.names import snake
-from intentc.model.problem import InvalidInput
+from intentc.model.problem import InvalidInput, all_invalid
 from intentc.model.schema import Schema
 
 from .convert import did_you_mean
@@ -70,17 +71,38 @@ def load_resources(paths: str | Path | Iterable[str | Path], schema: Schema) -> 
     Raises ``InvalidInput`` naming file and line for what can't be read, is in none of the forms, is of an unknown kind,
     or stands twice.
     """
+    found, errors = load_what_can_be(paths, schema)
+    if errors:
+        raise all_invalid(errors)
+    return found
+
+
+def load_what_can_be(
+    paths: str | Path | Iterable[str | Path], schema: Schema
+) -> tuple[list[Loaded], list[InvalidInput]]:
+    """The resources in files that can be used, as ``load_resources``; and what is wrong with the others."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     documents: list[Located] = []
+    errors: list[InvalidInput] = []
     for path in given:
-        if str(path) == "-":
-            documents += load_documents(_stdin(), source="<stdin>")
-        elif isinstance(path, str) and "\n" in path:
-            documents += load_documents(path)
-        else:
-            for file in _files(Path(path)):
-                documents += load_documents(file)
-    return resources_in(documents, schema)
+        with _noted(errors):
+            if str(path) == "-":
+                documents += load_documents(_stdin(), source="<stdin>")
+            elif isinstance(path, str) and "\n" in path:
+                documents += load_documents(path)
+            else:
+                for file in _files(Path(path)):
+                    with _noted(errors):
+                        documents += load_documents(file)
+    return _resources_in(documents, schema, errors), errors
+
+
+@contextmanager
+def _noted(errors: list[InvalidInput]) -> Iterator[None]:
+    try:
+        yield
+    except InvalidInput as error:
+        errors.append(error)
 
 
 def read_texts(paths: Iterable[str | Path]) -> list[tuple[str, str]]:
@@ -96,17 +118,37 @@ def read_texts(paths: Iterable[str | Path]) -> list[tuple[str, str]]:
 
 def resources_in(documents: Iterable[Located], schema: Schema) -> list[Loaded]:
     """The resources in documents that are read already; as ``load_resources``."""
+    errors: list[InvalidInput] = []
+    found = _resources_in(documents, schema, errors)
+    if errors:
+        raise all_invalid(errors)
+    return found
+
+
+def resources_in_texts(texts: Iterable[tuple[str, str]], schema: Schema) -> tuple[list[Loaded], list[InvalidInput]]:
+    """The resources in texts that are read already (name for errors, text), and what is wrong with the others."""
+    errors: list[InvalidInput] = []
+    documents: list[Located] = []
+    for source, text in texts:
+        with _noted(errors):
+            documents += load_documents(text, source=source)
+    return _resources_in(documents, schema, errors), errors
+
+
+def _resources_in(documents: Iterable[Located], schema: Schema, errors: list[InvalidInput]) -> list[Loaded]:
     found: list[Loaded] = []
     first: dict[tuple[str, str], str] = {}
     for document in documents:
-        for loaded, path in _in_document(document, schema):
-            for identity in _identities(loaded):
-                if identity in first:
-                    kind, name = identity
-                    message = f"{kind} {name} stands in {first[identity]} already; keep one of them"
-                    raise document.error(message, path, "Duplicate")
-                first[identity] = loaded.source
-            found.append(loaded)
+        with _noted(errors):
+            for loaded, path in _in_document(document, schema, errors):
+                with _noted(errors):
+                    for identity in _identities(loaded):
+                        if identity in first:
+                            kind, name = identity
+                            message = f"{kind} {name} stands in {first[identity]} already; keep one of them"
+                            raise document.error(message, path, "Duplicate")
+                        first[identity] = loaded.source
+                    found.append(loaded)
     return found
 
 
@@ -123,24 +165,24 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.iterdir() if file.suffix in (".yml", ".yaml", ".json"))
 
 
-def _in_document(document: Located, schema: Schema) -> Iterator[tuple[Loaded, Steps]]:
+def _in_document(document: Located, schema: Schema, errors: list[InvalidInput]) -> Iterator[tuple[Loaded, Steps]]:
     value = document.value
     if isinstance(value, dict) and "resources" in value and value.get("apiVersion") == ANSWER_VERSION:
-        yield from _in_answer(document, schema)
+        yield from _in_answer(document, schema, errors)
     elif isinstance(value, dict) and "resources" in value:
         for key in value:
             if key != "resources":
                 raise document.error(f"unknown key {key!r} beside `resources`", (key,), "UnknownKey")
-        yield from _in_list(document, ("resources",), schema)
+        yield from _in_list(document, ("resources",), schema, errors)
     elif isinstance(value, dict) and "apiVersion" in value and isinstance(value.get("items"), list):
-        yield from _in_list(document, ("items",), schema)
+        yield from _in_list(document, ("items",), schema, errors)
     elif isinstance(value, list):
-        yield from _in_list(document, (), schema)
+        yield from _in_list(document, (), schema, errors)
     else:
         yield _resource(document, (), value, schema), ()
 
 
-def _in_answer(document: Located, schema: Schema) -> Iterator[tuple[Loaded, Steps]]:
+def _in_answer(document: Located, schema: Schema, errors: list[InvalidInput]) -> Iterator[tuple[Loaded, Steps]]:
     """What ``intentc get -o yaml`` printed: fields beside ``kind``, and some that the server has added."""
     entries = document.value["resources"]
     for key in document.value:
@@ -154,20 +196,24 @@ def _in_answer(document: Located, schema: Schema) -> Iterator[tuple[Loaded, Step
         raise document.error("`resources` is a list of `{kind, field: value, …}`", ("resources",))
     for position, entry in enumerate(entries):
         path: Steps = ("resources", position)
-        if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
-            raise document.error("this is no resource: it needs `kind` and `fq_name` beside its fields", path)
-        kind = _kind(document, path, entry, schema.kinds.get(snake(entry["kind"])), schema)
-        data = {name: value for name, value in entry.items() if name != "kind" and name not in _ADDED_BY_SERVER}
-        _check_name(document, path, data)
-        yield Loaded(kind.name, data, document.where(path), document, path), path
+        with _noted(errors):
+            if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
+                raise document.error("this is no resource: it needs `kind` and `fq_name` beside its fields", path)
+            kind = _kind(document, path, entry, schema.kinds.get(snake(entry["kind"])), schema)
+            data = {name: value for name, value in entry.items() if name != "kind" and name not in _ADDED_BY_SERVER}
+            _check_name(document, path, data)
+            yield Loaded(kind.name, data, document.where(path), document, path), path
 
 
-def _in_list(document: Located, path: Steps, schema: Schema) -> Iterator[tuple[Loaded, Steps]]:
+def _in_list(
+    document: Located, path: Steps, schema: Schema, errors: list[InvalidInput]
+) -> Iterator[tuple[Loaded, Steps]]:
     entries = document.value[path[0]] if path else document.value
     if not isinstance(entries, list):
         raise document.error("`resources` is a list of `{kind, data}`", path)
     for position, entry in enumerate(entries):
-        yield _resource(document, (*path, position), entry, schema), (*path, position)
+        with _noted(errors):
+            yield _resource(document, (*path, position), entry, schema), (*path, position)
 
 
 def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loaded:

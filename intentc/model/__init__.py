@@ -18,7 +18,7 @@ from .operations import (
     verb,
 )
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
-from .problem import InvalidInput, Problem
+from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
 from .provenance import Reason, Source, reference_part
 from .reads import Read
 from .resource import Link, Reference, Resource
@@ -55,12 +55,14 @@ __all__ = [
     "Resource",
     "ResourceClaim",
     "Schema",
+    "SeveralInvalid",
     "Snapshot",
     "Source",
     "Target",
     "Update",
     "World",
     "Writer",
+    "all_invalid",
     "claimed",
     "escaped_segment",
     "is_escaped",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 
@@ -25,3 +27,17 @@ class InvalidInput(ValueError):
         self.message = message
         self.source = source
         self.reason = reason
+
+
+class SeveralInvalid(InvalidInput):
+    """Several things in the input can't be used; ``errors`` has each, in the order of the input."""
+
+    def __init__(self, errors: Sequence[InvalidInput]) -> None:
+        super().__init__("\n  ".join([f"{len(errors)} faults in the input:", *map(str, errors)]))
+        self.errors = tuple(errors)
+
+
+def all_invalid(errors: Sequence[InvalidInput]) -> InvalidInput:
+    """One error for all of ``errors``, of which there is at least one."""
+    found = [one for error in errors for one in (error.errors if isinstance(error, SeveralInvalid) else (error,))]
+    return found[0] if len(found) == 1 else SeveralInvalid(found)

@@ -47,6 +47,11 @@ class Answer(NamedTuple):
         return self._refusal.item
 
     @property
+    def refused(self) -> tuple[RefusedItem, ...]:
+        """Every element of a batch that is refused, as far as the server names them."""
+        return self._refusal.refused
+
+    @property
     def of_item(self) -> Answer:
         """The refusal as if that element had come alone: without its place in the message."""
         refusal = self._refusal
@@ -70,10 +75,18 @@ class Answer(NamedTuple):
         return self.status in _NO_ROUTE and self.message in {"", HTTPStatus(self.status).phrase}
 
 
+class RefusedItem(msgspec.Struct, frozen=True):
+    """An element of a batch that is refused: its index, and why."""
+
+    item: int
+    detail: str
+
+
 class _Refusal(msgspec.Struct):
     message: str = ""
     item: int | None = None
     detail: str = ""
+    refused: tuple[RefusedItem, ...] = ()
 
 
 def failure(answer: Answer, *, relates: bool = False) -> WriteError:

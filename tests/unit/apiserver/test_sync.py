@@ -222,3 +222,16 @@ async def test_a_hundred_access_control_lists_cost_at_most_20_ms(schema: Schema)
         best = min(best, time.process_time() - start)
     await store.close()
     assert best <= 0.020
+
+
+async def test_every_refused_item_is_named_but_not_what_only_hangs_on_one(api: Api) -> None:
+    entries = [
+        {"kind": "project", "operation": "CREATE", "data": {"fq_name": ["default-domain", "p"], "nonsense": 1}},
+        {"kind": "network_policy", "operation": "CREATE", "data": {"fq_name": ["default-domain", "p", "below"]}},
+        {"kind": "network_policy", "operation": "CREATE", "data": {"fq_name": [*PROJECT, "good"]}},
+        {"kind": "network_policy", "operation": "CREATE", "data": {"fq_name": [*PROJECT, "odd"], "nonsense": 1}},
+    ]
+    with pytest.raises(ApiError) as refused_items:
+        await api.server.sync(entries)
+    assert [item for item, _ in refused_items.value.refused] == [0, 3]
+    assert "'nonsense'" in refused_items.value.refused[1][1]

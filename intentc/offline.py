@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .apiserver.admission import RULES
+from .apiserver.admission.rules import Change, Number
 from .apiserver.local import LocalWriteService
 from .apiserver.seeds import write_seeds
 from .apiserver.service import ApiServer
 from .apiserver.sources import DerivedSource, Source
 from .assembly import assemble
-from .model import Batch, Key, Problem
+from .model import Batch, Key, Name, Problem
 from .pipeline.intake import LastGoodValues
 from .pipeline.outputs import in_order, lower_level, shown
 from .planning import DeleteGuard
@@ -57,6 +59,8 @@ class Offline:
     ) -> None:
         self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
         source = source or DerivedSource()
+        self._source = source
+        self._given = given or {}
         self.server = ApiServer(self.store, loaded.schema, path=PATH, max_txn_ops=_UNLIMITED, source=source)
         self.local = _NumberingWriteService(self, loaded.pools, given or {})
         """Writes to, and reads from, this server."""
@@ -83,8 +87,24 @@ class Offline:
     async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
         """Carry out ``{"kind", "operation", "data"}`` entries in one transaction, and compile what follows. Raises
         ``ApiError`` kinds naming the entry."""
-        await self.server.sync([dict(change) for change in changes])
+        entries = [dict(change) for change in changes]
+        await self._number(entries)
+        await self.server.sync(entries)
         await self.settle()
+
+    async def _number(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Give new resources the known numbers that the API server would choose (``security_group_id``). A number may
+        be written as the pool has it, or as the resource shows it."""
+        for entry in entries:
+            fq_name, kind = entry["data"].get("fq_name"), str(entry["kind"])
+            if not isinstance(fq_name, list) or kind not in RULES:
+                continue
+            uuid = entry["data"].get("uuid") or self._source.uuid(Name(kind, tuple(map(str, fq_name))))
+            for number in RULES[kind].numbers(Change(uuid, None, dict(entry["data"]))):
+                known = self._given.get(number.pool, {}).get(":".join(map(str, fq_name)))
+                if isinstance(number, Number) and number.value is None and known is not None:
+                    value = known - number.offset if number.offset and known > number.offset else known
+                    await self.server.allocate(number.pool, number.owner, value)
 
     async def settle(self) -> None:
         """Work until nothing is left to do."""

@@ -41,6 +41,7 @@ Exit codes:
 
 _NOT_THERE = "see that it is there, and that this user may read it"
 
+_CONFIG_FILE_VARIABLE = "INTENTC_CONFIG_FILE"
 TRACEBACK = "INTENTC_TRACEBACK"
 """Set to anything: internal errors show their traceback."""
 
@@ -81,7 +82,7 @@ def explain(error: BaseException) -> CommandError:
         case SeveralInvalid():
             return CommandError(error.message, next_step="correct them there and run the command again")
         case InvalidInput(reason="NotReadable"):
-            return CommandError(error.message, where=error.source, next_step=_NOT_THERE)
+            return CommandError(error.message, where=error.source, next_step=_missing(error.source))
         case InvalidInput():
             following = "mend it there and run the command again" if error.source else ""
             return CommandError(error.message, where=error.source, next_step=following)
@@ -125,6 +126,16 @@ def explain(error: BaseException) -> CommandError:
             return CommandError(error.strerror or str(error), where=str(error.filename), next_step=_NOT_THERE)
         case _:
             return _internal(error)
+
+
+def _missing(source: str) -> str:
+    """What to do about a file that can't be read; a variable that names it is told, since nobody typed that."""
+    if source and source == os.environ.get(_CONFIG_FILE_VARIABLE):
+        return (
+            f"{_CONFIG_FILE_VARIABLE} names it: if `intentc dev` printed that and has ended, "
+            f"`unset {_CONFIG_FILE_VARIABLE}`, or start `intentc dev` again and use its new `export` line"
+        )
+    return _NOT_THERE
 
 
 def show(error: CommandError, stream: TextIO | None = None) -> None:

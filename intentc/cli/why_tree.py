@@ -43,13 +43,17 @@ def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = 
     deleted = answer.get("deleted")
     if deleted is not None and deleted["at"] is not None:
         tree.add(_text(f"deleted at revision {deleted['revision']}, {_age(deleted['at'], now)}", style=_BAD))
+    waiting = answer["waiting_for"]
     if answer["state"] != "in order" or not whole:
-        tree.add(_text(answer["summary"]))
-    for waited in answer["waiting_for"]:
+        tree.add(_text(_without_details(answer["summary"], waiting)))
+    for waited in waiting:
         branch = tree.add(_text(f"waits for {waited['what']}", style=_BAD))
         if waited["command"]:
             branch.add(_text(f"see: {waited['command']}", style=_FAINT))
+    said = [waited["what"] for waited in waiting]
     for problem in answer["problems"]:
+        if any(problem["message"] in what for what in said):
+            continue
         about = f"{problem['kind']} {problem['name']}: {problem['message']}"
         tree.add(_text(f"problem {problem['reason']}: {about}", style=_BAD))
     if answer.get("candidates"):
@@ -67,6 +71,15 @@ def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = 
         for line in answer["history"]:
             branch.add(_text(_line(line, now)))
     return tree
+
+
+def _without_details(summary: str, waiting: Sequence[Document]) -> str:
+    """The summary without what the lines below it say once more."""
+    for waited in waiting[:1]:
+        for link in (f", and waits for {waited['what']}", f"; it waits for {waited['what']}"):
+            if link in summary:
+                return f"{summary.partition(link)[0]}."
+    return summary
 
 
 def _head(answer: Document) -> Text:

@@ -19,6 +19,9 @@ REDACTED = "<secret>"
 _SHORTEST_SECRET = 4
 """Shorter texts occur by chance: taking them out would garble lines and so betray them."""
 
+_LONGEST = 4_000
+"""Characters of a message, and of each value beside it: names may have a million."""
+
 _LEVELS = {"warn": "WARNING", "fatal": "CRITICAL", "panic": "CRITICAL"}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
@@ -65,9 +68,20 @@ class LineFormatter(logging.Formatter):
         self._redaction = redaction
 
     def format(self, record: logging.LogRecord) -> str:
-        extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        extra = {name: _bounded(value) for name, value in vars(record).items() if name not in _STANDARD}
         trace = self.formatException(record.exc_info) if record.exc_info else ""
         return self._redaction(self._render(record, extra, trace))
+
+
+def _clipped(text: str) -> str:
+    """``text``, or its beginning and how much is left out."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST:,} more characters)"
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, str):
+        return _clipped(value)
+    return [_bounded(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def json_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> str:
@@ -76,7 +90,7 @@ def json_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> s
         "time": f"{_stamp(record)}.{int(record.msecs):03d}Z",
         "level": record.levelname.lower(),
         "logger": record.name,
-        "message": record.getMessage(),
+        "message": _clipped(record.getMessage()),
         **extra,
     }
     if trace:
@@ -87,7 +101,7 @@ def json_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> s
 def plain_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> str:
     """``12:00:01 WARNING message  name=value``. Whom a line is about is said by name only, and where the message
     doesn't; the reaction path only if it leads somewhere."""
-    said = record.getMessage()
+    said = _clipped(record.getMessage())
     details = "".join(f"  {name}={value}" for name, value in extra.items() if name not in _ABOUT)
     resource, path = str(extra.get("resource", "")), extra.get("reaction_path", ())
     if resource and resource not in said:

@@ -172,6 +172,15 @@ def _other(parts: Parts, name: Name, other: Name, *, unwanted: bool) -> Document
     return entry(f"{_words(told)} to come", told, why_command(told))
 
 
+def distinct(entries: Iterable[Document]) -> list[Document]:
+    """``entries``, those that say the same thing once: the first that names a resource or a command."""
+    found: dict[str, Document] = {}
+    for each in entries:
+        known = found.setdefault(each["what"], each)
+        found[each["what"]] = {key: known[key] or each[key] for key in known}
+    return list(found.values())
+
+
 def summed_up(entries: Iterable[Document]) -> str:
     """The first things that are waited for, as the end of a sentence."""
     texts = list(dict.fromkeys(each["what"] for each in entries))

@@ -30,7 +30,7 @@ from .past import BEFORE, Remembered, remembered
 from .provenance import origins_of
 from .sentence import summary_of
 from .states import FACT, LOWER, NONE, is_made, ownership_of, role_of, state_of
-from .waiting import entry, for_intent, for_object, for_unclaimed
+from .waiting import distinct, entry, for_intent, for_object, for_unclaimed
 
 _OWNERS = 50
 _EVALUATIONS = 20
@@ -226,7 +226,7 @@ def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list
         found += list(for_object(engine, name))
         if key is not None and name not in parts.book and is_made(parts, name, key):
             found += list(for_unclaimed(engine, name))
-    return found[:_WAITING]
+    return distinct(found)[:_WAITING]
 
 
 def _fitting(answer: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from intentc.cli.why_tree import tree_of
+from intentc.explaining.waiting import distinct, entry
 
 NOW = 1_790_000_000.0
 WEB = {"kind": "security_group", "name": "d:web", "uuid": "1"}
@@ -172,3 +173,20 @@ def test_outputs_that_others_have_too_say_so() -> None:
         "security_group d:db   in order, with 3 others",
         "security_group d:db   in order",
     ]
+
+
+def test_each_sentence_is_shown_once() -> None:
+    reason_ = "value can't be read: JSON is malformed"
+    shown = lines(
+        state="held",
+        summary=f"2 objects follow from it; it is held, and waits for its stored value: {reason_}.",
+        waiting_for=[{"what": f"its stored value: {reason_}", "resource": None, "command": None}],
+        problems=[{**WEB, "reason": "Malformed", "message": reason_, "source": ""}],
+    )
+    assert sum(reason_ in line for line in shown) == 1
+    assert shown[1] == "├── 2 objects follow from it; it is held."
+
+
+def test_what_is_waited_for_twice_is_listed_once() -> None:
+    one, other = entry("its stored value"), entry("its stored value", WEB, "intentc why x")
+    assert distinct([one, other, entry("more")]) == [other, entry("more")]

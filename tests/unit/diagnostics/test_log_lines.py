@@ -101,3 +101,11 @@ def test_a_secret_is_taken_out_as_json_a_repr_or_a_url_would_write_it(secret: st
 def test_what_is_printed_is_redacted_as_the_logs_are() -> None:
     written("info", "text", "canary")
     assert logs.redacted("a canary") == "a <secret>"
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_a_name_of_any_length_makes_no_line_of_that_length(form: str) -> None:
+    name = "n" * 1_400_000
+    line = written("info", form, message=f"{name} is held", key=name, reaction_path=[name, name])
+    assert len(line) < 30_000
+    assert "more characters" in line

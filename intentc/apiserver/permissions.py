@@ -76,7 +76,12 @@ class Permissions:
             tenancy, rules = Tenancy(), tuple[Rule, ...]()
             if self.policy.mode is Mode.RBAC and not is_administrator(self.policy, caller):
                 tenancy = await _tenancy(draft, self._schema, caller)
-                rules = await _rules(draft, self._schema, tenancy)
+                try:
+                    rules = await _rules(draft, self._schema, tenancy)
+                except Malformed as error:
+                    # What the list restricts is unknown, so nobody but a reader of everything goes on without it.
+                    if not reads_everything(self.policy, caller):
+                        raise Forbidden(f"rights can't be decided: {error.message}") from None
             found[caller] = Access(self.policy, caller, tenancy, rules)
         return found[caller]
 
@@ -184,16 +189,13 @@ async def _tenancy(draft: Draft, schema: Schema, caller: Caller) -> Tenancy:
 
 
 async def _rules(draft: Draft, schema: Schema, tenancy: Tenancy) -> tuple[Rule, ...]:
+    """The rules that concern a caller, of all levels. Raises ``Malformed`` for a list that can't be read."""
     if ACCESS_LIST not in schema:
         return ()
     kind = schema.kind(ACCESS_LIST)
     found: list[Rule] = []
     for item in await draft.reading.below(draft.layout.values(ACCESS_LIST)):
-        try:
-            document = decode(kind, item.value, item.key, draft.layout.uuid(item.key))
-        except Malformed as error:
-            # What it restricts is unknown, so nobody gains by breaking it.
-            raise Forbidden(f"rights can't be decided: {error.message}") from None
+        document = decode(kind, item.value, item.key, draft.layout.uuid(item.key))
         if applies(document, tenancy):
             found += rules_in(document.get("api_access_list_entries"))
     return tuple(found)

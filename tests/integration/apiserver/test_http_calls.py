@@ -214,7 +214,7 @@ async def test_a_malformed_value_hides_nothing_else(
     await etcd_store.transaction((), [Put(key, b'{"fq_name": 7')])
     assert len((await client.get("/network-policys")).json()["network-policys"]) == 1
     answer = await client.get("/network-policy/bad")
-    assert answer.status_code == 500
+    assert answer.status_code == 422
     assert key in answer.json()["message"]
     assert (await client.delete("/network-policy/bad")).status_code == 200
     assert (await client.get("/network-policy/bad")).status_code == 404

@@ -247,3 +247,16 @@ async def test_a_hand_written_reference_without_a_uuid_hinders_nobody_who_may_wr
     path = f"/virtual-network/{thing.network}"
     answer = await world.call(Mode.RBAC, "member", "PUT", path, {"virtual-network": {"display_name": "x"}})
     assert answer.status_code == 200, answer.text
+
+
+async def test_a_list_that_can_not_be_read_stops_those_whom_it_may_restrict(world: World) -> None:
+    thing = await world.thing()
+    uuid = "00000000-0000-4000-8000-000000000001"
+    key = f"/contrail/api_access_list/{uuid}"
+    await world.store.transaction((), [Put(key, b'{"api_access_list_entries": 7')])
+    for who, status in (("member", 403), ("reader", 200), ("admin", 200)):
+        answer = await world.call(Mode.RBAC, who, "GET", f"/network-policy/{thing.policy}")
+        assert answer.status_code == status, (who, answer.text)
+        assert (key in answer.text) is (who == "member")
+    assert (await world.call(Mode.RBAC, "admin", "DELETE", f"/api-access-list/{uuid}")).status_code == 200
+    assert (await world.call(Mode.RBAC, "member", "GET", f"/network-policy/{thing.policy}")).status_code == 200

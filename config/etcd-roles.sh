@@ -1,7 +1,8 @@
 #!/bin/sh
 # Roles in etcd for intentc: each process may do what it must, and nothing else.
 #
-#   etcd-roles.sh PATH INSTALLATION
+#   etcd-roles.sh PATH INSTALLATION                    from a checkout
+#   intentc etcd-roles | sh -s PATH INSTALLATION       from an installed package
 #
 # PATH is etcd.path ("contrail"), INSTALLATION is intentc.installation ("default"). Which etcd, and as whom, is said to
 # etcdctl by its own variables (ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_CACERT ...). Safe to run again.
@@ -9,13 +10,14 @@
 #   intentc-INSTALLATION        for `intentc run`: reads the resources, writes only what it keeps for itself, and claims PATH
 #   intentc-apiserver-PATH      for `intentc apiserver`: reads and writes the resources and its index, and reads who leads
 #
-# Users are yours to make, for example:
+# Users are yours to make, for example as follows; etcd asks nobody for a password before there is a user root:
+#   etcdctl user add root && etcdctl user grant-role root root
 #   etcdctl user add intentc && etcdctl user grant-role intentc intentc-default
 #   etcdctl user add apiserver && etcdctl user grant-role apiserver intentc-apiserver-contrail
 #   etcdctl auth enable
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,16p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { echo "usage: etcd-roles.sh PATH INSTALLATION" >&2; exit 2; }
 path=$1
 installation=$2
 for word in "$path" "$installation"; do

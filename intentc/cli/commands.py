@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
     "quarantine": "What is held and why; try it again, or give it up.",
     "allow-deletes": "Let a withheld deletion of many objects through.",
     "release": "Take our marks off; deletes nothing.",
+    "etcd-roles": "Print the script that makes the roles in etcd.",
 }
 """Name → what it does, in the order in which help shows them."""
 

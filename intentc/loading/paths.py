@@ -13,7 +13,7 @@ _CHECKOUT = _PACKAGE.parent
 
 def _shipped(in_checkout: str, in_wheel: str) -> Path:
     installed = _PACKAGE / "data" / in_wheel
-    return installed if installed.is_dir() else _CHECKOUT / in_checkout
+    return installed if installed.exists() else _CHECKOUT / in_checkout
 
 
 def schemas_directory() -> Path:
@@ -29,3 +29,8 @@ def reactions_directory() -> Path:
 def reactions_file(compiler: str) -> Path:
     """The reaction map that ships for one compiler."""
     return reactions_directory() / f"{compiler}.yml"
+
+
+def etcd_roles_file() -> Path:
+    """The shell script that makes the roles in etcd."""
+    return _shipped("config/etcd-roles.sh", "etcd-roles.sh")

@@ -44,6 +44,14 @@ def test_every_metric_is_told_and_no_other() -> None:
     assert compiler_metrics() | xds_metrics() == TOLD
 
 
+def test_metrics_have_their_exposed_names_in_every_document() -> None:
+    root = Path(__file__).parents[3]
+    known = {name for name, _ in compiler_metrics() | xds_metrics()} | {"intentc_audit_"}
+    for page in (root / "README.md", *(root / "docs").rglob("*.md")):
+        named = set(re.findall(r"\bintentc_\w+", page.read_text()))
+        assert named <= known, f"{page}: {named - known}"
+
+
 def alerts() -> list[dict[str, Any]]:
     (text,) = re.findall(r"^```yaml\n(groups:.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     groups: list[dict[str, Any]] = load_yaml(text).value["groups"]

@@ -180,8 +180,8 @@ def _browsing(browsed: Browsed) -> list[Route]:
 
 
 def _rejected(refusal: Refusal) -> Response:
-    told = {"error": refusal.problem, "next_step": refusal.advice, "candidates": []}
-    return Response(msgspec.json.encode(told), refusal.status, media_type="application/json")
+    content = {"error": refusal.problem, "next_step": refusal.advice, "candidates": []}
+    return Response(msgspec.json.encode(content), refusal.status, media_type="application/json")
 
 
 def _verdict(request: Request, ok: bool, reasons: Sequence[str]) -> Response:

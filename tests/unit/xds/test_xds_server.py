@@ -243,7 +243,7 @@ async def closed_by_the_server(stream: SocketStream) -> None:
 async def test_half_open_connections_disturb_no_stream_and_end(mocker: MockerFixture) -> None:
     """One past the limit is closed at once, the others when they have not begun HTTP/2 in time."""
     mocker.patch.object(ads, "most_connections", return_value=4)
-    mocker.patch.object(ads, "HANDSHAKE_SECONDS", 2.0)
+    mocker.patch.object(ads, "HANDSHAKE_SECONDS", 5.0)
     store = MemoryStore()
     await write(store, cluster("a", 1))
     async with AsyncExitStack() as stack:

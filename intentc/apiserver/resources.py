@@ -102,7 +102,8 @@ class Resources:
             await draft.stage(key, document)
         for companion, companion_body in rules.companions(change):
             if over is None or await draft.find(Name(companion, tuple(companion_body["fq_name"]))) is None:
-                server = caller._replace(privileged=True)
+                # It belongs to whom the resource belongs to, which an administrator may have made for another project.
+                server = caller._replace(privileged=True, project_id=document["perms2"]["owner"])
                 await self.create(draft, self._schema.kind(companion), companion_body, server)
         return document
 

@@ -35,6 +35,7 @@ RULES = [
     ("access-control-list", "Member:CRUD"),
     ("security-group", "Member:CRUD"),
     ("project", "Member:R"),
+    ("routing-instance", "Member:R"),
 ]
 
 

@@ -260,3 +260,23 @@ async def test_a_list_that_can_not_be_read_stops_those_whom_it_may_restrict(worl
         assert (key in answer.text) is (who == "member")
     assert (await world.call(Mode.RBAC, "admin", "DELETE", f"/api-access-list/{uuid}")).status_code == 200
     assert (await world.call(Mode.RBAC, "member", "GET", f"/network-policy/{thing.policy}")).status_code == 200
+
+
+async def test_what_comes_along_with_a_resource_has_its_owner(world: World) -> None:
+    """Whoever made it: a network that an administrator makes for a project, with its routing instance."""
+    thing = await world.thing()
+    network = (await world.call(Mode.RBAC, "member", "GET", f"/virtual-network/{thing.network}")).json()
+    (instance,) = network["virtual-network"]["routing_instances"]
+    for who, status in (("member", 200), ("stranger", 403)):
+        answer = await world.call(Mode.RBAC, who, "GET", f"/routing-instance/{instance['uuid']}")
+        assert answer.status_code == status, answer.text
+
+
+async def test_every_project_refers_to_the_default_ipam_and_changes_it_not(world: World) -> None:
+    ipam = ["default-domain", "default-project", "default-network-ipam"]
+    body = {"fq_name": [*DEMO, world.name()], "network_ipam_refs": [{"to": ipam, "attr": {"ipam_subnets": []}}]}
+    made = await world.made("virtual-network", body, "member")
+    (reference,) = made["network_ipam_refs"]
+    change = {"network-ipam": {"display_name": "mine"}}
+    answer = await world.call(Mode.RBAC, "member", "PUT", f"/network-ipam/{reference['uuid']}", change)
+    assert answer.status_code == 403

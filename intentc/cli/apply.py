@@ -37,8 +37,9 @@ def command(files: tuple[str, ...], output: str, wait: bool, timeout: float, loa
 
     A resource is known by its kind and fq_name. What differs from what is there goes in one transaction if the server
     takes it. --wait asks the compiler at intentc.diagnostics.address, and tells what it finds wrong with what was
-    applied; exit code 5 if it holds some intents. A plan is made anew first: if it would come to anything else now, it
-    is refused, with exit code 1, and nothing is written; otherwise all of it goes in one transaction or not at all.
+    applied; exit code 5 if something that follows from it is held or refused. A plan is made anew first: if it would
+    come to anything else now, it is refused, with exit code 1, and nothing is written; otherwise all of it goes in one
+    transaction or not at all.
     """
     from .process import run_service
 
@@ -115,8 +116,10 @@ async def _compiled(
     with ``resources``."""
     from intentc.model import Problem
 
+    from .consequences import verdict
+    from .ordering import name_of
     from .places import is_about, line_of, located
-    from .waiting import verdict, wait_until_converged
+    from .waiting import wait_until_converged
 
     if timeout is None:
         return Exit.DONE
@@ -124,7 +127,8 @@ async def _compiled(
     for problem in msgspec.convert(status.get("problems", []), list[Problem]):
         if any(is_about(problem, resource) for resource in resources):
             click.echo(line_of(located(problem, resources)), err=True)
-    return verdict(status)
+    about = {(resource.kind, name_of(resource)) for resource in resources}
+    return await verdict(configuration.intentc.diagnostics, status, about)
 
 
 async def apply_resources(resources: Sequence[Input], schema: Schema, configuration: Configuration) -> Applied:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from intentc.model import Key, Schema
 
     from .client import ApiClient
+    from .consequences import Named
     from .transfer import Done
 
 
@@ -41,8 +42,8 @@ def command(
     of this kind that are named so.
 
     What a file names and is not there any more is no error. Lower-level resources that were compiled go by themselves;
-    --wait asks the compiler at intentc.diagnostics.address until they have. Exit code 5 if it holds some intents.
-    `intentc plan --delete` shows what would go, and deletes nothing.
+    --wait asks the compiler at intentc.diagnostics.address until they have. Exit code 5 if something that follows is
+    held or refused. `intentc plan --delete` shows what would go, and deletes nothing.
     """
     patience = timeout if wait else None
     if kind is not None:
@@ -67,7 +68,8 @@ async def _delete_named(
         done = await delete_named(client, schema, kind_name, names, let_go=let_go)
         print_actions(output, done, client.revision)
         revision = client.revision
-    return await _until_gone(revision, timeout, loaded)
+    about = {(kind, ":".join(fq_name)) for kind, fq_name, _ in done}
+    return await _until_gone(about, revision, timeout, loaded)
 
 
 async def delete_named(
@@ -123,6 +125,7 @@ async def _delete(files: tuple[str, ...], output: str, timeout: float | None, lo
 
     from .client import ApiClient
     from .connecting import api_server
+    from .ordering import name_of
     from .transfer import print_results, read_input
 
     resources, schema = read_input(files, loaded.configuration)
@@ -130,7 +133,8 @@ async def _delete(files: tuple[str, ...], output: str, timeout: float | None, lo
         resources, uuids = await delete_by(client, resources, schema)
         print_results(output, resources, ["deleted" if uuid else "absent" for uuid in uuids], client.revision)
         revision = client.revision
-    return await _until_gone(revision, timeout, loaded)
+    about = {(resource.kind, name_of(resource)) for resource in resources}
+    return await _until_gone(about, revision, timeout, loaded)
 
 
 async def delete_by(
@@ -162,9 +166,11 @@ def _revision(seen: Mapping[Key, int] | None, key: Key) -> int | None:
     return None if seen is None else seen.get(key, 0)
 
 
-async def _until_gone(revision: int, timeout: float | None, loaded: Loaded) -> int:
-    from .waiting import verdict, wait_until_converged
+async def _until_gone(about: Collection[Named], revision: int, timeout: float | None, loaded: Loaded) -> int:
+    from .consequences import verdict
+    from .waiting import wait_until_converged
 
     if timeout is None:
         return Exit.DONE
-    return verdict(await wait_until_converged(loaded.configuration.intentc.diagnostics, revision, timeout))
+    diagnostics = loaded.configuration.intentc.diagnostics
+    return await verdict(diagnostics, await wait_until_converged(diagnostics, revision, timeout), about)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
-import click
 import httpx2
 
 from intentc.configuration import Address
@@ -203,16 +202,3 @@ def _silent(what: str, url: str, error: Exception) -> CommandError:
         next_step="start it with `intentc run`, and see that intentc.diagnostics.address names it",
         code=Exit.UNREACHABLE,
     )
-
-
-def verdict(status: dict[str, Any]) -> int:
-    """The exit code: done, or held, with what keeps it from being done named on stderr."""
-    stuck = [f"held: {name}" for name in (*status.get("held", ()), *status.get("refused", ()))]
-    for entry in status.get("quarantine", ()):
-        if entry["state"] in {"fought", "withheld"} or (entry["state"] == "paused" and not status.get("held")):
-            stuck.append(f"{entry['state']}: {entry['kind']} {entry['name']}: {entry['message']}")
-    if status.get("observing") and status.get("planned"):
-        stuck.append(f"the compiler observes, and has not made {len(status['planned'])} writes")
-    for line in stuck:
-        click.echo(line, err=True)
-    return Exit.HELD if stuck else Exit.DONE

@@ -201,11 +201,41 @@ def test_wait_ends_when_the_revision_is_applied_and_nothing_is_left(
     assert len(connected.status) == 1
 
 
+def _held(kind: str, name: str, **further: object) -> dict[str, object]:
+    return {"kind": kind, "name": name, "uuid": "u", "state": "held", "message": "it fails", "on": None, **further}
+
+
 def test_wait_tells_what_is_held(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
-    connected.status = [{"applied_revision": 101, "converged": True, "held": ["virtual_network/x"]}]
+    connected.status = [
+        {"applied_revision": 101, "converged": True, "quarantine": [_held("virtual_network", "d:p:blue")]}
+    ]
     ended = intentc("apply", tenant, "--wait")
     assert ended.code == 5
-    assert ended.err == "held: virtual_network/x\n"
+    assert ended.err == "held: virtual_network d:p:blue: it fails\n"
+
+
+BLUE = {"kind": "virtual_network", "name": "d:p:blue", "uuid": "u"}
+
+
+@pytest.mark.parametrize(
+    ("why", "code"),
+    [
+        ({"owners": [], "evaluations": []}, 0),
+        ({"owners": [BLUE], "evaluations": []}, 5),
+        ({"owners": [], "evaluations": [{"path": [BLUE, {"kind": "x", "name": "y", "uuid": "z"}]}]}, 5),
+        ({"owners": [], "evaluations": [{"path": [{"kind": "x", "name": "y", "uuid": "z"}, BLUE]}]}, 0),
+    ],
+    ids=["of others", "made by it", "run by it", "run by others"],
+)
+def test_only_what_follows_from_the_file_counts(
+    intentc: Intentc, connected: ToyApiServer, tenant: Path, why: dict[str, object], code: int
+) -> None:
+    held = _held("access_control_list", "d:p:some:list")
+    connected.status = [{"applied_revision": 101, "converged": True, "held": ["x/u"], "quarantine": [held]}]
+    connected.why = why
+    ended = intentc("apply", tenant, "--wait")
+    assert ended.code == code, ended.err
+    assert ("d:p:some:list" in ended.err) == (code == 5)
 
 
 def test_wait_tells_the_problems_of_what_was_applied_with_their_lines(

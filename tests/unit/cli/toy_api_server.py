@@ -20,7 +20,8 @@ class ToyApiServer(ThreadingHTTPServer):
     """``stored``: (kind in kebab-case, uuid) → fields. ``limit``: resources that one /sync takes. ``refusal``: status
     and message for every /sync but the first ``accepts`` (``refused_item``: the index of the guilty element, and the
     message without its place). ``batches``: the accepted ones, as (operation, kind, last name). ``token``: what
-    X-Auth-Token must be, given out to ``password``. ``status``: answers of /status, one after the other."""
+    X-Auth-Token must be, given out to ``password``. ``status``: answers of /status, one after the other; ``why``:
+    that of /why."""
 
     daemon_threads = True
 
@@ -36,6 +37,7 @@ class ToyApiServer(ThreadingHTTPServer):
         self.token = ""
         self.password = ""
         self.status: list[dict[str, Any]] = []
+        self.why: dict[str, Any] = {}
 
     @property
     def url(self) -> str:
@@ -54,6 +56,8 @@ class ToyApiServer(ThreadingHTTPServer):
         match method, path.partition("?")[0].strip("/").split("/"):
             case "GET", ["status"]:
                 return 200, self.status.pop(0) if len(self.status) > 1 else self.status[0]
+            case "GET", ["why"]:
+                return 200, self.why
             case "POST", ["fqname-to-id"]:
                 for (kind, found), stored in self.stored.items():
                     if (kind, stored["fq_name"]) == (body["type"], body["fq_name"]):

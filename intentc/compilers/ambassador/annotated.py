@@ -2,8 +2,8 @@
 
 Most of Emissary's users have some (spec/ambassador.md, additions: annotations). The carrier claims each of them as an
 object of its own, so they are created, changed and deleted as it is, ``why`` leads from them to it, and all intents
-read them like those that users apply. What is wrong with a document is a problem on the carrier; the other documents
-count.
+read them like those that users apply. Of several carriers of one resource the first by name claims it, whichever came
+first (fact ``annotated_resource``). What is wrong with a document is a problem on the carrier; the others count.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from intentc import Claim, Context, Fact, Intent, InvalidInput, ResourceClaim
 ANNOTATION = "getambassador.io/config"
 SETTING = "ambassador.annotations"
 """The setting that switches them off with ``false``."""
+_FACT = "annotated_resource"
 _GROUP = "getambassador.io/"
 _OLDER_GROUP = "ambassador/"
 _NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
@@ -31,7 +32,7 @@ class ServiceIntent(Intent):
         yield from annotated(self, ctx)
 
 
-def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim]:
+def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
     """The resources that ``carrier`` (its property ``ambassador_config`` holds the annotation) means."""
     if not carrier.ambassador_config:
         return
@@ -48,6 +49,7 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim]:
         ctx.problem("InvalidAnnotation", f"the annotation {ANNOTATION} is no YAML: {error}; nothing in it has effect")
         return
     seen: set[Any] = set()
+    own = f"{carrier.kind} {':'.join(carrier.fq_name)}"
     for position, document in enumerate(documents, 1):
         try:
             claim = ctx.described(_unfolded(document, carrier))
@@ -59,7 +61,16 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim]:
             )
             continue
         seen.add(claim.name)
-        yield claim
+        yield Fact(_FACT, str(claim.name), own)
+        first = min(own, *(name for _, name in ctx.contributions(_FACT, str(claim.name))))
+        if first == own:
+            yield claim
+        else:
+            ctx.problem(
+                "SecondCarrier",
+                f"document {position} of {ANNOTATION}: {claim.name} stands in the annotation of {first}, too, which "
+                "counts, being the first by name; take it out of one of them",
+            )
 
 
 def _switched_on(ctx: Context) -> bool:

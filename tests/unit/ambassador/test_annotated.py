@@ -148,14 +148,17 @@ async def test_when_the_users_resource_goes_that_of_the_annotation_comes_back() 
     assert ("service", f"{NAMESPACE}:echo", "NameTaken") not in found.problems()
 
 
-async def test_two_carriers_of_one_name_are_a_problem_on_both() -> None:
-    found = await gate(carrier(ONE), carrier(ONE.replace("/two/", "/other/"), name="other"))
-    assert {problem[:2] for problem in found.problems() if problem[2] == "Conflict"} == {
-        ("service", f"{NAMESPACE}:echo"),
-        ("service", f"{NAMESPACE}:other"),
-    }
+@pytest.mark.parametrize("first", ["echo", "other"])
+async def test_of_two_carriers_the_first_by_name_counts_whichever_came_first(first: str) -> None:
+    carriers = {"echo": carrier(ONE), "other": carrier(ONE.replace("/two/", "/other/"), name="other")}
+    found = await gate(carriers.pop(first))
+    await found.apply(*carriers.values())
+    assert prefixes(found) == ["/two/"]
+    second = ("service", f"{NAMESPACE}:other", "SecondCarrier")
+    assert found.problems().count(second) == 2
     await found.service.delete(carrier(ONE))
     assert prefixes(found) == ["/other/"]
+    assert second not in found.problems()
 
 
 async def test_variables_are_not_replaced_and_that_is_said() -> None:

@@ -102,7 +102,7 @@ async def test_every_refusal_is_a_message(
 ) -> None:
     answer = await client.request(method, path, content=body, headers={"content-type": "application/json"})
     assert answer.status_code == status, answer.text
-    assert list(answer.json()) == (["message", "item", "detail"] if path == "/sync" else ["message"])
+    assert list(answer.json()) == (["message", "item", "detail", "refused"] if path == "/sync" else ["message"])
     assert words in answer.json()["message"]
 
 

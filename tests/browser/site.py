@@ -23,9 +23,10 @@ from intentc.plugins import installed
 from intentc.service import CompilerService
 from intentc.watch.etcd import EtcdStore
 from tests.integration.compile.world import PERSON, PROJECT, World
+from tests.patience import PATIENCE
 from tests.scenario.scene import rule, rules
 
-WITHIN_MS = 10_000
+WITHIN_MS = 1_000 * PATIENCE
 _AT_ONCE = 150
 """Groups in one transaction: six operations each."""
 SMALL = {"width": 390, "height": 800}

@@ -28,8 +28,9 @@ from intentc.pipeline.outputs import lower_level, shown
 from intentc.writing.connection import Connection
 from intentc.xds.requests import ports
 from tests.envoy.manifests import Manifest
+from tests.patience import PATIENCE
 
-_SETTLES_WITHIN_SECONDS = 60.0
+_SETTLES_WITHIN_SECONDS = PATIENCE
 _MUTE_SECONDS = 0.5
 """How long a service behind a port for TCP may say nothing."""
 CONFIGURATION = Configuration(

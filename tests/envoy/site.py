@@ -16,8 +16,9 @@ from intentc.xds.bootstrap import Address, bootstrap
 from intentc.xds.serving import Server, running_xds
 from tests.envoy.backends import backend
 from tests.envoy.handmade import cluster, free_port, listener, rejections, route, virtual_host, write
+from tests.patience import PATIENCE
 
-WITHIN = 20.0
+WITHIN = PATIENCE
 
 
 class Site:
@@ -55,7 +56,7 @@ class Site:
 
 def ask(port: int, path: str) -> str:
     """Which backend answers at ``port``, the status, or ``nobody``."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

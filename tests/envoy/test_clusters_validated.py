@@ -14,6 +14,7 @@ from google.protobuf import json_format
 from intentc.embedded_envoy import find_binary
 from intentc.xds.newer_fields import parsed
 from tests.envoy.validating import complaints
+from tests.patience import PATIENCE
 from tests.unit.ambassador.cluster_world import clusters, endpoints, resolver, service, subset
 from tests.unit.ambassador.host_world import manifest
 from tests.unit.ambassador.mapping_world import mapping, module
@@ -103,5 +104,5 @@ async def test_envoy_takes_the_names_of_health_checks_as_they_are_sent(tmp_path:
 def _refusal(path: Path) -> str:
     """What Envoy says against the configuration in a file of JSON or protobuf; empty if it takes it."""
     command = [str(find_binary()), "--mode", "validate", "--config-path", str(path), "--disable-hot-restart"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     return done.stderr if done.returncode else ""

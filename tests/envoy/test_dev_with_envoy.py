@@ -18,12 +18,13 @@ from tests import forking
 from tests.envoy.backends import who_answers
 from tests.forking import Ended, Running
 from tests.integration.cli.processes import ROOT, environment_with
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 SAMPLE = ROOT / "sample" / "ambassador"
 FILES = ("gateway.yaml", "routes.yaml", "services.yaml")
-WITHIN_SECONDS = 60.0
+WITHIN_SECONDS = PATIENCE
 READY = "Ctrl-C ends everything."
 REQUESTS = 2_000
 

@@ -13,6 +13,7 @@ import pytest
 
 from intentc import embedded_envoy
 from intentc.embedded_envoy import Envoy, EnvoyNotStarted, find_binary, running_envoy, wheel_binary
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -73,7 +74,7 @@ def test_it_ends_with_a_process_that_is_killed() -> None:
         pid = int(parent.stdout.readline())
         assert runs(pid)
         parent.kill()
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE
     while runs(pid) and time.monotonic() < until:
         time.sleep(0.01)
     assert not runs(pid)

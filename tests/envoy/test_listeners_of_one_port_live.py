@@ -9,10 +9,11 @@ from intentc.embedded_process import free_ports
 from tests.envoy.backends import backend
 from tests.envoy.live import Live
 from tests.envoy.manifests import Manifest, host, listener, mapping, service
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
-WITHIN_SECONDS = 20.0
+WITHIN_SECONDS = PATIENCE
 
 
 @pytest.mark.parametrize("moves", [False, True], ids=["the other goes", "the other moves"])

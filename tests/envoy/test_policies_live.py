@@ -15,11 +15,12 @@ from tests.envoy.backends import Answer, Seen, backend, who_answers
 from tests.envoy.live import Live
 from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
 from tests.integration.security.authority import Authority
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 ORIGIN = "https://shop.example"
-WITHIN_SECONDS = 30.0
+WITHIN_SECONDS = PATIENCE
 
 
 def gateway(live: Live, port: int) -> list[Manifest]:

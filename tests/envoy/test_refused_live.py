@@ -12,11 +12,12 @@ from intentc.cli.dev_gateway import running_gateway
 from tests.envoy.backends import backend
 from tests.envoy.live import CONFIGURATION, Live
 from tests.envoy.manifests import host, listener, mapping, service
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 REFUSED = ("listener", "live:taken", "RefusedByEnvoy")
-WITHIN_SECONDS = 30.0
+WITHIN_SECONDS = PATIENCE
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ from tests.envoy.backends import backend
 from tests.envoy.live import Live
 from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
 from tests.integration.security.authority import Authority, Issued
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
-WITHIN_SECONDS = 30.0
+WITHIN_SECONDS = PATIENCE
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ async def over_tls(
     context = ssl.create_default_context(cafile=str(authority.certificate))
     if client is not None:
         context.load_cert_chain(client.certificate, client.key)
-    async with httpx2.AsyncClient(verify=context, trust_env=False, timeout=10) as asking:
+    async with httpx2.AsyncClient(verify=context, trust_env=False, timeout=PATIENCE) as asking:
         return await asking.get(
             f"https://127.0.0.1:{live.secure_port}/",
             headers={"host": name},

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from intentc.embedded_envoy import find_binary
+from tests.patience import PATIENCE
 
 _ADMIN = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}}
 _COMPLAINTS = ("[warning]", "[error]", "[critical]")
-_WITHIN_SECONDS = 60
+_WITHIN_SECONDS = PATIENCE
 
 
 def complaints(bootstrap: Mapping[str, Any], folder: Path) -> str:

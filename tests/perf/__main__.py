@@ -29,7 +29,7 @@ class Extent(NamedTuple):
 
 
 FULL = Extent((100, 1_000, 10_000), 3, (333, 3_333), 3, 30, 20_000, (5_000, 10_000), 10)
-SHORT = Extent((200,), 1, (100,), 1, 5, 3_000, (1_500, 1_500), 3)
+SHORT = Extent((100,), 1, (50,), 1, 3, 2_000, (500, 500), 1)
 
 
 async def measure(extent: Extent) -> figures.Figures:

@@ -7,7 +7,7 @@ way every time; ``tests/simulation`` lets its tasks race.
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import assume, given
 
 from tests.property.demands import check_repair, check_silence, live
 from tests.property.examples import Examples
@@ -24,6 +24,7 @@ MANY = 20
 def test_any_history_ends_in_what_the_oracle_expects() -> None:
     examples = Examples("cross reference", "forward reference", "merged object")
 
+    @share(0.5)
     @given(tenants(), histories)
     def live_through(begin: list[Put], history: list[Step]) -> None:
         examples.note(relations(begin) | simulate(live, begin, history))
@@ -32,7 +33,7 @@ def test_any_history_ends_in_what_the_oracle_expects() -> None:
     examples.check()
 
 
-@share(0.25)
+@share(0.2)
 @given(large_tenants())
 def test_a_further_pass_over_many_objects_writes_nothing(begin: list[Put]) -> None:
     simulate(_compile_twice, begin)
@@ -43,6 +44,6 @@ async def _compile_twice(begin: list[Put]) -> None:
     await lab.start()
     await lab.put_all(begin)
     await lab.settle()
-    assert len(await lab.owned()) >= MANY
+    assume(len(await lab.owned()) >= MANY)
     await check_silence(lab)
     await check_repair(lab)

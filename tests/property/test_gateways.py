@@ -66,7 +66,7 @@ histories = st.lists(_steps, min_size=4, max_size=16)
 def test_any_history_ends_in_elements_that_mean_what_the_oracle_says() -> None:
     examples = Examples("forwarded", "divided")
 
-    @share(0.5)
+    @share(0.2)
     @given(gateways, histories, st.integers(0, 10**6))
     def live_through(begin: list[Json], history: list[Step], seed: int) -> None:
         examples.note(simulate(_live, begin, history, random.Random(seed).sample(REQUESTS, ASKED)))

@@ -34,7 +34,7 @@ changes = st.one_of(
 )
 
 
-@share(0.3)
+@share(0.2)
 @given(tenants().map(lambda puts: [without_automatic(put) for put in puts]), st.lists(changes, min_size=1, max_size=3))
 def test_what_is_planned_is_what_happens(puts: list[Put], changes: list[Change]) -> None:
     simulate(_plan_and_apply, puts, changes)

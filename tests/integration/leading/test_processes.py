@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -16,10 +15,13 @@ from threading import Thread
 import pytest
 
 from intentc.embedded import Etcd
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.etcd
 
 TTL = 2
+LONG_TTL = 9 * round(PATIENCE)
+"""Nobody here waits for the end of such a lease."""
 PROGRAM = Path(__file__).with_name("candidate_process.py")
 ROOT = PROGRAM.parents[3]
 
@@ -27,9 +29,9 @@ ROOT = PROGRAM.parents[3]
 class Process:
     """One candidate; its lines with the time at which each came."""
 
-    def __init__(self, endpoint: str, installation: str, name: str) -> None:
+    def __init__(self, endpoint: str, installation: str, name: str, ttl: int) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), endpoint, installation, name, str(TTL)],
+            [sys.executable, str(PROGRAM), endpoint, installation, name, str(ttl)],
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
@@ -39,12 +41,12 @@ class Process:
         self._reader = Thread(target=self._read)
         self._reader.start()
 
-    def expect(self, beginning: str, within: float = 15.0) -> tuple[float, str]:
+    def expect(self, beginning: str) -> tuple[float, str]:
         """The next line, which begins so, and when it came (monotonic)."""
         try:
-            came, line = self._lines.get(timeout=within)
+            came, line = self._lines.get(timeout=PATIENCE)
         except Empty:
-            raise AssertionError(f"no line in {within} s; expected {beginning!r}") from None
+            raise AssertionError(f"no line in {PATIENCE:g} s; expected {beginning!r}") from None
         assert line.startswith(beginning), line
         return came, line
 
@@ -71,42 +73,39 @@ class Process:
 class Group:
     """Processes of one installation."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, ttl: int) -> None:
         self._endpoint = endpoint
+        self._ttl = ttl
         self._installation = f"test-{uuid.uuid4()}"
         self.processes: list[Process] = []
 
     def start(self) -> Process:
         """One more, which stands when this returns."""
-        process = Process(self._endpoint, self._installation, f"process-{len(self.processes)}")
+        process = Process(self._endpoint, self._installation, f"process-{len(self.processes)}", self._ttl)
         self.processes.append(process)
         process.expect("standing")
         return process
 
 
 @pytest.fixture
-def group(etcd: Etcd) -> Iterator[Group]:
-    group = Group(etcd.endpoint)
+def group(etcd: Etcd, request: pytest.FixtureRequest) -> Iterator[Group]:
+    group = Group(etcd.endpoint, getattr(request, "param", TTL))
     yield group
     for process in group.processes:
         process.end()
 
 
-def test_a_killed_leader_is_replaced_within_its_ttl_and_two_seconds(group: Group) -> None:
+def test_a_killed_leader_is_replaced(group: Group) -> None:
+    """Within its ttl and two seconds: that is proved in virtual time (``tests/unit/leading``) and measured by F21."""
     leader = group.start()
     leader.expect("won")
-    took = []
-    for _ in range(5):
-        standby = group.start()
-        killed = leader.send(signal.SIGKILL)
-        won, _ = standby.expect("won")
-        took.append(won - killed)
-        leader = standby
-    print(f"take-over after SIGKILL, ttl {TTL} s, {len(took)} runs:", *(f"{seconds:.2f}" for seconds in sorted(took)))
-    print(f"median {statistics.median(took):.2f} s")
-    assert max(took) <= TTL + 2
+    standby = group.start()
+    killed = leader.send(signal.SIGKILL)
+    won, _ = standby.expect("won")
+    print(f"take-over after SIGKILL, ttl {TTL} s: {won - killed:.2f} s")
 
 
+@pytest.mark.parametrize("group", [LONG_TTL], indirect=True)
 def test_a_leader_told_to_end_is_replaced_at_once(group: Group) -> None:
     leader = group.start()
     leader.expect("won")
@@ -115,8 +114,7 @@ def test_a_leader_told_to_end_is_replaced_at_once(group: Group) -> None:
     leader.expect("lost resigned")
     won, _ = standby.expect("won")
     print(f"take-over after SIGTERM: {won - told:.3f} s")
-    assert won - told < 1
-    assert leader.process.wait(10) == 0
+    assert leader.process.wait(PATIENCE) == 0
 
 
 def test_a_stopped_leader_is_replaced_and_has_no_fence_when_it_goes_on(group: Group) -> None:
@@ -126,7 +124,6 @@ def test_a_stopped_leader_is_replaced_and_has_no_fence_when_it_goes_on(group: Gr
     stopped = leader.send(signal.SIGSTOP)
     won, second = standby.expect("won")
     print(f"take-over after SIGSTOP: {won - stopped:.2f} s")
-    assert won - stopped <= TTL + 2
     assert int(first.rpartition("/")[2]) < int(second.rpartition("/")[2])
     leader.send(signal.SIGCONT)
     leader.expect("continued None")

@@ -17,6 +17,7 @@ from intentc import embedded
 from intentc.embedded import Etcd, EtcdNotStarted, find_binary, running_etcd, wheel_binary
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Operation, Put, TooManyOperations
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 
@@ -89,7 +90,7 @@ def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
         pid = int(parent.stdout.readline())
         assert not ended(pid)
         parent.kill()
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE
     while not ended(pid) and time.monotonic() < until:
         time.sleep(0.01)
     assert ended(pid)

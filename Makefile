@@ -4,19 +4,34 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test questions faults chaos simulate mutation browser bench fix lock clean
+.PHONY: demo check unit test properties questions faults chaos simulate mutation browser bench fix lock clean
 .DEFAULT_GOAL := test
 
 # The main job on the sample tenant: etcd, API server and compiler start, compile, show what came out, and end.
 demo: $(READY)
 	$(BIN)/intentc dev --load sample/tenant.yml --exit-when-converged
 
-test: $(READY)
+# Format, types and layers.
+check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q --numprocesses=2
+
+# A file is one process's, and so is what its tests share: a running system, a browser.
+PYTEST = $(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile
+
+# What needs no server: unit tests and golden cases.
+unit: $(READY)
+	$(PYTEST) tests/unit tests/golden
+
+# Everything; ends with the CPU that each directory took.
+test: check
+	$(PYTEST)
+
+# Each property and state machine over thousands of random examples (`make test`: some dozens, always the same).
+properties: $(READY)
+	HYPOTHESIS_PROFILE=long $(PYTEST) tests/property tests/simulation tests/unit
 
 # The fault scenarios at full load (`make test` runs their short form): an hour or two, seeds and figures printed.
 faults: $(READY)

@@ -127,6 +127,8 @@ async def living(folder: Path) -> AsyncIterator[Live]:
         running(CONFIGURATION) as started,
         running_gateway(started.etcd, CONFIGURATION.etcd.path) as gateway,
         # A connection that stands goes by what was in force when it was made, until it is drained.
-        httpx2.AsyncClient(trust_env=False, timeout=20, limits=httpx2.Limits(max_keepalive_connections=0)) as client,
+        httpx2.AsyncClient(
+            trust_env=False, timeout=PATIENCE, limits=httpx2.Limits(max_keepalive_connections=0)
+        ) as client,
     ):
         yield Live(started, gateway, client, folder)

@@ -139,7 +139,7 @@ async def test_a_changed_weight_moves_the_traffic(dev: Dev, sample: Sample) -> N
 
 async def test_the_gateway_is_for_this_machine_only(dev: Dev, sample: Sample) -> None:
     admin = re.findall(r"http://(127\.0\.0\.1:\d+)/  \(its own pages\)", dev.printed)
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
         listeners = (await client.get(f"http://{admin[0]}/listeners")).text
     assert listeners.strip() == f"sample/web::127.0.0.1:{sample.port}"
 

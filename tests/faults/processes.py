@@ -43,7 +43,7 @@ class Process(Service):
 
     async def get(self, path: str) -> httpx2.Response:
         # Asked fifty times a second: without certificates to load, a client costs next to nothing.
-        async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
+        async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=False, verify=False) as client:
             return await client.get(await self.url() + path)
 
     def suspend(self) -> None:

@@ -12,8 +12,8 @@ from hypothesis import event
 
 LEAST_SHARE = 0.3
 FEWEST = 50
-"""Examples that make a share worth looking at: a replayed blob runs one, and short runs some twenty; ``make properties``
-has hundreds."""
+"""Examples that make a share worth looking at: a replayed blob runs one, a short run some twenty, ``make properties``
+hundreds."""
 
 
 REPORTS: list[str] = []

@@ -11,6 +11,7 @@ import httpx2
 from intentc.apiserver.serving import running_api_server
 from intentc.model import Schema
 from intentc.watch.protocol import Store
+from tests.patience import PATIENCE
 
 ETCD_OPERATIONS = 1024
 """What the tests' shared etcd takes in one transaction."""
@@ -22,6 +23,6 @@ async def served(store: Store, schema: Schema, path: str, **options: Any) -> Asy
     options.setdefault("max_txn_ops", ETCD_OPERATIONS)
     async with (
         running_api_server(store, schema, path=path, **options) as running,
-        httpx2.AsyncClient(base_url=running.url, trust_env=False) as client,
+        httpx2.AsyncClient(timeout=PATIENCE, base_url=running.url, trust_env=False) as client,
     ):
         yield client

@@ -11,6 +11,7 @@ import pytest
 from tests.integration.cli.processes import Intentc
 from tests.integration.compile.world import World
 from tests.integration.security.authority import Authority
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -69,7 +70,10 @@ async def test_a_certificate_that_is_not_there_is_told_and_nothing_is_started(in
 async def test_a_service_whose_page_is_open_ends_in_order(intentc: Intentc) -> None:
     service = intentc.start()
     url = await service.url()
-    async with httpx2.AsyncClient(trust_env=False) as http, http.stream("GET", f"{url}/events") as followed:
+    async with (
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
+        http.stream("GET", f"{url}/events") as followed,
+    ):
         lines = followed.aiter_lines()
         assert await anext(lines)
         assert await service.terminate() == 0

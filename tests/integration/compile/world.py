@@ -251,6 +251,6 @@ async def counted_world(store: EtcdStore, loaded: Loaded, patch: Any) -> AsyncIt
     application."""
     world = World(store, loaded)
     patch.setattr(serving, "create_app", lambda *given: world.calls.around(create_app(*given)))
-    async with httpx2.AsyncClient(headers=PERSON, trust_env=False) as person:
+    async with httpx2.AsyncClient(timeout=PATIENCE, headers=PERSON, trust_env=False, verify=False) as person:
         world.person = person
         yield world

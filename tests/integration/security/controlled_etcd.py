@@ -15,6 +15,7 @@ import pytest
 
 from intentc.embedded import Etcd, find_binary, wheel_binary
 from tests.integration.security.authority import Authority, Issued
+from tests.patience import PATIENCE
 
 ROLES = Path(__file__).parents[3] / "config" / "etcd-roles.sh"
 ROOT_PASSWORD = "root-password"
@@ -39,14 +40,14 @@ class Control:
     def __call__(self, *words: str) -> str:
         """Run one command; what it prints."""
         done = subprocess.run(
-            [controller(), *words], check=True, capture_output=True, env=self._environment(), timeout=20
+            [controller(), *words], check=True, capture_output=True, env=self._environment(), timeout=PATIENCE
         )
         return done.stdout.decode()
 
     def grant_roles(self, path: str, installation: str) -> None:
         """Run the script that ships."""
         subprocess.run(
-            [ROLES, path, installation], check=True, capture_output=True, env=self._environment(), timeout=60
+            [ROLES, path, installation], check=True, capture_output=True, env=self._environment(), timeout=PATIENCE
         )
 
     def add_user(self, name: str, password: str, role: str) -> None:
@@ -61,7 +62,7 @@ class Control:
             check=True,
             capture_output=True,
             env=self._environment(),
-            timeout=20,
+            timeout=PATIENCE,
         )
 
     def enable(self) -> None:

@@ -21,6 +21,7 @@ from tests.faults.processes import Process, start
 from tests.integration.cli.processes import environment_with
 from tests.integration.compile.world import WITHIN_SECONDS
 from tests.integration.security.controlled_etcd import ROOT_PASSWORD, Control
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -123,7 +124,7 @@ async def person(url: str) -> AsyncIterator[httpx2.AsyncClient]:
     """Logged in as alice."""
     login = {"auth": {"identity": {"methods": ["password"], "password": {"user": {
         "id": "alice", "password": f"{CANARY}-alice"}}}, "scope": {"project": {"id": "admin"}}}}  # fmt: skip
-    async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+    async with httpx2.AsyncClient(timeout=PATIENCE, base_url=url, trust_env=False) as client:
         answer = await client.post("/keystone/v3/auth/tokens", json=login)
         assert answer.status_code == 201, answer.text
         client.headers["X-Auth-Token"] = answer.headers["X-Subject-Token"]

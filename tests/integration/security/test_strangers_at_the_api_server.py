@@ -18,6 +18,7 @@ from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 from tests.integration.cli.processes import PROGRAM, ROOT, environment_with
 from tests.integration.compile.world import until
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.http]
 
@@ -30,7 +31,7 @@ async def api() -> AsyncIterator[httpx2.AsyncClient]:
     store = MemoryStore()
     async with (
         running_api_server(store, load_schema("contrail")) as running,
-        httpx2.AsyncClient(base_url=running.url, trust_env=False) as client,
+        httpx2.AsyncClient(timeout=PATIENCE, base_url=running.url, trust_env=False) as client,
     ):
         yield client
     await store.close()

@@ -11,6 +11,7 @@ import pytest
 from intentc.cli.dev_echo import ANNOTATION, Echo, running_echoes, wanted
 from intentc.cli.errors import CommandError
 from intentc.embedded_process import free_ports
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +40,7 @@ def test_an_address_that_is_not_one_of_this_machine_is_refused(address: object) 
 async def test_each_server_answers_with_its_name_and_what_it_got() -> None:
     ports = free_ports(2)
     echoes = [Echo(name, "127.0.0.1", port) for name, port in zip(("blue", "green"), ports, strict=True)]
-    async with running_echoes(echoes), httpx2.AsyncClient(trust_env=False) as client:
+    async with running_echoes(echoes), httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
         answer = (await client.post(f"http://127.0.0.1:{ports[1]}/a/b?c=d", content=b"12", headers={"X-A": "1"})).json()
         assert (answer["service"], answer["method"], answer["path"]) == ("green", "POST", "/a/b")
         assert (answer["query"], answer["headers"]["x-a"], answer["body_bytes"]) == ("c=d", "1", 2)

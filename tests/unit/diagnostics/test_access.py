@@ -41,7 +41,10 @@ async def served(access: Access, compiler: Compiler | None = None, host: str = "
 
 
 async def status_of(url: str, path: str = "/status", **headers: str) -> int:
-    async with httpx2.AsyncClient(trust_env=False) as http, http.stream("GET", url + path, headers=headers) as answer:
+    async with (
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
+        http.stream("GET", url + path, headers=headers) as answer,
+    ):
         return answer.status_code
 
 
@@ -58,7 +61,7 @@ def basic(pair: str) -> str:
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_without_the_token_nothing_is_told_not_even_what_there_is(path: str) -> None:
-    async with served(with_token()) as url, httpx2.AsyncClient(trust_env=False) as http:
+    async with served(with_token()) as url, httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
         answer = await http.get(url + path)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Basic realm=")
@@ -156,7 +159,7 @@ async def test_a_token_file_that_became_a_pipe_holds_nobody_up(tmp_path: Path) -
 async def test_probes_are_answered_without_a_token_and_without_reasons(path: str) -> None:
     compiler = Compiler()
     compiler.alive, compiler.reasons = False, ("etcd at 10.0.0.1 is away",)
-    async with served(with_token(), compiler) as url, httpx2.AsyncClient(trust_env=False) as http:
+    async with served(with_token(), compiler) as url, httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
         stranger = await http.get(url + path)
         known = await http.get(url + path, headers={"authorization": f"Bearer {TOKEN}"})
     assert (stranger.status_code, stranger.json()) == (503, {"ok": False, "reasons": []})
@@ -164,7 +167,7 @@ async def test_probes_are_answered_without_a_token_and_without_reasons(path: str
 
 
 async def test_a_refusal_carries_the_strict_headers() -> None:
-    async with served(with_token()) as url, httpx2.AsyncClient(trust_env=False) as http:
+    async with served(with_token()) as url, httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
         answer = await http.get(url + "/status")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["x-frame-options"] == "DENY"

@@ -16,6 +16,7 @@ from intentc.diagnostics.asking import QUESTIONS
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.explaining import states
+from tests.patience import PATIENCE
 from tests.unit.diagnostics.asked import INGRESS, WEB, Answered
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
@@ -45,7 +46,7 @@ async def ask() -> AsyncIterator[Asking]:
     answered = Answered()
     async with (
         running_diagnostics(Compiler(), "127.0.0.1", 0, asked=answered) as url,
-        httpx2.AsyncClient(trust_env=False, base_url=url) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False, base_url=url) as http,
     ):
         yield Asking(http, answered)
 
@@ -171,7 +172,7 @@ async def test_a_status_with_many_entries_is_cut_and_says_so(ask: Asking, monkey
 async def test_one_without_answers_has_none_of_these_paths() -> None:
     async with (
         running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.get(f"{url}/why?kind=k&name=n")).status_code == 404
         assert (await http.get(f"{url}/pages/objects")).status_code == 404

@@ -11,6 +11,7 @@ import pytest
 
 from intentc.diagnostics.browsing import MOST_ENTRIES
 from intentc.diagnostics.serving import running_diagnostics
+from tests.patience import PATIENCE
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +46,7 @@ class Long(Fruit):
 async def ask(path: str, browsed: Fruit | None = None, method: str = "GET") -> httpx2.Response:
     async with (
         running_diagnostics(Compiler(), "127.0.0.1", 0, browsed=browsed or Fruit()) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         return await http.request(method, url + path)
 
@@ -143,6 +144,6 @@ async def test_views_are_for_reading_only(path: str) -> None:
 async def test_who_has_no_results_has_no_views() -> None:
     async with (
         running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.get(url + "/views")).status_code == 404

@@ -49,7 +49,7 @@ class Site:
         return stream
 
     async def status(self) -> int:
-        async with httpx2.AsyncClient(trust_env=False) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
             return (await http.get(f"{self.url}/status")).status_code
 
 
@@ -176,7 +176,7 @@ def test_most_of_the_files_are_left_to_the_compiler(mocker: MockerFixture, files
 async def test_at_any_address_of_this_machine_its_own_name_is_answered(host: str) -> None:
     async with (
         serving.running_diagnostics(Compiler(), host, 0) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.get(f"{url}/status")).status_code == 200
         assert (await http.get(f"{url}/status", headers={"host": "rebound.example"})).status_code == 400

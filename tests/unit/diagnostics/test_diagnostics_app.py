@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from intentc.diagnostics.app import HEADERS, diagnostics_app
 from intentc.diagnostics.serving import AddressInUse, running_diagnostics
+from tests.patience import PATIENCE
 from tests.unit.diagnostics.asked import Answered
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +46,7 @@ class Compiler:
 async def answer(compiler: Compiler, path: str, **headers: str) -> httpx2.Response:
     async with (
         running_diagnostics(compiler, "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         return await http.get(url + path, headers=headers)
 
@@ -129,7 +130,7 @@ async def test_a_foreign_host_name_is_not_answered_on_loopback() -> None:
 async def test_nothing_can_be_changed() -> None:
     async with (
         running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
     ):
         assert (await http.post(url + "/status")).status_code == 405
 

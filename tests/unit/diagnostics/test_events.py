@@ -82,7 +82,7 @@ class Stream:
 async def served(answered: Answered, compiler: Compiler | None = None) -> AsyncIterator[httpx2.AsyncClient]:
     async with (
         running_diagnostics(compiler or Compiler(), "127.0.0.1", 0, asked=answered) as url,
-        httpx2.AsyncClient(trust_env=False, base_url=url, timeout=10, limits=httpx2.Limits()) as http,
+        httpx2.AsyncClient(trust_env=False, base_url=url, timeout=PATIENCE, limits=httpx2.Limits()) as http,
     ):
         yield http
 
@@ -188,7 +188,10 @@ async def test_the_end_of_the_server_ends_every_stream_in_order() -> None:
     followed = anyio.Event()
 
     async def follow(url: str) -> None:
-        async with httpx2.AsyncClient(trust_env=False) as http, following(http, f"{url}/events") as stream:
+        async with (
+            httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
+            following(http, f"{url}/events") as stream,
+        ):
             await stream.next()
             followed.set()
             await stream.rest()
@@ -253,7 +256,7 @@ async def test_a_journal_that_can_not_be_followed_says_so_and_the_status_goes_on
 async def test_one_without_a_journal_tells_its_status() -> None:
     async with (
         running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
-        httpx2.AsyncClient(trust_env=False) as http,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
         following(http, f"{url}/events") as stream,
     ):
         assert (await stream.next())[0] == "status"

@@ -12,6 +12,7 @@ from intentc import crashpoints
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.service import Unreachable
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +64,7 @@ async def test_a_sent_point_is_reached_when_the_server_has_the_request_and_has_n
     async with served() as (server, connection):
         points = ["create.sent", "update.sent"]
         sending = asyncio.create_task(connection.send("POST", "/sync", BODY, points=points))
-        await asyncio.wait_for(server.got.wait(), 5)
+        await asyncio.wait_for(server.got.wait(), PATIENCE)
         assert reached == points
         assert not sending.done()
         server.may_answer.set()

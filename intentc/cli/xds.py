@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from intentc.configuration import Loaded
 
 _LOG = logging.getLogger("intentc.xds")
+_LONGEST_PORT = len("65535")
 
 
 class _Address(click.ParamType[tuple[str, int]]):
@@ -27,7 +28,7 @@ class _Address(click.ParamType[tuple[str, int]]):
         if isinstance(value, tuple):
             return value
         host, _, port = value.rpartition(":")
-        if not host or not port.isdecimal() or int(port) > 65535:
+        if not host or not port.isdecimal() or len(port) > _LONGEST_PORT or int(port) > 65535:
             self.fail(f"{value!r} is not of the form host:port", param, ctx)
         return host.strip("[]"), int(port)
 

@@ -26,6 +26,8 @@ _LARGEST_SECRET = 64 * 1024
 """Bytes of a file that holds one secret; more is some other file."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
+_LONGEST_PORT = len("65535")
+
 
 class Secret:
     """A text that shows as ``<secret>`` wherever it is printed; ``reveal()`` gives it away. False if empty.
@@ -124,7 +126,8 @@ class Address(str):
     def parse(cls, text: str) -> Address:
         """Raises ``ValueError``."""
         host, colon, port = text.rpartition(":")
-        if not colon or not port.isdigit() or int(port) > 65535 or (":" in host and not host.startswith("[")):
+        is_port = port.isascii() and port.isdecimal() and len(port) <= _LONGEST_PORT and int(port) <= 65535
+        if not colon or not is_port or (":" in host and not host.startswith("[")):
             raise ValueError(f"{text!r} is no address; write host:port, such as 127.0.0.1:8877")
         return cls(text)
 

@@ -64,7 +64,8 @@ def parse_endpoint(text: str, tls: Tls | None) -> Endpoint:
     address = (rest if separator else text).rstrip("/")
     if separator and scheme not in ("http", "https"):
         raise ValueError(f"etcd endpoint {text!r}: scheme {scheme!r} is neither http nor https")
-    if not address.rpartition(":")[2].isdigit() or address.startswith(":") or "/" in address:
+    port = address.rpartition(":")[2]
+    if not (port.isascii() and port.isdecimal()) or address.startswith(":") or "/" in address:
         raise ValueError(f"etcd endpoint {text!r} is not of the form host:port")
     if scheme == "http" and separator and tls is not None:
         raise ValueError(f"etcd endpoint {text!r} is plain http, but TLS files are given; write https://")

@@ -6,6 +6,7 @@ import ipaddress
 from typing import ClassVar
 
 from ..errors import BadRequest
+from ..integers import parse_integer
 from .rules import Change, Found, Rules, Uuids
 
 
@@ -36,4 +37,5 @@ def is_route_target(name: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and int(text) < 1 << 32
+    number = parse_integer(text)
+    return number is not None and number < 1 << 32

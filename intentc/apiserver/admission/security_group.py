@@ -8,6 +8,7 @@ from typing import ClassVar
 from intentc.model.names import Name
 
 from ..errors import BadRequest, Forbidden
+from ..integers import parse_integer
 from .policy_rules import addresses, check_family, fill_rule_uuids, refuse_duplicates, rules_of, subnets
 from .rules import Change, Document, Found, Number, Release, Rules, Uuids
 
@@ -77,4 +78,5 @@ def _check_rule(rule: Document, where: str) -> None:
 
 
 def _is_protocol_number(protocol: object) -> bool:
-    return isinstance(protocol, str) and protocol.isascii() and protocol.isdigit() and int(protocol) <= 255
+    number = parse_integer(protocol) if isinstance(protocol, str) else None
+    return number is not None and number <= 255

@@ -175,3 +175,23 @@ def test_a_field_mask_stores_nothing_that_the_schema_does_not_know(
     before = portal.call(client.get, f"/virtual-network/{NETWORK}").json()
     assert portal.call(_refused_mask, client, path).status_code == 400
     assert portal.call(client.get, f"/virtual-network/{NETWORK}").json() == before
+
+
+@pytest.mark.parametrize("digits", ["9" * 5_000, "²", "٣"])
+def test_numbers_in_texts_are_rejected_that_are_none(
+    api: tuple[BlockingPortal, httpx2.AsyncClient], digits: str
+) -> None:
+    """Protocols and route targets are texts that hold numbers; ``int`` raises on more than 4,300 digits."""
+    portal, client = api
+    rule = {"protocol": digits, "src_addresses": [{"security_group": "local"}], "dst_addresses": []}
+    bodies: list[tuple[str, dict[str, Any]]] = [
+        ("security-group", {"fq_name": [*PROJECT, "g"], "security_group_entries": {"policy_rule": [rule]}}),
+        ("route-target", {"fq_name": [f"target:1:{digits}"]}),
+    ]
+    for kind, body in bodies:
+
+        async def send(kind: str = kind, body: dict[str, Any] = body) -> httpx2.Response:
+            return await client.post(f"/{kind}s", json={kind: body})
+
+        answer = portal.call(send)
+        assert answer.status_code == 400, (kind, answer.text)

@@ -26,8 +26,8 @@ from tests.faults.scale_writing import seeded
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
-MOST_GROWTH = float(1 << 20)
-"""Bytes a minute (F25)."""
+MOST_GROWTH = float(2 << 20)
+"""Bytes a minute, of which the C library keeps about one in freed pieces (``docs/guarantees.md``, "Not promised")."""
 DRAINED_WITHIN = 10.0
 ENOUGH_SAMPLES = 20
 """Below that, a slope says nothing about memory."""

@@ -61,6 +61,11 @@ def installed(configuration: Configuration) -> Loaded:
     """What ``intentc.compilers``, ``intentc.schemas`` and ``intentc.reactions`` of a configuration name. Raises
     ``InvalidInput`` with the key, or file and line."""
     settings = configuration.intentc
+    if not settings.compilers:
+        raise InvalidInput("no compiler is named; name one, such as contrail", source="intentc.compilers")
+    for folder in map(Path, settings.schemas):
+        if not folder.is_dir():
+            raise InvalidInput(f"{folder} is no folder with schemas of kinds", source="intentc.schemas")
     compilers = find_compilers(settings.compilers)
     check_settings(settings.settings, compilers)
     return load_all(compilers, reaction_maps(configuration, compilers), map(Path, settings.schemas))

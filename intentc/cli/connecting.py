@@ -46,6 +46,12 @@ def api_server(configuration: Configuration) -> Endpoint:
         batch_items=limits.writes_in_batch,
         singles=limits.concurrent_writes,
     )
+    if not endpoint.url:
+        raise InvalidInput(
+            "client.endpoint is empty; set it to the API server's http://host:port or https://host:port",
+            source="client.endpoint",
+            reason="InvalidConfiguration",
+        )
     if endpoint.is_encrypted:
         _check_client_files(client.tls)
     return endpoint
@@ -99,6 +105,13 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
     for file in (authority, certificate, key):
         if lack := file.lack():
             raise InvalidInput(lack, source=file.source, reason="InvalidConfiguration")
+    for one, other in ((certificate, key), (key, certificate)):
+        if one and not other:
+            raise InvalidInput(
+                f"{one.key} is of no use without its {'key' if one is certificate else 'certificate'}; set both",
+                source=one.source,
+                reason="InvalidConfiguration",
+            )
     if authority:
         try:
             ssl.create_default_context(cafile=authority)

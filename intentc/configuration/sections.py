@@ -187,7 +187,7 @@ class Compilation(Section, frozen=True):
     passed_over: ClassVar[frozenset[str]] = frozenset({"plugin_directory", "plugin", "plugin_names", "service_name"})
 
     enabled: bool = True
-    number_of_workers: Positive = 4
+    number_of_workers: Annotated[int, Meta(ge=1, le=1_000)] = 4
     max_job_queue_len: Natural = 5
     msg_queue_lock_time: Seconds = Seconds(10)
     msg_index_string: str = "MsgIndex"

@@ -52,3 +52,17 @@ def test_settings_of_a_compiler_that_is_not_in_use_or_does_not_declare_its_own_a
         check_settings({"ambassador.whatever": "x", "other": 1}, [undeclared])
     finally:
         undeclared.settings = names
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("intentc: {compilers: []}", "intentc.compilers: no compiler"),
+        ("intentc: {schemas: [/nope]}", "intentc.schemas: "),
+    ],
+)
+def test_no_compiler_and_no_folder_are_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "contrail.yml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=f"^{said}"):
+        installed(load(path, {}).configuration)

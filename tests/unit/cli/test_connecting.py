@@ -102,6 +102,18 @@ def test_insecure_means_any_certificate(key: str) -> None:
     assert api_server(configuration(**{key: "true"})).insecure
 
 
+def test_a_certificate_without_its_key_is_refused(tmp_path: Path) -> None:
+    one = Authority(tmp_path / "authority").issue("one")
+    variables = {"ETCD__TLS__ENABLED": "true", "ETCD__TLS__CERTIFICATE_PATH": str(one.certificate)}
+    with pytest.raises(InvalidInput, match=r"etcd\.tls\.certificate_path is of no use without its key"):
+        etcd_store(configuration(**variables))
+
+
+def test_an_empty_address_of_the_api_server_names_the_key() -> None:
+    with pytest.raises(InvalidInput, match=r"^client\.endpoint: client\.endpoint is empty"):
+        api_server(configuration(CLIENT__ENDPOINT=""))
+
+
 def test_a_bad_etcd_endpoint_names_the_key() -> None:
     with pytest.raises(InvalidInput, match=r"^etcd\.endpoints: "):
         etcd_store(configuration(ETCD__ENDPOINTS="nowhere"))

@@ -24,6 +24,11 @@ def load(name: str) -> None:
     settings.load_profile(name)
 
 
+def thorough() -> bool:
+    """Whether there are examples enough that rare features can be demanded of them."""
+    return int(settings().max_examples) >= _EXAMPLES["long"]
+
+
 def share(part: float) -> settings:
     """So large a part of the profile's examples."""
     return settings(max_examples=max(1, round(settings().max_examples * part)))

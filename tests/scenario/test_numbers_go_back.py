@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.model import Delete
+from intentc.model import Delete, Key
 from tests.scenario.scene import Scene
 
 pytestmark = pytest.mark.anyio
@@ -42,19 +42,25 @@ async def test_a_number_goes_back_after_its_route_target_is_deleted(
     assert target not in await scene.stored("route_target")
 
 
-async def test_a_number_whose_route_target_a_network_names_goes_back_after_the_routers_own_is_deleted(
+async def test_a_number_whose_former_route_target_a_network_names_goes_back_after_the_routers_own_is_deleted(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uuid, target = await router_with_target(scene)
-    await scene.apply("virtual_network", "blue:net", import_route_target_list={"route_target": [target]})
+    """Under another autonomous system the former target is one like any other, and may be listed."""
+    uuid, former = await router_with_target(scene)
+    config = await scene.offline.server.identify("global_system_config", ["default-global-system-config"])
+    await scene.offline.server.update(Key("global_system_config", config), {"autonomous_system": 64513})
+    await scene.settle()
+    await scene.apply("virtual_network", "blue:net", import_route_target_list={"route_target": [former]})
+    (target,) = await scene.targets("logical_router", "blue:router")
+    assert target != former
     seen = noting_frees(scene, monkeypatch)
     await scene.remove("logical_router", "blue:router")
-    assert seen == [{target}]
+    assert len(seen) == 1 and target in seen[0]
     assert uuid not in await scene.numbers()
     assert scene.problems == {}
     imported = await scene.targets("routing_instance", "blue:net:net")
-    assert imported[target] == "import"
-    assert target in await scene.stored("route_target"), "the network's list names it still"
+    assert imported[former] == "import"
+    assert former in await scene.stored("route_target"), "the network's list names it still"
 
 
 async def test_a_number_whose_route_target_somebody_keeps_from_being_deleted_stays_taken(scene: Scene) -> None:

@@ -177,6 +177,28 @@ async def test_a_change_is_a_line_of_the_journal_at_once(seen: Visit, system: Si
     await expect(page.locator("main table tbody")).to_contain_text("late:ingress-access-control-list")
 
 
+async def test_the_page_of_an_object_follows_it_while_it_says_live(browser: Browser) -> None:
+    async with site() as own:
+        await own.serve()
+        await own.compile()
+        uuid = await own.world.create("security_group", "g", security_group_entries=rules(rule("all", "local")))
+        await own.settle()
+        async with visit(browser, own.url) as seen:
+            page = await seen.open("/pages/object", **object_page("security_group", uuid))
+            await expect(page.locator("#connection")).to_have_text("live")
+            facts, waits = page.locator(".facts"), page.locator("[aria-labelledby=waits]")
+            await expect(facts).to_contain_text("in order")
+            await page.evaluate("window.same = true")
+            await own.world.put_raw("security_group", uuid, b"{")
+            await expect(waits).to_contain_text("can't be read", timeout=60_000)
+            await expect(facts).to_contain_text("held")
+            assert await page.evaluate("window.same"), "without being loaded anew"
+            quarantine = await seen.open("/pages/quarantine")
+            await expect(quarantine.locator("main tbody tr")).to_have_count(1)
+            await own.world.delete_raw("security_group", uuid)
+            await expect(quarantine.locator("main")).to_contain_text("Nothing is quarantined", timeout=60_000)
+
+
 async def test_an_order_changes_the_verdict_before_the_readers_eyes(browser: Browser) -> None:
     async with site() as own:
         await own.serve()

@@ -78,6 +78,7 @@ def strip(status: Mapping[str, Any]) -> dict[str, Any]:
         "problems": number(status.get("counts", {}).get("problems", 0)),
         "role": role(status),
         "lag": number(status.get("lag_revisions")),
+        "applied": status.get("applied_revision", ""),
     }
 
 

@@ -248,8 +248,9 @@ follow(
 
 // ---- commands to copy ---------------------------------------------------------------------------------------------
 
-if (navigator.clipboard) {
-  for (const button of document.querySelectorAll("[data-copy]")) {
+export function enable_copying(root) {
+  if (!navigator.clipboard) return;
+  for (const button of root.querySelectorAll("[data-copy]")) {
     button.hidden = false;
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(button.dataset.copy);
@@ -258,3 +259,5 @@ if (navigator.clipboard) {
     });
   }
 }
+
+enable_copying(document);

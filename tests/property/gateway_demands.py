@@ -7,6 +7,7 @@ routes and clusters is its own business; where a request goes is not.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -17,11 +18,11 @@ from intentc.offline import Offline
 from tests.oracle import ambassador_manifests as oracle
 from tests.oracle.ambassador import Ambiguous, Answer, Request, answer
 from tests.oracle.ambassador_manifests import Json
-from tests.oracle.contrail import World
+from tests.oracle.contrail import World, mark
 from tests.oracle.envoy_elements import Elements, answered
 from tests.property.demands import check_silence
 from tests.property.gateway_steps import ELEMENTS, FOREIGN, LOADED, WRITTEN
-from tests.property.gateways import BEYOND_THE_ORACLE, KINDS, REQUESTS
+from tests.property.gateways import ANNOTATION, BEYOND_THE_ORACLE, KINDS, REQUESTS
 from tests.property.laboratory import INSTALLATION, Laboratory
 
 ASKED = 120
@@ -52,12 +53,20 @@ def _alike(found: Answer, wanted: Answer) -> bool:
 
 
 def manifests(stored: World) -> list[Json]:
-    """What users said, as manifests again."""
-    return [
+    """What users said, as manifests again, those in annotations included: of one name that of the first carrier."""
+    said = [
         {**data, "kind": told, "metadata": _metadata(data), "spec": data}
         for told, kind in KINDS.items()
         for data in stored.get(kind, {}).values()
+        if mark(data) is None
     ]
+    carried: dict[str, Json] = {}
+    for data in sorted(stored.get("service", {}).values(), key=lambda data: str(data["fq_name"])):
+        pairs = (data.get("annotations") or {}).get("key_value_pair") or []
+        for noted in (json.loads(pair["value"]) for pair in pairs if pair["key"] == ANNOTATION):
+            noted["metadata"].setdefault("labels", data.get("labels") or {})
+            carried.setdefault(oracle.full(noted), noted)
+    return [*said, *carried.values()]
 
 
 def _metadata(data: Json) -> Json:
@@ -97,7 +106,7 @@ async def check_scratch(lab: Laboratory) -> None:
 async def check_repair(lab: Laboratory) -> None:
     """The silence is not that of the dead: an element that is deleted is made again, and nothing else is asked for."""
     before = await lived(lab)
-    elements = [key for key, _ in await lab.owned()]
+    elements = [key for key, _ in await lab.owned() if key.kind in ELEMENTS]
     if elements:
         asked = lab.service.requests
         assert await lab.delete_key(elements[0])
@@ -130,10 +139,12 @@ async def from_nothing(stored: World) -> Outcome:
         {"kind": kind, "operation": "CREATE", "data": data}
         for kind in sorted([*KINDS.values(), "envoy_rejection"])
         for data in stored.get(kind, {}).values()
+        if mark(data) is None
     ]
     await offline.apply(given)
     await offline.settle()
-    elements = {(one["kind"], *one["fq_name"]): written(one) for one in offline.outputs()}
+    outputs = (one for one in offline.outputs() if one["kind"] in ELEMENTS)
+    elements = {(one["kind"], *one["fq_name"]): written(one) for one in outputs}
     return Outcome(elements, told(offline.problems()))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import itertools
+import json
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ KINDS = {
 KNOWN = sorted(set(KINDS.values()) - set(BEYOND_THE_ORACLE.values()))
 """Our kinds of which the oracle knows."""
 
+ANNOTATION = "getambassador.io/config"
 NAMESPACES = ("default", "shop")
 NAMES = ("app", "app.v1", "app.v2", "edge", "web")
 SERVICES = ("echo", "echo", "echo:8080", "https://echo", "echo.shop", "other", "other.default:8080", "http://")
@@ -185,11 +187,26 @@ modules = _manifest(
 )
 tls_contexts = _manifest("TLSContext", _fields(sni=_maybe("upstream.example")), ("upstream",))
 auth_services = _manifest("AuthService", _fields(auth_service=st.sampled_from(["auth", "http://"])), NAMES[:2])
-services = _manifest(
-    "Service",
-    _fields(ports=st.sampled_from([[{"port": 80}], [{"name": "web", "port": 80}, {"name": "alt", "port": 8080}]])),
-    ("echo", "other"),
-    "v1",
+
+
+def _carrying(service: Json, noted: Json | None) -> Json:
+    """``service`` with a Mapping in its annotation, always of the same name, so that carriers meet."""
+    if noted is None:
+        return service
+    metadata = {**noted["metadata"], "namespace": service["metadata"]["namespace"], "name": "noted_mapping"}
+    annotations = {ANNOTATION: json.dumps({**noted, "metadata": metadata})}
+    return {**service, "metadata": {**service["metadata"], "annotations": annotations}}
+
+
+services = st.builds(
+    _carrying,
+    _manifest(
+        "Service",
+        _fields(ports=st.sampled_from([[{"port": 80}], [{"name": "web", "port": 80}, {"name": "alt", "port": 8080}]])),
+        ("echo", "other"),
+        "v1",
+    ),
+    st.one_of(st.none(), st.none(), st.none(), mappings),
 )
 
 

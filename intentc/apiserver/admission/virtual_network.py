@@ -83,8 +83,10 @@ class VirtualNetworkRules(Rules):
 
 
 def _vxlan(document: Document | None) -> int:
-    properties = (document or {}).get("virtual_network_properties") or {}
-    return int(properties.get("vxlan_network_identifier") or 0)
+    """The identifier, 0 if there is none or, in a document whose types are reported elsewhere, none can be read."""
+    properties = (document or {}).get("virtual_network_properties")
+    number = properties.get("vxlan_network_identifier") if isinstance(properties, dict) else 0
+    return number if isinstance(number, int) else 0
 
 
 def _vxlan_owner(document: Document) -> str:

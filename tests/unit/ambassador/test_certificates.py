@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import subprocess
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def openssl(*arguments: str) -> bytes:
     return subprocess.run(["openssl", *arguments], check=True, capture_output=True).stdout
 
 
+@functools.cache
 def pair(folder: Path, name: str, algorithm: str) -> tuple[bytes, bytes]:
     key, certificate = folder / f"{name}.key", folder / f"{name}.pem"
     request = f"req -x509 {algorithm} -nodes -days 2 -subj /CN={name} -keyout {key} -out {certificate}"

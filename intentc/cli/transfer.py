@@ -139,20 +139,22 @@ async def send(client: ApiClient, changes: Sequence[Sent], *, together: bool = F
             await client.sync([sent.change for sent in chunk])
         except Refused as error:
             if together and error.status in STALE:
-                raise Stale((await _explained(client, error, chunk)).what) from None
+                raise Stale((await _explained(client, error, chunk, first_only=True)).what) from None
             if error.status != _TOO_MANY_OPERATIONS or len(chunk) == 1 or together:
                 raise await _explained(client, error, chunk) from None
             middle = len(chunk) // 2
             waiting += [chunk[middle:], chunk[:middle]]
 
 
-async def _explained(client: ApiClient, error: Refused, chunk: Sequence[Sent]) -> CommandError:
+async def _explained(
+    client: ApiClient, error: Refused, chunk: Sequence[Sent], *, first_only: bool = False
+) -> CommandError:
     """The refusal with the resource's name and line, and names in place of bare uuids."""
     message = await with_names(client, error.what)
     if error.item is None or error.item >= len(chunk):
         return CommandError(message, where=error.where, next_step=error.next_step, code=error.code)
     resource = chunk[error.item].resource
-    if len(error.refused) < 2:
+    if first_only or len(error.refused) < 2:
         return error.about(told_of(resource, message), place_of(resource, message))
     found = [(chunk[item].resource, detail) for item, detail in error.refused.items() if item < len(chunk)]
     named = [(one, await with_names(client, detail)) for one, detail in found]

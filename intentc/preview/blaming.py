@@ -34,9 +34,11 @@ def blame(parts: Parts, given: Mapping[tuple[str, str], Key]) -> Blame:
 
 
 def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozenset[Key]:
-    """Whom the parts at ``paths`` of one object, and what is in them, are owed to."""
+    """The resources that the reasons of the parts at ``paths`` of one object name, and of what is in these parts; where
+    no part has a reason of its own, those that the reasons of the whole object name."""
     wanted = list(paths)
-    return frozenset(key for part, keys in blame.items() if any(_meet(part, path) for path in wanted) for key in keys)
+    met = frozenset(key for part, keys in blame.items() if any(_meet(part, path) for path in wanted) for key in keys)
+    return met or blame.get("", frozenset())
 
 
 def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:

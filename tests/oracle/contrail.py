@@ -129,7 +129,8 @@ def route_target_references(
             pairs.setdefault((tuple(instance["fq_name"]), target), set()).update(directions)
 
     for instance in standing_instances(world):
-        if tuple(instance["fq_name"]) not in SPECIAL:
+        below = instance.get("routing_instance_is_default") or instance.get("parent_uuid") in world["virtual_network"]
+        if below and tuple(instance["fq_name"]) not in SPECIAL:
             add(instance, own_target(world, numbers, instance), "import", "export")
     for network in resources(world, "virtual_network"):
         primary = primary_instance(world, network)
@@ -166,12 +167,14 @@ def own_target(world: World, numbers: dict[str, int], origin: Json) -> str | Non
 
 
 def standing_instances(world: World) -> list[Json]:
-    """Primary ones, and users' below a network that is there; others are deleted (D.3)."""
+    """Primary ones, the fabric's, and users' below a network that is there; others are deleted (D.3)."""
     networks = world.get("virtual_network", {})
     return [
         instance
         for instance in resources(world, "routing_instance")
-        if instance.get("routing_instance_is_default") or instance.get("parent_uuid") in networks
+        if instance.get("routing_instance_is_default")
+        or instance.get("parent_uuid") in networks
+        or instance["fq_name"][-1] in ("__default__", "__link_local__")
     ]
 
 

@@ -4,12 +4,14 @@ WORKDIR /src
 COPY requirements.lock requirements-dev.lock ./
 RUN python -m venv /build && /build/bin/pip install --no-cache-dir --require-hashes -r requirements-dev.lock \
     && python -m venv /opt/intentc && /opt/intentc/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
-COPY pyproject.toml README.md ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY intentc intentc
 COPY reactions reactions
 COPY config config
 COPY sample sample
-RUN /build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
+# `--build-arg SOURCE_COMMIT=$(git rev-parse HEAD)` makes `intentc --version` name the commit.
+ARG SOURCE_COMMIT=
+RUN SOURCE_COMMIT=$SOURCE_COMMIT /build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
     && /opt/intentc/bin/pip install --no-cache-dir --no-deps /dist/*.whl
 
 FROM python:3.11-slim

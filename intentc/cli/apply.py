@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from .errors import CommandError, Exit
-from .options import configured, output_option
+from .options import complete_files, configured, output_option
 
 if TYPE_CHECKING:
     from intentc.configuration import Configuration, Loaded
@@ -26,7 +26,7 @@ _SHOWN_DEVIATIONS = 5
 
 
 @click.command(name="apply")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
 @output_option
 @click.option("--wait", is_flag=True, help="Wait until the compiler has converged on what was applied.")
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait at most.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .errors import Exit
-from .options import compilers_option, configured, output_option, with_compilers
+from .options import compilers_option, complete_files, configured, output_option, with_compilers
 from .process import run_service
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _COLUMNS = ("severity", "source", "reason", "message")
 
 
 @click.command(name="check")
-@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.argument("files", metavar="[FILE]...", nargs=-1, shell_complete=complete_files)
 @click.option("--reads", is_flag=True, help="Also the map beside what is really read.")
 @click.option(
     "--schemas",

@@ -10,9 +10,12 @@ import difflib
 import importlib
 import os
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: Mapping[str, str] = {
     "run": "The service: watch etcd, compile, write (the default).",
@@ -36,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "allow-deletes": "Let a withheld deletion of many objects through.",
     "release": "Take our marks off; deletes nothing.",
     "etcd-roles": "Print the script that makes the roles in etcd.",
+    "completion": "Print the completion script of a shell.",
 }
 """Name → what it does, in the order in which help shows them."""
 
@@ -64,7 +68,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS:
+        if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
             hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
             ctx.fail(f"there is no command {args[0]!r}{hint}")
@@ -74,7 +78,17 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """The commands, none of them loaded, or the group's options."""
+        from click.shell_completion import CompletionItem
+
+        offered = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*offered, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            # A shell asks how the line may go on: a command may still follow.
+            return super().parse_args(ctx, args)
         return super().parse_args(ctx, with_default(args, bool(os.environ.get(CONFIG_FILE_VARIABLE))))
 
 

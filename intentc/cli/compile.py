@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from .errors import Exit
-from .options import compilers_option, configured, output_option_with, with_compilers
+from .options import compilers_option, complete_files, configured, output_option_with, with_compilers
 from .process import run_service
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="compile")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
 @output_option_with("envoy")
 @click.option(
     "--allocations",

@@ -9,7 +9,7 @@ import anyio
 import click
 
 from .errors import CommandError, Exit
-from .options import configured, output_option
+from .options import complete_files, configured, output_option
 
 if TYPE_CHECKING:
     from intentc.configuration import Loaded
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="delete")
-@click.argument("given", metavar="FILE...", nargs=-1, required=True)
+@click.argument("given", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
 @click.option("--kind", help="In place of files, names of this kind, as `get` takes them: --kind KIND NAME...")
 @click.option("--let-go", is_flag=True, help="With --kind: what refers to them lets go, in the same transaction.")
 @output_option

@@ -18,7 +18,7 @@ import msgspec
 
 from .commands import CONFIG_FILE_VARIABLE
 from .errors import Exit
-from .options import compilers_option, configured, with_compilers
+from .options import compilers_option, complete_files, configured, with_compilers
 from .process import run_service
 
 if TYPE_CHECKING:
@@ -35,8 +35,15 @@ _ON_THIS_MACHINE = {
 
 
 @click.command(name="dev")
-@click.option("--load", "files", metavar="FILE", multiple=True, help="Apply the resources in FILE; may be repeated.")
-@click.argument("more", metavar="[FILE]...", nargs=-1)
+@click.option(
+    "--load",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    shell_complete=complete_files,
+    help="Apply the resources in FILE; may be repeated.",
+)
+@click.argument("more", metavar="[FILE]...", nargs=-1, shell_complete=complete_files)
 @compilers_option
 @click.option("--exit-when-converged", is_flag=True, help="Show what was compiled, then end.")
 @configured()

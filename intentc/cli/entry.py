@@ -16,6 +16,14 @@ _SERVERS = frozenset({"run", "dev", "apiserver", "xds"})
 _AFTER_DEV = "no configuration is given here: if `intentc dev` runs, use the `export` line that it printed"
 
 
+def _show_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from .version import version_line
+
+        click.echo(version_line())
+        ctx.exit()
+
+
 @click.group(
     cls=LazyGroup,
     epilog=EXIT_HELP,
@@ -23,7 +31,14 @@ _AFTER_DEV = "no configuration is given here: if `intentc dev` runs, use the `ex
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option(CONFIG_FILE_OPTION, type=click.Path(dir_okay=False), help="Configuration, before or after the command.")
-@click.version_option(package_name="intentc", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show version and commit.",
+)
 def intentc(config_file: str | None) -> None:
     """An event-driven intent compiler over etcd.
 

@@ -19,6 +19,8 @@ import msgspec
 from .commands import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from intentc.configuration import Configuration, Loaded
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -32,6 +34,15 @@ def output_option_with(*further: str) -> Callable[[_Function], _Function]:
 
 
 output_option = output_option_with()
+
+
+def complete_files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """Let the shell complete names of files: for arguments that take names of files among other things."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 compilers_option = click.option(
     "--compiler", "compilers", multiple=True, help="Which compilers run; by default those configured."
 )

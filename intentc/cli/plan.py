@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .errors import CommandError, Exit
-from .options import configured, output_option
+from .options import complete_files, configured, output_option
 
 if TYPE_CHECKING:
     from intentc.configuration import Configuration, Loaded
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="plan")
-@click.argument("given", metavar="FILE...", nargs=-1)
+@click.argument("given", metavar="FILE...", nargs=-1, shell_complete=complete_files)
 @click.option("--delete", is_flag=True, help="What deleting the resources in FILE... would do.")
 @click.option("--kind", help="With --delete, names of this kind in place of files: --delete --kind KIND NAME...")
 @click.option("--let-go", is_flag=True, help="With --kind: what refers to them lets go, as for `intentc delete`.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -10,6 +11,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from intentc.cli.etcd_roles import command
+from intentc.cli.version import commit
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "config" / "etcd-roles.sh"
@@ -21,11 +23,16 @@ def test_the_wheel_has_all_data_that_the_documents_call(tmp_path: Path) -> None:
         cwd=ROOT,
         check=True,
         capture_output=True,
+        env={**os.environ, "SOURCE_COMMIT": "0123456789abcdef"},
     )
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as content:
         assert content.read("intentc/data/etcd-roles.sh") == SCRIPT.read_bytes()
         names = set(content.namelist())
+        metadata = content.read(next(name for name in names if name.endswith(".dist-info/METADATA"))).decode()
+        content.extractall(tmp_path / "installed")
+    assert commit(tmp_path / "installed" / "intentc") == "0123456789abcdef"
+    assert "License-File: LICENSE\n" in metadata
     assert {"intentc/data/reactions/contrail.yml", "intentc/data/sample/my-resources.yml"} <= names
     assert any(name.startswith("intentc/data/schemas/contrail/") for name in names)
 

@@ -1,0 +1,53 @@
+"""Which intentc this is: the version of the package, and the commit that it was built from.
+
+Why it exists: a version alone does not name the code of a checkout, or of a wheel between two releases. A wheel brings
+the commit as a file, which ``hatch_build.py`` writes with the functions below; a checkout asks git. What neither knows
+is ``unknown``. Only the standard library is imported here, since the build runs this file by itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+UNKNOWN = "unknown"
+COMMIT_FILE = "data/commit"
+"""Where a wheel keeps its commit, below the package."""
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_GIT_SECONDS = 10.0
+
+
+def version_line() -> str:
+    """What ``intentc --version`` prints, such as ``intentc 0.1.0 (commit 573d44c09abb)``."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        number = version("intentc")
+    except PackageNotFoundError:
+        number = UNKNOWN
+    return f"intentc {number} (commit {commit()})"
+
+
+def commit(package: Path = _PACKAGE) -> str:
+    """The commit of the installed package, or of the checkout around it; ``-dirty`` follows if files differ from it.
+    ``unknown`` if neither says."""
+    recorded = package / COMMIT_FILE
+    if recorded.is_file():
+        return recorded.read_text().strip() or UNKNOWN
+    return commit_of_checkout(package.parent) or UNKNOWN
+
+
+def commit_of_checkout(folder: Path) -> str | None:
+    """The commit of a checkout, as git names it. None if ``folder`` is not the top of one, or git can't be asked."""
+    # Without this question git would name the commit of any repository around an unpacked archive.
+    if not (folder / ".git").exists():
+        return None
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        asked = subprocess.run(  # noqa: S603 - the words are all ours
+            command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return asked.stdout.strip() or None

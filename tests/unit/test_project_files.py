@@ -1,0 +1,59 @@
+"""What contributors' tools read is right: hooks run ``make check``, CI runs ``.ci/run``, and no page leads nowhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/glossary.md",
+    "docs/versioning.md",
+    "docs/words.md",
+]
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+
+
+def test_hooks_run_what_make_check_runs() -> None:
+    target = re.search(r"^check: .*\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert target is not None
+    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in target[1].splitlines()]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local"
+    assert [hook["entry"] for hook in repository["hooks"]] == commands
+
+
+def test_the_workflow_runs_what_runs_on_a_bare_debian() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    assert job["container"].startswith("debian:")
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
+def test_forms_for_issues_can_be_read(path: Path) -> None:
+    form = yaml.safe_load(path.read_text())
+    if path.name == "config.yml":
+        assert form == {"blank_issues_enabled": True}
+        return
+    assert {"name", "description", "body"} <= form.keys()
+    for element in form["body"]:
+        assert element["attributes"].keys() & {"label", "value"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_lead_to_files_and_targets_that_exist(name: str) -> None:
+    page = ROOT / name
+    text = page.read_text()
+    links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link} - {""}
+    assert [link for link in sorted(links) if not (page.parent / link).exists()] == []
+    named = set(re.findall(r"`((?:tests|intentc|config|reactions|sample|docs)/[\w./-]+?)/?`", text))
+    assert [path for path in sorted(named) if "thing" not in path and not (ROOT / path).exists()] == []
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make (\w+)`", text)) <= targets

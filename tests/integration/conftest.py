@@ -48,8 +48,8 @@ async def etcd_store(etcd: Etcd) -> AsyncIterator[EtcdStore]:
 
 @pytest.fixture
 async def fresh_etcd_store(fresh_etcd: Etcd) -> AsyncIterator[EtcdStore]:
-    """A store on this test's own etcd; gives up a call after 2 s, since these tests stop their server."""
-    store = EtcdStore([fresh_etcd.endpoint], timeout=2.0)
+    """A store on this test's own etcd; gives up a call after 5 s, since these tests stop their server."""
+    store = EtcdStore([fresh_etcd.endpoint], timeout=5.0)
     yield store
     await store.close()
 

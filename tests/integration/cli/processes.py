@@ -88,7 +88,7 @@ class Intentc:
         self.configuration = folder / "contrail.yml"
         self.write(
             {
-                "etcd": {"endpoints": [etcd], "path": world.path, "dial_timeout": "2s"},
+                "etcd": {"endpoints": [etcd], "path": world.path, "dial_timeout": "10s"},
                 "client": {"endpoint": world.url},
                 "database": {"type": "postgres"},
                 "compilation": {"msg_queue_lock_time": 2},

@@ -16,6 +16,7 @@ from intentc.auditing import AuditFailed, AuditProcess
 from tests.integration.cli.processes import ROOT, Intentc
 from tests.integration.compile.contents import network, tenant
 from tests.integration.compile.world import PROJECT, WITHIN_SECONDS, World, until
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -133,7 +134,7 @@ async def test_without_etcd_or_without_the_ledger_it_says_who_is_away(
 
 
 async def test_the_service_has_it_made_with_its_own_configuration(compiled: World, intentc: Intentc) -> None:
-    process = AuditProcess(str(intentc.configuration), time_limit=30.0)
+    process = AuditProcess(str(intentc.configuration), time_limit=PATIENCE)
     assert (await process()).differences == ()
     await network(compiled, "new")
     report = await process()
@@ -145,7 +146,7 @@ async def test_the_service_is_told_why_there_is_no_report(
 ) -> None:
     monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1")
     with pytest.raises(AuditFailed, match="ended with code 4"):
-        await AuditProcess(str(intentc.configuration), time_limit=30.0)()
+        await AuditProcess(str(intentc.configuration), time_limit=PATIENCE)()
 
 
 async def test_a_running_service_audits_itself_every_period_and_tells_of_it(world: World, intentc: Intentc) -> None:

@@ -24,7 +24,7 @@ def tell(*words: object) -> None:
 
 async def main(*arguments: str) -> None:
     endpoint, installation, name, ttl = arguments
-    store = EtcdStore([endpoint], timeout=2.0)
+    store = EtcdStore([endpoint], timeout=5.0)
     election = Election(
         store,
         installation,

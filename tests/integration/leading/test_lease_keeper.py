@@ -135,7 +135,7 @@ async def test_a_frozen_member_prolongs_nothing_and_holds_up_no_end(
 
 @pytest.mark.etcd
 async def test_a_restarted_etcd_with_users_is_gone_on_with(etcd_with_users: Etcd) -> None:
-    store = EtcdStore([etcd_with_users.endpoint], username="root", password=lambda: "secret", timeout=2.0)
+    store = EtcdStore([etcd_with_users.endpoint], username="root", password=lambda: "secret")
     lease = await store.grant_lease(30)
     keeper = EtcdLeaseKeepers([etcd_with_users.endpoint], username="root", password=lambda: "secret")(
         lease, 3, -math.inf

@@ -47,7 +47,7 @@ async def test_both_sides_show_who_they_are(authority: Authority, secured: Etcd)
 
 
 async def test_without_a_certificate_nobody_is_let_in(authority: Authority, secured: Etcd) -> None:
-    store = EtcdStore([secured.endpoint], tls=tls(authority, None), timeout=5)
+    store = EtcdStore([secured.endpoint], tls=tls(authority, None))
     with pytest.raises(NotTrusted, match=r"does not take our certificate: check etcd\.tls"):
         await store.range("/a")
     await store.close()
@@ -57,7 +57,7 @@ async def test_a_server_that_another_authority_signed_is_not_talked_to(
     authority: Authority, secured: Etcd, tmp_path: Path
 ) -> None:
     other = Authority(tmp_path / "other")
-    store = EtcdStore([secured.endpoint], tls=tls(other, authority.issue("client")), timeout=5)
+    store = EtcdStore([secured.endpoint], tls=tls(other, authority.issue("client")))
     with pytest.raises(NotTrusted, match=r"not trusted: check etcd\.tls\.trusted_ca_path"):
         await store.range("/a")
     await store.close()
@@ -66,7 +66,7 @@ async def test_a_server_that_another_authority_signed_is_not_talked_to(
 async def test_a_server_whose_certificate_names_another_host_is_not_talked_to(authority: Authority) -> None:
     server = authority.issue("etcd", alternative="DNS:etcd.example.org")
     async with etcd_with(*asking_for_certificates(server, authority), scheme="https") as etcd:
-        store = EtcdStore([etcd.endpoint], tls=tls(authority, authority.issue("client")), timeout=5)
+        store = EtcdStore([etcd.endpoint], tls=tls(authority, authority.issue("client")))
         with pytest.raises(NotTrusted, match="for other names than"):
             await store.range("/a")
         await store.close()
@@ -80,7 +80,7 @@ async def test_a_client_certificate_is_rotated_under_a_running_store_and_its_wat
     trusted, client = tmp_path / "trusted.pem", authority.issue("client")
     shutil.copy(authority.certificate, trusted)
     async with etcd_with(*asking_for_certificates(authority.issue("etcd"), trusted), scheme="https") as etcd:
-        store = EtcdStore([etcd.endpoint], tls=tls(authority, client), timeout=5)
+        store = EtcdStore([etcd.endpoint], tls=tls(authority, client))
         written = await store.transaction([], [Put("/a", b"1")])
         shutil.copy(successor.certificate, trusted)
         await anyio.to_thread.run_sync(etcd.stop)
@@ -100,7 +100,7 @@ async def test_files_that_are_half_replaced_are_read_again_when_the_other_half_c
 ) -> None:
     client, successor = authority.issue("client"), authority.issue("successor")
     shutil.copy(successor.key, client.key)
-    store = EtcdStore([secured.endpoint], tls=tls(authority, client), timeout=5)
+    store = EtcdStore([secured.endpoint], tls=tls(authority, client))
     with pytest.raises(StoreError):
         await store.range("/a")
     shutil.copy(successor.certificate, client.certificate)
@@ -114,7 +114,7 @@ async def test_a_password_is_rotated_under_a_running_store_and_its_watch(fresh_e
     control.add_user("compiler", "first", "intentc-test")
     control.enable()
     file.write_text("first\n")
-    store = EtcdStore([fresh_etcd.endpoint], username="compiler", password=Secret.of_file(file).reveal, timeout=5)
+    store = EtcdStore([fresh_etcd.endpoint], username="compiler", password=Secret.of_file(file).reveal)
     await store.range("/open/a")
 
     control.change_password("compiler", "second")

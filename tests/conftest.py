@@ -73,6 +73,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tests may run in several processes (pytest-xdist): hand over what was reported in this one."""
+    if session.config.pluginmanager.has_plugin("dsession"):
+        return  # the processes that it started hand over their own
     SPENT.until_now("(start and collection)")
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["reports"] = REPORTS

@@ -176,8 +176,9 @@ async def test_it_renews_three_times_in_a_ttl(server: LeaseServer, monkeypatch: 
     monkeypatch.setattr(keeper, "_stop", pauses)
     async with running(keeper):
         assert await anyio.to_thread.run_sync(server.wait_for_renewals, 4)
-    assert len(pauses.noted) >= 3
-    assert all(3_000 - PATIENCE < pause <= 3_000 for pause in pauses.noted), "less what the renewal took"
+        noted = pauses.noted[:3]  # before the end, which cuts a renewal short
+    assert len(noted) == 3
+    assert all(3_000 - PATIENCE < pause <= 3_000 for pause in noted), "less what the renewal took"
 
 
 async def test_a_stale_token_is_asked_for_anew(server: LeaseServer, caplog: pytest.LogCaptureFixture) -> None:

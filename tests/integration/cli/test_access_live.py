@@ -64,7 +64,8 @@ async def test_a_certificate_that_is_not_there_is_told_and_nothing_is_started(in
     configured(intentc, address="127.0.0.1:0", tls=missing)
     ended = await intentc("run")
     assert ended.code == 3
-    assert "see intentc.diagnostics.tls" in ended.err
+    assert "intentc.diagnostics.tls" in ended.err
+    assert str(tmp_path / "no.pem") in ended.err
 
 
 async def test_a_service_whose_page_is_open_ends_in_order(intentc: Intentc) -> None:

@@ -150,7 +150,7 @@ async def test_the_service_is_told_why_there_is_no_report(
 
 
 async def test_a_running_service_audits_itself_every_period_and_tells_of_it(world: World, intentc: Intentc) -> None:
-    service = intentc.start(environment={"INTENTC_INTENTC__AUDIT__PERIOD": "0.2s"})
+    service = intentc.start(environment={"INTENTC_INTENTC__AUDIT__PERIOD": "1s"})
     await tenant(world)
     await service.settled(world.revision)
     first = (await service.status())["audit"]["runs"]

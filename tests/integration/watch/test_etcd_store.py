@@ -14,7 +14,7 @@ from intentc.embedded import Etcd
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
-from intentc.watch.protocol import AccessDenied, Put, StoreUnavailable
+from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreUnavailable
 from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
@@ -186,6 +186,6 @@ async def test_both_sides_show_their_certificates(certificate: Tls) -> None:
 
 async def test_a_missing_tls_file_is_named(tmp_path: Path) -> None:
     store = EtcdStore(["127.0.0.1:1"], tls=Tls(ca=tmp_path / "missing.pem"))
-    with pytest.raises(AccessDenied, match=r"missing\.pem"):
+    with pytest.raises(NotTrusted, match=r"missing\.pem"):
         await store.range("/a")
     await store.close()

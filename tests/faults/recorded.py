@@ -54,14 +54,17 @@ async def record(world: World, networks: int) -> Recorded:
 
 def in_any_order(recorded: Recorded, randomness: random.Random) -> list[Step]:
     """Every value is put; a third of them is put, deleted and put again, so that deletes come before what refers to
-    the deleted ones."""
+    the deleted ones. A routing instance comes after its network, since an instance without one is deleted (D.3)."""
     places: list[tuple[float, Step]] = []
-    for key in sorted(recorded.values):
+    last: dict[str, float] = {}
+    for key in sorted(recorded.values, key=lambda key: (key.startswith("routing_instance/"), key)):
         value = recorded.values[key]
         steps = [Step(key, value)]
         if randomness.random() < 1 / 3:
             steps = [Step(key, value), Step(key, None), Step(key, value)]
-        moments = sorted(randomness.random() for _ in steps)
+        after = last.get(str(msgspec.json.decode(value).get("parent_uuid")), 0.0) if "instance/" in key else 0.0
+        moments = sorted(randomness.uniform(after, 1.0) for _ in steps)
+        last[key.rpartition("/")[2]] = moments[-1]
         places += zip(moments, steps, strict=True)
     return [step for _, step in sorted(places, key=lambda place: place[0])]
 

@@ -132,7 +132,7 @@ async def _round(files: Files) -> None:
     await files.refused("reactions.yml:")
     files.configuration.write_text("intentc: {settinks: {}}\n")
     await files.refused("settinks")
-    files.configuration.write_bytes(_with(files.right, settings={"round": "another"}))
+    files.configuration.write_bytes(_with(files.right, settings={}))
     await files.taken(TO_NETWORKS)
     files.configuration.write_bytes(files.right)
     files.map.write_text(SHIPPED)

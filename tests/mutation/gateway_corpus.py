@@ -141,6 +141,32 @@ class Refused(NamedTuple):
         assert await lab.put(self.kind, ("envoy_cluster", joined["fq_name"][0]), refused)
 
 
+class Classed(NamedTuple):
+    """An Ingress is ours by the class that it names, which comes, or goes."""
+
+    goes: bool
+    kind: str = "ingress_class"
+
+    async def tell(self, lab: MutantLaboratory) -> None:
+        await _all(lab)
+        (ours,) = [one for one in world() if one["kind"] == "Ingress"]
+        metadata = {"namespace": "default", "name": "classed"}
+        await apply_manifest(lab, {**ours, "metadata": metadata, "spec": {**ours["spec"], "ingressClassName": "own"}})
+        if self.goes:
+            await apply_manifest(lab, _CLASS)
+        await lab.settle()
+        if self.goes:
+            assert await lab.delete(self.kind, ("default", "own"))
+        else:
+            await apply_manifest(lab, _CLASS)
+
+
+_CLASS: Json = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "IngressClass",
+    "metadata": {"namespace": "default", "name": "own"},
+    "spec": {"controller": "getambassador.io/ingress-controller"},
+}
 _ASKED: tuple[Json, ...] = tuple(
     {
         "apiVersion": "getambassador.io/v3alpha1",
@@ -174,6 +200,8 @@ def _stories() -> Iterator[Story]:
     for manifest in _ASKED:
         yield Asked(manifest, False)
         yield Asked(manifest, True)
+    yield Classed(False)
+    yield Classed(True)
     yield Refused()
 
 

@@ -121,10 +121,14 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
     }
 
 
-def test_only_access_control_lists_are_made_by_the_system_alone(contrail: Schema) -> None:
+def test_access_control_lists_and_routing_instances_belong_to_what_they_are_below(contrail: Schema) -> None:
+    """They are deleted with their group or network; but not the fabric's two instances, which no network has."""
     system = {kind.name: kind.ours.pattern if kind.ours else None for kind in contrail if kind.system}
 
-    assert system == {"access_control_list": "^(ingress|egress)-access-control-list$"}
+    assert system == {
+        "access_control_list": "^(ingress|egress)-access-control-list$",
+        "routing_instance": "^(?!__default__$|__link_local__$)",
+    }
 
 
 def test_a_users_reference_to_a_routing_instance_is_not_ours(contrail: Schema) -> None:

@@ -17,6 +17,7 @@ from ..evaluation import Status
 from ..journal import Entry
 from ..logic import Concerned, Job
 from ..model import Batch, Change, Correction, HeldInput, Key, Name, Resource, Snapshot
+from ..model.reads import PARENT
 from .parts import Parts
 from .telling import about
 
@@ -103,6 +104,7 @@ class Intake:
         self._before(item)
         parts = self._parts
         whole = isinstance(item, Snapshot)
+        left_behind: list[Name] = []
         if whole:
             parts.assumed.listed(item.revision)
         else:
@@ -110,11 +112,14 @@ class Intake:
                 key = Key(change.kind, change.uuid)
                 if change.value is None:
                     parts.journal.gone(key, parts.logic.name_of(key))
+                    left_behind += self._system_children(key)
                 if parts.assumed.applied(key, item.revision):
                     crashpoints.reach("echo.seen")
         concerned = parts.logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
         self.concern(concerned, resync=whole)
+        for name in left_behind:
+            parts.objects.add(name)
         crashpoints.reach("batch.applied")
         if whole and self.listed:
             crashpoints.reach("relist.diffed")
@@ -155,6 +160,14 @@ class Intake:
         if self.listed:
             for name in sorted(filter(self._concerns_us, concerned.objects)):
                 parts.objects.add(name, resync=resync)
+
+    def _system_children(self, key: Key) -> list[Name]:
+        """The objects below one that is deleted which are ours to delete then, whether anything is claimed of them or
+        not."""
+        logic = self._parts.logic
+        kinds = (kind.name for kind in self._parts.schema if kind.system and kind.stored)
+        children = (logic.cache.shown(child) for kind in kinds for child in logic.sources(key, kind, PARENT))
+        return [child.name for child in children if child is not None]
 
     def _concerns_us(self, name: Name) -> bool:
         """Whether an object that changed in the store has to be planned: somebody claims it, waits for it, or it may

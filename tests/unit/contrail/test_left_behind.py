@@ -1,0 +1,41 @@
+"""What is below a deleted network is deleted with it, although nothing was claimed of it yet."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_mock import MockerFixture
+
+from intentc.apiserver.errors import NotFound
+from intentc.model import Key, Name
+from intentc.offline import Offline
+from intentc.plugins import find_compilers, load_all
+from intentc.writing import WriteError
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = ("default-domain", "default-project")
+NETWORK = (*PROJECT, "blue")
+MINE = Name("routing_instance", (*NETWORK, "mine"))
+
+
+async def test_a_users_routing_instance_that_waits_for_its_number_is_deleted_with_its_network(
+    mocker: MockerFixture,
+) -> None:
+    """D.1, D.3"""
+    offline = Offline(load_all(find_compilers(["contrail"])))
+    await offline.seed()
+    mocker.patch.object(offline.local, "allocate", side_effect=WriteError("the pool is used up"))
+    await offline.apply(
+        [
+            {"kind": "virtual_network", "data": {"fq_name": list(NETWORK), "parent_type": "project"}},
+        ]
+    )
+    await offline.apply(
+        [{"kind": MINE.kind, "data": {"fq_name": list(MINE.fq_name), "parent_type": "virtual-network"}}]
+    )
+    uuid = await offline.server.identify(MINE.kind, MINE.fq_name)
+    assert Key(MINE.kind, uuid) in offline.engine.parts.standing.waiting
+    await offline.server.delete(Key("virtual_network", await offline.server.identify("virtual_network", NETWORK)))
+    await offline.settle()
+    with pytest.raises(NotFound):
+        await offline.server.identify(MINE.kind, MINE.fq_name)

@@ -32,9 +32,10 @@ def read_regular(path: Path | str, most: int = -1) -> bytes:
             raise OSError(errno.EINVAL, f"it is {_sort(mode)}, and no regular file", str(path))
         with os.fdopen(opened, "rb", closefd=False) as file:
             content = file.read(most)
-            if content is None:
-                # Some files of /proc look regular and behave like pipes.
-                raise OSError(errno.EAGAIN, "it has nothing to read now, and is no regular file", str(path))
+            # Files of /proc look regular. Some behave like pipes: they have nothing to read now, or give something else
+            # the next time, and have no size either way.
+            if content is None or (content and not os.fstat(opened).st_size):
+                raise OSError(errno.EINVAL, "it belongs to the kernel, and is no regular file", str(path))
             return content
     finally:
         os.close(opened)

@@ -117,9 +117,10 @@ def denied_by_rules(
 ) -> str:
     """What no rule allows: a kind, or one of its fields (``kind.field``); empty if all of it is allowed.
 
-    The nearest rules decide: those of a field, else those of the kind, else those of ``*``. Rules of the same object
-    and field add up, whichever list they stand in. ``*`` does not cover changes of access lists: who may do everything
-    with the kinds of a project must not extend its own rights.
+    The nearest rules decide: those of a field, else those of the kind, else those of ``*``. To create also takes a rule
+    of the kind, whatever the fields. Rules of the same object and field add up, whichever list they stand in.
+    ``*`` does not cover changes of access lists: who may do everything with the kinds of a project must not extend its
+    own rights.
     """
     own = {kind.name, kind.plural}
     of_kind = [rule for rule in rules if rule.kind in own and rule.field == _ANY]
@@ -133,7 +134,7 @@ def denied_by_rules(
             remaining += 1
         elif not _granted(of_field, roles, operation):
             return f"{kebab(kind.name)}.{field}"
-    if (remaining or not fields) and not _granted(of_kind, roles, operation):
+    if (remaining or not fields or operation is Operation.CREATE) and not _granted(of_kind, roles, operation):
         return kebab(kind.name)
     return ""
 

@@ -134,6 +134,15 @@ POLICY_FIELD = "network_policy_refs"
         ([rule(f"virtual-network.{POLICY_FIELD}", "Member:CRUD")], R, [], "virtual-network"),
         ([rule(f"virtual-network.{POLICY_FIELD}", "Member:CRUD")], D, [], "virtual-network"),
         ([rule("*", "Member:U"), rule("*.annotations", "Other:U")], U, ["annotations"], "virtual-network.annotations"),
+        # A field's rule lets nobody create the kind.
+        (
+            [rule("virtual-network", "Boss:CRUD"), rule("virtual-network.display_name", "Member:CRU")],
+            C, ["display_name"], "virtual-network",
+        ),
+        (
+            [rule("virtual-network", "Member:C"), rule("virtual-network.display_name", "Member:CRU")],
+            C, ["display_name"], "",
+        ),
         ([rule("virtual-network", "Member:")], R, [], "virtual-network"),
     ],
 )  # fmt: skip

@@ -155,11 +155,12 @@ class Keystone:
         wanted = auth.identity.password.user
         user = next((user for user in self._users if _is(user, wanted)), None)
         client = (network_of(address), user.id if user else "")
-        if not self._failed.allows(client):
-            raise TooManyRequests(f"too many failed log-ins; at most {_FAILED_PER_SECOND:g} a second is answered")
         # An empty password is none: a user without one must not be let in by leaving it out.
         known = (user.password() if user else "") or secrets.token_hex()
         if not hmac.compare_digest(known.encode(), wanted.password.encode()) or user is None:
+            # Only after the comparison: who fails, however often, locks nobody out who knows the password.
+            if not self._failed.allows(client):
+                raise TooManyRequests(f"too many failed log-ins; at most {_FAILED_PER_SECOND:g} a second is answered")
             self._failed.count(client)
             raise Unauthorized("user or password is wrong")
         if not self._succeeded.allows(user.id):

@@ -1,7 +1,7 @@
 """Limits on log-ins: how often each user and each address may try, and how many tokens a user has at once.
 
-Why it exists: a log-in needs no token, so without limits one client keeps the server busy, guesses passwords at full
-speed, or fills the table of tokens until everybody else's are gone. Which password is right is ``auth``'s business.
+Why it exists: a log-in needs no token, so without limits one client has every failure answered at full speed, or fills
+the table of tokens until everybody else's are gone. Which password is right is ``auth``'s business.
 """
 
 from __future__ import annotations

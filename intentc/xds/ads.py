@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -32,6 +34,10 @@ HANDSHAKE_SECONDS = 10.0
 """Within which a new connection must have begun HTTP/2."""
 _IDLE_SECONDS = 60.0
 """After which a connection without a stream is closed."""
+FIRST_REQUEST_SECONDS = 10.0
+"""Within which a new stream must bring its first request."""
+_LOG_PERIOD = 60.0
+"""Seconds between two log lines about silent streams."""
 _MOST_STREAMS = 16
 """Of one connection; an Envoy opens one."""
 _LARGEST_REQUEST = 64 * 1024 * 1024
@@ -56,13 +62,26 @@ class AddressTaken(OSError):
 
 
 class Discovery:
-    """The streams over one world. ``changed``: told when an answer has changed what is to be published."""
+    """The streams over one world. ``changed`` is called when an answer has changed what is to be published; ``sleep``
+    returns after the given seconds; ``clock`` gives seconds."""
 
-    def __init__(self, world: World, judge: Judge, figures: Figures, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        world: World,
+        judge: Judge,
+        figures: Figures,
+        changed: Callable[[], None],
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._world = world
         self._judge = judge
         self._figures = figures
         self._changed = changed
+        self._sleep = sleep
+        self._clock = clock
+        self._logged_silence = -math.inf
         self._wakes: set[asyncio.Event] = set()
 
     def published(self) -> None:
@@ -89,6 +108,10 @@ class Discovery:
     async def _stream(
         self, dialect: Dialect, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
     ) -> None:
+        messages = aiter(requests)
+        message = await self._first(messages, context)
+        if message is None:
+            return
         session = Session(self._world, self._judge, whole=dialect.whole, count=self._figures.count)
         wake = asyncio.Event()
         _LOG.info("an Envoy is connected: %s", context.peer())
@@ -96,7 +119,7 @@ class Discovery:
         self._wakes.add(wake)
         speaking = asyncio.create_task(self._speak(session, dialect, context, wake))
         try:
-            async for message in requests:
+            while message is not None:
                 try:
                     request = dialect.read(message)
                 except ValueError as error:
@@ -105,6 +128,7 @@ class Discovery:
                     session.receive(request)
                     wake.set()
                     self._changed()
+                message = await anext(messages, None)
         finally:
             speaking.cancel()
             self._wakes.discard(wake)
@@ -112,6 +136,34 @@ class Discovery:
             self._changed()
             _LOG.info("an Envoy has gone: %s", context.peer())
             await asyncio.wait([speaking])
+
+    async def _first(self, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> bytes | None:
+        """The first message; None if the client ends the stream without one. Aborts a stream that stays silent."""
+
+        async def receive() -> bytes | None:
+            return await anext(messages, None)
+
+        async def wait() -> None:
+            await self._sleep(FIRST_REQUEST_SECONDS)
+
+        first, silence = asyncio.create_task(receive()), asyncio.create_task(wait())
+        try:
+            await asyncio.wait([first, silence], return_when=asyncio.FIRST_COMPLETED)
+            if first.done():
+                return first.result()
+        finally:
+            first.cancel()
+            silence.cancel()
+        self._log_silence(context.peer())
+        reason = f"no request came within {FIRST_REQUEST_SECONDS:g} s; open a stream again and send one"
+        await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, reason)
+        return None
+
+    def _log_silence(self, peer: str) -> None:
+        now = self._clock()
+        if now - self._logged_silence >= _LOG_PERIOD:
+            self._logged_silence = now
+            _LOG.warning("aborted a stream from %s: no request came within %g s", peer, FIRST_REQUEST_SECONDS)
 
     async def _speak(
         self, session: Session, dialect: Dialect, context: grpc.aio.ServicerContext, wake: asyncio.Event

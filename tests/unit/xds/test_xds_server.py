@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 
 import anyio
+import grpc.aio
 import msgspec
 import pytest
 from anyio.abc import SocketStream
@@ -15,9 +16,12 @@ from pytest_mock import MockerFixture
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Put
 from intentc.xds import ads
-from intentc.xds.ads import AddressTaken
+from intentc.xds.ads import AddressTaken, Discovery, listening
+from intentc.xds.judging import Judge
 from intentc.xds.kinds import Type
+from intentc.xds.metrics import Figures
 from intentc.xds.serving import Server, running_xds
+from intentc.xds.world import World
 from tests.envoy.handmade import (
     CONFIGURATION,
     LAYOUT,
@@ -262,3 +266,40 @@ async def test_half_open_connections_disturb_no_stream_and_end(mocker: MockerFix
         second = await stack.enter_async_context(connected(server.port, incremental=False))
         await second.ask(Type.CLUSTERS)
         assert names(await second.told()) == {"a", "b"}
+
+
+async def test_a_stream_without_a_first_request_is_aborted_and_one_with_it_stays(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Both streams are open before the time is over; a second silent one in the same minute is not logged."""
+    over, now, waiting = anyio.Event(), [100.0], []
+
+    async def sleep(seconds: float) -> None:
+        waiting.append(seconds)
+        await over.wait()
+
+    world = World()
+    judge, figures = Judge(world, lambda key, rejection: None), Figures(dict)
+    discovery = Discovery(world, judge, figures, lambda: None, sleep=sleep, clock=lambda: now[0])
+    async with AsyncExitStack() as stack:
+        port = await stack.enter_async_context(listening(discovery, "127.0.0.1", 0))
+        speaking = await stack.enter_async_context(connected(port, incremental=True))
+        await speaking.ask(Type.CLUSTERS)
+        assert names(await speaking.told()) == set()
+        silent = [await stack.enter_async_context(connected(port, incremental=whole)) for whole in (False, True)]
+        await until(lambda: len(waiting) == 3)
+        over.set()
+        for one in silent:
+            with pytest.raises(grpc.aio.AioRpcError, match="no request came within 10 s") as error:
+                await one.told()
+            assert error.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert waiting == [10.0] * 3
+        assert caplog.text.count("no request came within 10 s") == 1
+        now[0] += 60.0
+        late = await stack.enter_async_context(connected(port, incremental=True))
+        with pytest.raises(grpc.aio.AioRpcError):
+            await late.told()
+        assert caplog.text.count("no request came within 10 s") == 2
+        await speaking.ask(Type.LISTENERS)
+        assert (await speaking.told()).type_url == Type.LISTENERS
+        assert len(world.streams) == 1

@@ -30,6 +30,7 @@ _BATCH = 50
 _ROUNDS = 3
 """So often an object is tried that somebody else writes at the same time."""
 _WRITTEN_MEANWHILE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
+_STOP_IT = "stop it, and wait until that key is gone; or say --force"
 _COLUMNS = ("kind", "name", "uuid")
 
 
@@ -76,9 +77,10 @@ async def _release(
             found = [marked for kind in kinds for marked in await marked_objects(store, configuration, kind, name)]
         else:
             async with ApiClient(Connection(api_server(configuration))) as client:
-                found = await Releasing(store, client, configuration, force).release(kinds, name)
+                releasing = Releasing(store, client, configuration, force)
+                found = await releasing.release(kinds, name)
             if not kind_name:
-                await _give_up_the_path(store, configuration)
+                await releasing.give_up_the_path()
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
@@ -92,15 +94,6 @@ async def _release(
     print_document(output, {"released": [dict(zip(_COLUMNS, row, strict=True)) for row in rows]}, _COLUMNS, rows)
     click.echo(f"{len(found)} objects {'would be released' if dry_run else 'released'}", err=True)
     return Exit.DONE
-
-
-async def _give_up_the_path(store: Store, configuration: Configuration) -> None:
-    """Nothing below the path carries our mark any more: another installation may claim it."""
-    from intentc.leading import release_path
-
-    path, installation = configuration.etcd.path, configuration.intentc.installation
-    if await release_path(store, path, installation):
-        click.echo(f"the path {path} is given up: another installation may claim it", err=True)
 
 
 class Releasing:
@@ -134,6 +127,27 @@ class Releasing:
                 next_step="mend that, and run the command again: it goes on with what is left",
             )
         return self._released
+
+    async def give_up_the_path(self) -> None:
+        """Let another installation claim the path, once nothing below it carries our mark.
+
+        Raises ``CommandError`` while a compiler of this installation runs, also where nothing is marked.
+        """
+        from intentc.leading import PathInUse, release_path
+
+        path, installation = self._configuration.etcd.path, self._configuration.intentc.installation
+        try:
+            if not self._force:
+                await self._refuse_while_a_compiler_runs()
+            given_up = await release_path(self._store, path, installation, force=self._force)
+        except PathInUse as error:
+            self._tell_how_far()
+            raise CommandError(str(error), where=f"etcd: {error.key}", next_step=_STOP_IT) from None
+        except CommandError:
+            self._tell_how_far()
+            raise
+        if given_up:
+            click.echo(f"the path {path} is given up: another installation may claim it", err=True)
 
     async def _release_kind(self, kind: Kind, name: str | None) -> list[Marked]:
         """What somebody else wrote at the same time in each round."""
@@ -187,7 +201,7 @@ class Releasing:
             raise CommandError(
                 f"a compiler of the installation {installation} runs, and would take the objects back",
                 where=f"etcd: {found[0].key}",
-                next_step="stop it, and wait until that key is gone; or say --force",
+                next_step=_STOP_IT,
             )
 
     def _tell_how_far(self) -> None:

@@ -11,7 +11,7 @@ from .catching_up import caught_up
 from .election import DEFAULT_TTL_SECONDS, Election
 from .keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from .leadership import Leadership
-from .path_claim import PathClaimed, claim_path, release_path
+from .path_claim import PathClaimed, PathInUse, claim_path, release_path
 
 __all__ = [
     "DEFAULT_TTL_SECONDS",
@@ -20,6 +20,7 @@ __all__ = [
     "Leadership",
     "LeaseKeeper",
     "PathClaimed",
+    "PathInUse",
     "StoreKeeper",
     "caught_up",
     "claim_path",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 
-from intentc.watch.keys import claim_key
+from intentc.watch.keys import claim_key, leader_key
 from intentc.watch.protocol import AccessDenied, Delete, Get, KeyValue, Put, Store, absent, unchanged
 
 
@@ -24,6 +24,14 @@ class PathClaimed(Exception):
         self.path = path
         self.holder = holder
         self.installation = installation
+
+
+class PathInUse(Exception):
+    """A compiler of the installation that holds the path leads. ``key``: the leader's."""
+
+    def __init__(self, path: str, installation: str, key: str) -> None:
+        super().__init__(f"a compiler of the installation {installation} runs, and writes below the path {path}")
+        self.key = key
 
 
 async def claim_path(store: Store, path: str, installation: str, process: str) -> None:
@@ -42,13 +50,21 @@ async def claim_path(store: Store, path: str, installation: str, process: str) -
         raise PathClaimed(path, holder, installation)
 
 
-async def release_path(store: Store, path: str, installation: str) -> bool:
-    """Give ``path`` up. True if ``installation`` had it. Raises ``StoreError``."""
-    key = claim_key(path)
+async def release_path(store: Store, path: str, installation: str, *, force: bool = False) -> bool:
+    """Give ``path`` up, in a transaction that compares that nobody leads. True if ``installation`` had it. ``force``:
+    also while its leader runs.
+
+    Raises ``PathInUse``, ``StoreError``.
+    """
+    key, leader = claim_key(path), leader_key(installation)
     found = (await store.range(key)).items
     if not found or _holder(found) != installation:
         return False
-    return (await store.transaction([unchanged(key, found[0].mod_revision)], [Delete(key)])).succeeded
+    compares = [unchanged(key, found[0].mod_revision), *(() if force else (absent(leader),))]
+    answer = await store.transaction(compares, [Delete(key)], [Get(leader)])
+    if not answer.succeeded and not force and answer.results[-1]:
+        raise PathInUse(path, installation, leader)
+    return answer.succeeded
 
 
 def _holder(found: tuple[KeyValue, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from intentc.cli.errors import Exit
-from intentc.watch.keys import heartbeat_key, leader_key
+from intentc.watch.keys import claim_key, heartbeat_key, leader_key
 from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
 from tests.unit.cli.toy_api_server import ToyApiServer
@@ -121,6 +121,17 @@ def test_nothing_is_released_while_a_compiler_runs_unless_forced(
     assert objects.annotations(uuid) == [mark()]
     assert intentc("release", "--all", "--force").code == 0
     assert objects.annotations(uuid) == []
+
+
+def test_the_path_stays_claimed_while_a_compiler_runs_and_nothing_is_marked(
+    intentc: Intentc, objects: Objects, etcd: OrderingEtcd
+) -> None:
+    etcd.put(leader_key("default"), b"{}")
+    etcd.put(claim_key("contrail"), {"installation": "default"})
+    ended = intentc("release", "--all")
+    assert ended.code == Exit.INVALID
+    assert "a compiler of the installation default runs" in ended.err and "given up" not in ended.err
+    assert "the path contrail is given up" in intentc("release", "--all", "--force").err
 
 
 def test_many_objects_go_in_bounded_batches(intentc: Intentc, objects: Objects) -> None:

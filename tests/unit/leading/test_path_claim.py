@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from intentc.leading import PathClaimed, claim_path, release_path
-from intentc.watch.keys import claim_key
+from intentc.leading import PathClaimed, PathInUse, claim_path, release_path
+from intentc.watch.keys import claim_key, leader_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 
@@ -58,6 +58,15 @@ async def test_only_who_holds_the_path_gives_it_up(store: MemoryStore) -> None:
     assert not await release_path(store, "contrail", "two")
     assert await release_path(store, "contrail", "one")
     await claim_path(store, "contrail", "two", "second")
+
+
+async def test_a_path_is_not_given_up_while_its_installation_leads_unless_forced(store: MemoryStore) -> None:
+    await claim_path(store, "contrail", "one", "first")
+    await store.transaction([], [Put(leader_key("one"), b"{}")])
+    with pytest.raises(PathInUse, match="installation one runs, and writes below the path contrail"):
+        await release_path(store, "contrail", "one")
+    assert (await store.range(claim_key("contrail"))).items
+    assert await release_path(store, "contrail", "one", force=True)
 
 
 async def test_a_claim_that_can_not_be_read_is_nobodys(store: MemoryStore) -> None:

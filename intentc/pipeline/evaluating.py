@@ -232,14 +232,14 @@ class Evaluating:
         if not stops or not parts.logic.exists(key):
             return False
         revision = parts.logic.mod_revision(key)
-        stop = next((stop for stop in stops.values() if stop.until is None or stop.until >= revision), None)
-        if stop is None:
+        in_force = [stop for stop in stops.values() if stop.until is None or stop.until >= revision]
+        if not in_force:
             return False
-        problem = stop.problem
+        problem = in_force[0].problem
         parts.book.retain(key)
-        if stop.until is None and parts.book.is_unknown(key):
-            # Paused since before this process started; others go on using its facts. A suspect is not run even for
-            # those, since that may end the process.
+        if all(stop.until is None for stop in in_force):
+            # Paused: others go on using its facts, which follow what else it reads, before a restart and after it. A
+            # suspect is not run even for those, since that may end the process.
             recalled = parts.runner.recall(key, parts.logic.last_good(key))
             if recalled.status is Status.DONE:
                 facts = parts.logic.evaluated(key, recalled.reads, recalled.facts, complete=False)

@@ -118,6 +118,7 @@ class Intake:
         concerned = parts.logic.apply(item, decoded or {})
         crashpoints.reach("walk.done")
         self.concern(concerned, resync=whole)
+        parts.planner.left_behind(left_behind)
         for name in left_behind:
             parts.objects.add(name)
         crashpoints.reach("batch.applied")

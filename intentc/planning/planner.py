@@ -72,6 +72,7 @@ class Planner:
         self._book = book
         self._assumed = assumed
         self._held = held
+        self._left_behind: set[Name] = set()
         for kind in schema:
             for relation in kind.relations.values():
                 if relation.merge and relation.merge not in MERGES:
@@ -93,6 +94,7 @@ class Planner:
             return Plan(name, waits_for=frozenset({name}), problems=desired.problems)
         draft = Draft(name, kind, claims, desired)
         if actual is None:
+            self._left_behind.discard(name)
             self._absent(draft)
         else:
             match standing(actual, self._installation):
@@ -108,6 +110,11 @@ class Planner:
                     self._copy(draft, actual)
         return draft.plan()
 
+    def left_behind(self, names: Iterable[Name]) -> None:
+        """The deletion of the parent of these objects was seen. Without that, and outside of a complete pass, an object
+        whose parent is not there may have come before it, and stays."""
+        self._left_behind.update(names)
+
     def orphans(self) -> frozenset[Name]:
         """What to plan at the end of the first complete pass, and of later full passes: objects and fields of ours
         without a claim. From the first call on things may be removed. What the guard holds is planned, too, so that it
@@ -116,6 +123,7 @@ class Planner:
         found = find_orphans(self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed)
         doomed = {name: origin for name, origin in found.objects.items() if not self._origin_held(origin)}
         self.guard.sift(doomed, found.owned)
+        self._left_behind = {name for name, origin in doomed.items() if not origin}
         return found.fields | frozenset(found.objects) | self._book.resume(LATER)
 
     def _absent(self, draft: Draft) -> None:
@@ -164,7 +172,9 @@ class Planner:
 
     def _system(self, draft: Draft, actual: Actual) -> None:
         used = bool(draft.claims) and not draft.desired.exists
-        if used or not (fits_ours(draft.kind, draft.name.fq_name) and abandoned(self._assumed, actual)):
+        if not abandoned(self._assumed, actual):
+            self._left_behind.discard(draft.name)
+        if used or draft.name not in self._left_behind or not fits_ours(draft.kind, draft.name.fq_name):
             self._fields(draft, actual, made=False)
             return
         # Its parent is gone: it stands for nothing any more, and if its name is claimed, then below another parent.

@@ -9,6 +9,7 @@ from intentc.apiserver.errors import NotFound
 from intentc.model import Key, Name
 from intentc.offline import Offline
 from intentc.plugins import find_compilers, load_all
+from intentc.watch.protocol import Put
 from intentc.writing import WriteError
 
 pytestmark = pytest.mark.anyio
@@ -39,3 +40,22 @@ async def test_a_users_routing_instance_that_waits_for_its_number_is_deleted_wit
     await offline.settle()
     with pytest.raises(NotFound):
         await offline.server.identify(MINE.kind, MINE.fq_name)
+
+
+async def test_a_users_routing_instance_whose_key_comes_before_its_networks_stays() -> None:
+    """As when somebody copies a store key by key."""
+    loaded = load_all(find_compilers(["contrail"]))
+    source, offline = Offline(loaded), Offline(loaded)
+    await source.seed()
+    await offline.seed()
+    before = {item.key for item in (await source.store.range("/", "0")).items}
+    await source.apply([{"kind": "virtual_network", "data": {"fq_name": list(NETWORK), "parent_type": "project"}}])
+    await source.apply([{"kind": MINE.kind, "data": {"fq_name": list(MINE.fq_name), "parent_type": "virtual-network"}}])
+    new = [item for item in (await source.store.range("/", "0")).items if item.key not in before]
+    for item in sorted(new, key=lambda item: item.key):
+        await offline.store.transaction([], [Put(item.key, item.value)])
+        await offline.settle()
+    assert await offline.server.identify(MINE.kind, MINE.fq_name)
+    assert {item.key for item in new if "/routing_instance/" in item.key} <= {
+        item.key for item in (await offline.store.range("/", "0")).items
+    }

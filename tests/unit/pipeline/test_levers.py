@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pytest_mock import MockerFixture
 
 from intentc.model import Key
 from intentc.watch.protocol import Put
@@ -49,6 +50,26 @@ async def test_a_paused_intent_that_is_deleted_takes_its_outputs_with_it(plant: 
     plant.engine.levers.pause(await plant.key("box", "a"), ("a",), "by a test")
     await plant.remove("a")
     assert await plant.contents() == {}
+
+
+@pytest.mark.parametrize("order", [("pause", "suspect"), ("suspect", "pause")])
+async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
+    plant: Plant, order: tuple[str, str], mocker: MockerFixture
+) -> None:
+    await plant.boxes("a")
+    again = Plant(plant.offline.store)
+    key = await plant.key("box", "a")
+    for name in order:
+        if name == "pause":
+            again.engine.levers.pause(key, ("a",), "by a test")
+        else:
+            again.engine.levers.suspect(key, await revision(plant, key))
+    recall = mocker.spy(again.parts.runner, "recall")
+    await again.begin()
+    await again.relist()
+    assert again.parts.logic.exists(key) and key in again.parts.standing.held
+    assert recall.call_count == 0
+    assert await again.contents() == {"a": "hello"}
 
 
 async def test_a_paused_object_is_not_written(plant: Plant) -> None:

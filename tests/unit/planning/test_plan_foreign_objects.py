@@ -44,10 +44,24 @@ def test_an_adopted_object_is_emptied_and_never_deleted(world: World) -> None:
     assert world.plan(name).operations == (Update(key, name, {"note": "none"}, {}, world.revision),)
 
 
-def test_a_system_object_with_a_name_of_ours_goes_when_its_parent_is_gone(world: World) -> None:
+def test_a_system_object_with_a_name_of_ours_is_deleted_when_its_parents_deletion_was_seen(world: World) -> None:
     name = Name("instance", ("gone", "service-1"))
     key = world.put("instance", *name.fq_name, parent=parent("gone"))
+    world.planner.left_behind([name])
     assert world.plan(name).operations == (Delete(key, name, world.revision),)
+
+
+def test_a_system_object_with_a_name_of_ours_is_deleted_when_a_complete_pass_finds_no_parent(world: World) -> None:
+    name = Name("instance", ("gone", "service-1"))
+    key = world.put("instance", *name.fq_name, parent=parent("gone"))
+    assert name in world.planner.orphans()
+    assert world.plan(name).operations == (Delete(key, name, world.revision),)
+
+
+def test_a_system_object_that_comes_before_its_parent_stays(world: World) -> None:
+    name = Name("instance", ("late", "service-1"))
+    world.put("instance", *name.fq_name, parent=parent("late"))
+    assert world.plan(name).operations == ()
 
 
 def test_a_system_object_with_another_name_stays_without_its_parent(world: World) -> None:

@@ -171,13 +171,18 @@ class Planner:
             self._fields(draft, actual, made=True)
 
     def _system(self, draft: Draft, actual: Actual) -> None:
-        used = bool(draft.claims) and not draft.desired.exists
-        if not abandoned(self._assumed, actual):
+        desired = draft.desired
+        used = bool(draft.claims) and not desired.exists
+        alone = abandoned(self._assumed, actual)
+        if not alone:
             self._left_behind.discard(draft.name)
-        if used or draft.name not in self._left_behind or not fits_ours(draft.kind, draft.name.fq_name):
+        # Who claims the name below a parent of another uuid shows as well that the parent was not merely late.
+        elsewhere = alone and desired.parent is not None and desired.parent.key != actual.parent
+        known_gone = draft.name in self._left_behind or elsewhere
+        if used or not known_gone or not fits_ours(draft.kind, draft.name.fq_name):
             self._fields(draft, actual, made=False)
             return
-        # Its parent is gone: it stands for nothing any more, and if its name is claimed, then below another parent.
+        # Its parent is gone: it stands for nothing any more.
         if not self.guard.holds(draft.name) and self._leave(draft, actual)(EXISTENCE):
             self._delete(draft, actual)
         if draft.claims:

@@ -13,6 +13,7 @@ PAGES = [
     "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "docs/ambassador.md",
     "docs/contrail.md",
     "docs/engine.md",
     "docs/glossary.md",

@@ -57,7 +57,9 @@ _PAUSE_SECONDS = "1"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def create_app(server: ApiServer, keystone: Keystone | None = None, hosts: Sequence[str] = ANY_HOST) -> Starlette:
+def create_app(
+    server: ApiServer, keystone: Keystone | None = None, hosts: Sequence[str] | None = ANY_HOST
+) -> Starlette:
     """The ASGI application. ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. Requests of
     web pages and bodies that are no ``application/json`` are rejected."""
     calls = _Calls(server, keystone)
@@ -86,7 +88,7 @@ def create_app(server: ApiServer, keystone: Keystone | None = None, hosts: Seque
         routes.insert(0, Route("/keystone/v3/auth/tokens", calls.log_in, methods=["POST"]))
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(OriginGuard, checks=Checks(hosts, only_json=True), answer=_rejected)],
+        middleware=[Middleware(OriginGuard, checks=Checks("server.hosts", hosts, only_json=True), answer=_rejected)],
         exception_handlers={
             ApiError: _refused,
             StoreError: _store_failed,

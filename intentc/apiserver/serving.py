@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -57,6 +57,7 @@ async def running_api_server(
     path: str = "contrail",
     host: str = "127.0.0.1",
     port: int = 0,
+    hosts: Sequence[str] = (),
     max_txn_ops: int = DEFAULT_MAX_TXN_OPS,
     keystone: Keystone | None = None,
     policy: Policy | None = None,
@@ -74,7 +75,7 @@ async def running_api_server(
     ``OSError`` for unusable certificates, and ``ApiError`` kinds if the seeds can't be written.
 
     Stands behind the limits of ``listening.connections`` and the checks of ``listening.origin``: on loopback ``Host``
-    must name it.
+    must name it, or be one of ``hosts``.
     """
     if policy is None:
         policy = Policy() if keystone is None else Policy(Mode.CLOUD_ADMIN)
@@ -86,7 +87,7 @@ async def running_api_server(
         if seeds:
             await write_seeds(server)
         config = uvicorn.Config(
-            create_app(server, keystone, own_hosts(host, is_loopback=is_loopback(host))),
+            create_app(server, keystone, own_hosts(host, hosts, is_loopback=is_loopback(host))),
             lifespan="off",
             http=http_protocol(connections),
             h11_max_incomplete_event_size=_LONGEST_HEAD,

@@ -59,6 +59,7 @@ async def _serve(configuration: Configuration) -> int:
                 path=configuration.etcd.path,
                 host=server.address.host,
                 port=server.address.port,
+                hosts=server.hosts,
                 max_txn_ops=configuration.intentc.limits.max_txn_ops,
                 keystone=keystone,
                 policy=policy,

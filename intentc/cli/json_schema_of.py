@@ -23,6 +23,7 @@ _PATTERNS: Mapping[str, Schema] = {
         "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^(\d+(\.\d+)?(ms|s|m|h)?)+$"}]
     },
     "Address": {"type": "string", "pattern": r"^.*:\d{1,5}$"},
+    "HostName": {"type": "string", "pattern": r"^[^*/@\s]+$"},
     "Url": {"type": "string", "pattern": "^(https?://[^@]+)?$"},
     "Secret": {"type": ["string", "number"]},
     "FilePath": {"type": "string"},

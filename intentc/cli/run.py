@@ -82,6 +82,7 @@ async def _run(observe: bool, loaded: Loaded) -> int:
                     browsed=service.results,
                     asked=service.answers,
                     access=diagnostics_access(configuration),
+                    hosts=configuration.intentc.diagnostics.hosts,
                 ) as url,
                 ended_by_signals(reloading.request),
                 anyio.create_task_group() as group,

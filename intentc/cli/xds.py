@@ -89,6 +89,7 @@ async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded:
                 *diagnostics,
                 registry=server.figures.registry,
                 access=diagnostics_access(loaded.configuration),
+                hosts=loaded.configuration.intentc.diagnostics.hosts,
             ) as url,
         ):
             click.echo(f"{f'[{host}]' if ':' in host else host}:{server.port}")

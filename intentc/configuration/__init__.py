@@ -8,18 +8,20 @@ What a setting makes the program do is left to whoever reads it.
 from .reading import Loaded, load
 from .risks import Note, open_api_server
 from .sections import Configuration
-from .values import Address, FilePath, Seconds, Secret, Settings, Url, is_loopback
+from .values import Address, FilePath, HostName, Seconds, Secret, Settings, Url, canonical_host, is_loopback
 
 __all__ = [
     "Address",
     "Configuration",
     "FilePath",
+    "HostName",
     "Loaded",
     "Note",
     "Seconds",
     "Secret",
     "Settings",
     "Url",
+    "canonical_host",
     "is_loopback",
     "load",
     "open_api_server",

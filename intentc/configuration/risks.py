@@ -137,6 +137,16 @@ def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) ->
             f"intentc.diagnostics.address {own.address} is plain http: token, names and problems go over the wire"
             " unencrypted; set intentc.diagnostics.tls.cert and key",
         )
+    for section, address, hosts in (
+        ("server", configuration.server.address, configuration.server.hosts),
+        ("intentc.diagnostics", own.address, own.hosts),
+    ):
+        if hosts and not is_loopback(address.host):
+            yield Note(
+                False,
+                f"{section}.hosts keeps nobody off: {section}.address {address} is not loopback, so any Host is"
+                " answered",
+            )
     for key, path in (*secret_files.items(), *_private_keys(configuration)):
         mode = _mode(path)
         if mode & _OTHERS:

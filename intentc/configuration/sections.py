@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from .values import Address, AtLeast, FilePath, PrefixInEtcd, Seconds, Secret, Settings, Url
+from .values import Address, AtLeast, FilePath, HostName, PrefixInEtcd, Seconds, Secret, Settings, Url
 
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
@@ -148,7 +148,8 @@ class ServerTls(Section, frozen=True):
 
 
 class Server(Section, frozen=True):
-    """``server``: where ``intentc apiserver`` listens."""
+    """``server``: where ``intentc apiserver`` listens. ``hosts``: names that requests to a loopback address may have as
+    ``Host``, besides those of this machine: what a proxy in front of it passes on."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset(
         [
@@ -171,6 +172,7 @@ class Server(Section, frozen=True):
     )
 
     address: Address = Address("127.0.0.1:9091")
+    hosts: tuple[HostName, ...] = ()
     tls: ServerTls = ServerTls()
 
 
@@ -217,13 +219,15 @@ class DiagnosticsTls(Section, frozen=True):
 
 
 class Diagnostics(Section, frozen=True):
-    """``intentc.diagnostics``: where health, status, metrics and the page are served. ``token``: whoever asks must show
-    it, as a bearer token or as a browser's password; at an address that others reach it is required, unless
-    ``tls.client_ca`` is set."""
+    """``intentc.diagnostics``: where health, status, metrics and the page are served. ``hosts``: names that requests to
+    a loopback address may have as ``Host``, besides those of this machine. ``token``: whoever asks must show it, as a
+    bearer token or as a browser's password; at an address that others reach it is required, unless ``tls.client_ca``
+    is set."""
 
     closed: ClassVar[bool] = True
 
     address: Address = Address("127.0.0.1:8877")
+    hosts: tuple[HostName, ...] = ()
     token: Secret = Secret()
     tls: DiagnosticsTls = DiagnosticsTls()
 

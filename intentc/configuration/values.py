@@ -27,6 +27,7 @@ _LARGEST_SECRET = 64 * 1024
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 _LONGEST_PORT = len("65535")
+_HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
 
 class Secret:
@@ -159,7 +160,36 @@ def is_loopback(host: str) -> bool:
     """Whether ``host`` (a name, or an address without brackets) is this machine alone."""
     with suppress(ValueError):
         return ip_address(host).is_loopback
-    return host == "localhost"
+    return host.lower().removesuffix(".") == "localhost"
+
+
+class HostName(str):
+    """A name or an address that requests may give as ``Host``, without port, in its canonical form: lower case, no dot
+    at the end, IPv6 in brackets."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> HostName:
+        """Raises ``ValueError``, for ``*`` and other patterns, too: a page of any site could send requests then."""
+        host = canonical_host(text)
+        if host.startswith("["):
+            with suppress(ValueError):
+                ip_address(host.strip("[]"))
+                return cls(host)
+        elif "*" in host:
+            raise ValueError(f"{text!r} is a pattern, and any web page could send requests then; write each name")
+        elif _HOST_NAME.fullmatch(host):
+            return cls(host)
+        raise ValueError(f"{text!r} is no host; write a name or an address without scheme and port, api.example say")
+
+
+def canonical_host(host: str) -> str:
+    """``host`` (IPv6 with or without brackets) in the one form in which hosts are compared."""
+    with suppress(ValueError):
+        address = ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
+        return f"[{address}]" if address.version == 6 else str(address)
+    return host.lower().removesuffix(".")
 
 
 class Seconds(float):
@@ -244,6 +274,8 @@ def decode_setting(wanted: type, value: Any) -> Any:
         return Address.parse(str(value))
     if wanted is Url:
         return Url.parse(str(value))
+    if wanted is HostName:
+        return HostName.parse(str(value))
     if wanted is FilePath:
         return FilePath(value)
     raise NotImplementedError(wanted)

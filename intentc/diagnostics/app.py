@@ -89,7 +89,7 @@ class Served(NamedTuple):
 
 def diagnostics_app(
     observed: Observed,
-    allowed_hosts: Sequence[str] = ANY_HOST,
+    allowed_hosts: Sequence[str] | None = ANY_HOST,
     registry: CollectorRegistry | None = None,
     browsed: Browsed | None = None,
     asked: Asked | None = None,
@@ -137,6 +137,7 @@ def diagnostics_app(
             return await overview_page(observed)
         return json_answer(request, {"paths": paths, "pretty": "?pretty indents"}, pretty=True)
 
+    checks = Checks("intentc.diagnostics.hosts", allowed_hosts, pages=True)
     app = Starlette(
         routes=[
             Route("/", root),
@@ -152,7 +153,7 @@ def diagnostics_app(
         exception_handlers={404: unknown},
         middleware=[
             Middleware(StrictHeaders),
-            Middleware(OriginGuard, checks=Checks(allowed_hosts, pages=True), answer=_rejected),
+            Middleware(OriginGuard, checks=checks, answer=_rejected),
             Middleware(Guard, token=access.token),
         ],
     )

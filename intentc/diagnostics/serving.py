@@ -10,7 +10,7 @@ import contextlib
 import errno
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -58,13 +58,14 @@ async def running_diagnostics(
     browsed: Browsed | None = None,
     asked: Asked | None = None,
     access: Access = EVERYBODY,
+    hosts: Sequence[str] = (),
 ) -> AsyncIterator[str]:
     """Serve while the context is open; gives the URL (with the port that was found, if ``port`` is 0). ``registry``,
     ``browsed``, ``asked`` and ``access``: as for ``diagnostics_app``.
 
     Raises ``AddressInUse``, ``UnusableCertificate``, and ``OpenToAll`` if ``host`` is not this machine's own and
-    ``access`` asks nobody. On loopback only requests that name a loopback host, or ``host`` itself, are answered. Of
-    connections there are as many at once as ``listening.connections.most_connections`` allows.
+    ``access`` asks nobody. On loopback only requests that name a loopback host, ``host`` itself or one of ``hosts``
+    are answered. Of connections there are as many at once as ``listening.connections.most_connections`` allows.
     """
     if not is_loopback(host) and not access.asks:
         raise OpenToAll(
@@ -73,10 +74,10 @@ async def running_diagnostics(
         )
     with _listening(host, port) as listener:
         bound = listener.getsockname()[1]
-        hosts = own_hosts(host, is_loopback=is_loopback(host))
+        allowed_hosts = own_hosts(host, hosts, is_loopback=is_loopback(host))
         connections = Connections(most_connections())
         listener.limit(connections)
-        served = diagnostics_app(observed, hosts, registry, browsed, asked, access)
+        served = diagnostics_app(observed, allowed_hosts, registry, browsed, asked, access)
         config = uvicorn.Config(
             served.app,
             log_config=None,

@@ -14,8 +14,13 @@ from typing import NamedTuple
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-ANY_HOST = ("*",)
+from intentc.configuration import canonical_host
+
+PROBES = frozenset({"/healthz", "/readyz"})
+"""Paths of probes, which may come without a ``Host``, as HTTP/1.0 allows and no browser does."""
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+ANY_HOST = None
+"""In place of the names that ``Host`` may have. No text means any, so that none can do so by accident."""
 _JSON = "application/json"
 _SHOWN = 200
 """Characters of a header that a message repeats."""
@@ -30,25 +35,29 @@ class Refusal(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """``hosts``: the names that ``Host`` may have, without port; ``ANY_HOST``: any. ``only_json``: bodies must be
+    """``hosts``: the names that ``Host`` may have, as ``own_hosts`` gives them; ``ANY_HOST``: any. ``setting``: the key
+    of the configuration that names further ones. ``only_json``: bodies must be
     ``application/json``, which no page of another origin can send. ``pages``: links on other sites may lead here."""
 
-    hosts: Sequence[str] = ANY_HOST
+    setting: str
+    hosts: Sequence[str] | None = ANY_HOST
     only_json: bool = False
     pages: bool = False
 
-    def refusal(self, method: str, headers: Headers) -> Refusal | None:
-        """Why a request with this method and these headers is rejected; None if it is not."""
-        return self._of_host(headers) or self._of_site(method, headers) or self._of_content(method, headers)
+    def refusal(self, method: str, path: str, headers: Headers) -> Refusal | None:
+        """Why a request with this method, path and headers is rejected; None if it is not."""
+        return self._of_host(path, headers) or self._of_site(method, headers) or self._of_content(method, headers)
 
-    def _of_host(self, headers: Headers) -> Refusal | None:
-        host = _without_port(headers.get("host", "")).lower()
-        if "*" in self.hosts or host in self.hosts:
+    def _of_host(self, path: str, headers: Headers) -> Refusal | None:
+        if self.hosts is ANY_HOST or ("host" not in headers and path in PROBES):
+            return None
+        host = headers.get("host", "")
+        if canonical_host(_without_port(host)) in self.hosts:
             return None
         return Refusal(
             400,
             f"the Host of the request is {_shown(host)}, and this server listens on this machine alone",
-            f"use {', '.join(self.hosts)}; a proxy in front of it must send one of these names as Host",
+            f"use {', '.join(self.hosts)}; or name the host in {self.setting}, if a proxy or a DNS name leads here",
         )
 
     def _of_site(self, method: str, headers: Headers) -> Refusal | None:
@@ -78,10 +87,12 @@ class Checks(NamedTuple):
         return Refusal(415, problem, f"send JSON with `Content-Type: {_JSON}` (curl: -H 'Content-Type: {_JSON}')")
 
 
-def own_hosts(host: str, *, is_loopback: bool) -> Sequence[str]:
-    """The names that requests to a server that listens at ``host`` may have as ``Host``. Beyond loopback a server
-    can't know its names."""
-    return tuple(dict.fromkeys((*_LOOPBACK_HOSTS, url_host(host)))) if is_loopback else ANY_HOST
+def own_hosts(host: str, further: Sequence[str] = (), *, is_loopback: bool) -> Sequence[str] | None:
+    """The names that requests to a server that listens at ``host`` may have as ``Host``: its own and ``further`` ones.
+    Beyond loopback a server can't know its names."""
+    if not is_loopback:
+        return ANY_HOST
+    return tuple(dict.fromkeys((*_LOOPBACK_HOSTS, canonical_host(host), *map(canonical_host, further))))
 
 
 def url_host(host: str) -> str:
@@ -99,7 +110,7 @@ class OriginGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refusal = self._checks.refusal(scope["method"], Headers(scope=scope))
+            refusal = self._checks.refusal(scope["method"], scope["path"], Headers(scope=scope))
             if refusal is not None:
                 await self._answer(refusal)(scope, receive, send)
                 return
@@ -113,7 +124,7 @@ def _has_body(method: str, headers: Headers) -> bool:
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
+    if host.startswith("[") and "]" in host:
         return host.partition("]")[0] + "]"
     return host.partition(":")[0]
 

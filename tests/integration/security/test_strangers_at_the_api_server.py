@@ -44,7 +44,7 @@ async def api() -> AsyncIterator[httpx2.AsyncClient]:
         ({}, 415, "Content-Type: application/json"),
         ({"content-type": "application/json", "origin": "https://evil.example"}, 403, "without an Origin header"),
         ({"content-type": "application/json", "sec-fetch-site": "cross-site"}, 403, "from a program"),
-        ({"content-type": "application/json", "host": "rebound.example"}, 400, "use localhost"),
+        ({"content-type": "application/json", "host": "rebound.example"}, 400, "server.hosts"),
     ],
 )
 async def test_a_web_page_writes_nothing(
@@ -58,6 +58,36 @@ async def test_a_web_page_writes_nothing(
 async def test_a_web_page_reads_nothing(api: httpx2.AsyncClient) -> None:
     assert (await api.get("/projects", headers={"host": "rebound.example"})).status_code == 400
     assert (await api.get("/projects", headers={"origin": "null"})).status_code == 403
+
+
+async def test_a_host_that_is_named_is_answered_besides_this_machines_own() -> None:
+    """Behind a proxy that passes ``Host`` on."""
+    store = MemoryStore()
+    async with (
+        running_api_server(store, load_schema("contrail"), hosts=["api.example.org"]) as running,
+        httpx2.AsyncClient(timeout=PATIENCE, base_url=running.url, trust_env=False) as client,
+    ):
+        for host, status in (
+            ("api.example.org", 200),
+            ("API.example.org.:443", 200),
+            ("localhost.", 200),
+            ("[::1]:9091", 200),
+            ("rebound.example", 400),
+            ("*", 400),
+        ):
+            assert (await client.get("/projects", headers={"host": host})).status_code == status, host
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/healthz", "200"), ("/readyz", "200"), ("/projects", "400"), ("/", "400")]
+)
+async def test_probes_are_answered_without_a_host(api: httpx2.AsyncClient, path: str, status: str) -> None:
+    """As load balancers send them, in HTTP/1.0."""
+    with anyio.fail_after(PATIENCE):
+        async with await anyio.connect_tcp("127.0.0.1", api.base_url.port or 0) as stream:
+            await stream.send(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+            assert (await stream.receive()).split()[1].decode() == status
 
 
 @pytest.mark.parametrize("written", ["application/json", 'application/json; charset="UTF-8"'])

@@ -199,3 +199,28 @@ def test_the_mode_can_come_from_the_environment(tmp_path: Path) -> None:
     variables = {"INTENTC_AAA_MODE": "rbac", "INTENTC_CLOUD_ADMIN_ROLE": "boss", "INTENTC_GLOBAL_READ_ONLY_ROLE": "eye"}
     found = load(None, variables).configuration
     assert (found.aaa_mode, found.cloud_admin_role, found.global_read_only_role) == ("rbac", "boss", "eye")
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "localhost.", "[::1]"])
+def test_every_spelling_of_this_machine_is_loopback(tmp_path: Path, host: str) -> None:
+    assert warnings(read(tmp_path, no_auth=True, server={"address": f"{host}:1"})) == []
+
+
+def test_hosts_are_kept_in_one_form(tmp_path: Path) -> None:
+    hosts = ["API.Example.org.", "192.0.2.1", "2001:DB8::0:1", "[::1]", "under_score"]
+    own = read(tmp_path, server={"hosts": hosts}, intentc={"diagnostics": {"hosts": "a, b"}}).configuration
+    assert own.server.hosts == ("api.example.org", "192.0.2.1", "[2001:db8::1]", "[::1]", "under_score")
+    assert own.intentc.diagnostics.hosts == ("a", "b")
+
+
+@pytest.mark.parametrize("host", ["*", "*.example.org", "", ".", "a:9091", "http://a", "a/b", "a b", "[::1]:80", "[x]"])
+@pytest.mark.parametrize("key", ["server", "intentc.diagnostics"])
+def test_what_is_no_host_is_refused_and_so_is_any(tmp_path: Path, host: str, key: str) -> None:
+    hosts: dict[str, object] = {"hosts": ["good.example", host]}
+    with pytest.raises(InvalidInput, match=rf"contrail\.yml:1: {key}\.hosts.*(pattern|no host)"):
+        read(tmp_path, **({"server": hosts} if key == "server" else {"intentc": {"diagnostics": hosts}}))
+
+
+def test_hosts_beyond_loopback_are_said_to_keep_nobody_off(tmp_path: Path) -> None:
+    loaded = read(tmp_path, server={"address": "0.0.0.0:9091", "hosts": ["api.example.org"]})
+    assert any(note.text.startswith("server.hosts keeps nobody off") for note in loaded.notes)

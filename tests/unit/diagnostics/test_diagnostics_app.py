@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from starlette.routing import Route
@@ -125,6 +126,27 @@ async def test_every_answer_carries_the_strict_headers(path: str) -> None:
 
 async def test_a_foreign_host_name_is_not_answered_on_loopback() -> None:
     assert (await answer(Compiler(), "/status", host="rebound.example")).status_code == 400
+
+
+async def test_hosts_that_are_named_are_answered_on_loopback() -> None:
+    async with (
+        running_diagnostics(Compiler(), "127.0.0.1", 0, hosts=["intentc.example.org"]) as url,
+        httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,
+    ):
+        assert (await http.get(url + "/status", headers={"host": "Intentc.example.org:443"})).status_code == 200
+        foreign = await http.get(url + "/status", headers={"host": "rebound.example"})
+    assert foreign.status_code == 400
+    assert "intentc.diagnostics.hosts" in foreign.json()["next_step"]
+
+
+@pytest.mark.parametrize(("path", "status"), [("/healthz", b"200"), ("/readyz", b"200"), ("/status", b"400")])
+async def test_probes_are_answered_without_a_host(path: str, status: bytes) -> None:
+    """As load balancers send them, in HTTP/1.0."""
+    async with running_diagnostics(Compiler(), "127.0.0.1", 0) as url:
+        with anyio.fail_after(PATIENCE):
+            async with await anyio.connect_tcp("127.0.0.1", int(url.rpartition(":")[2])) as stream:
+                await stream.send(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+                assert (await stream.receive()).split()[1] == status
 
 
 async def test_nothing_can_be_changed() -> None:

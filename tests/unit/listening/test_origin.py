@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from intentc.listening.origin import ANY_HOST, Checks, own_hosts
 
 HOST = "127.0.0.1:8082"
-API = Checks(own_hosts("127.0.0.1", is_loopback=True), only_json=True)
+API = Checks("server.hosts", own_hosts("127.0.0.1", is_loopback=True), only_json=True)
 PAGES = API._replace(only_json=False, pages=True)
 JSON = {"content-type": "application/json", "content-length": "2"}
 
@@ -16,26 +16,53 @@ JSON = {"content-type": "application/json", "content-length": "2"}
 def status(checks: Checks, method: str, **headers: str) -> int:
     """The status with which a request is rejected; 200 if it is not. ``_`` in a name stands for ``-``."""
     named = {name.replace("_", "-"): value for name, value in {"host": HOST, **headers}.items()}
-    refusal = checks.refusal(method, Headers(named))
+    refusal = checks.refusal(method, "/projects", Headers(named))
     if refusal is not None:
         assert refusal.problem and refusal.advice
     return 200 if refusal is None else refusal.status
 
 
-@pytest.mark.parametrize("host", [HOST, "localhost", "LOCALHOST:1", "[::1]:8082", "127.0.0.1"])
+@pytest.mark.parametrize(
+    "host", [HOST, "localhost", "LOCALHOST:1", "localhost.:80", "LocalHost.", "[::1]:8082", "[0:0::1]", "127.0.0.1"]
+)
 def test_on_loopback_its_own_names_are_answered(host: str) -> None:
     assert status(API, "GET", host=host) == 200
 
 
-@pytest.mark.parametrize("host", ["rebound.example:8082", "", "127.0.0.1.rebound.example", "[::2]", "localhost@x", "*"])
+@pytest.mark.parametrize(
+    "host",
+    ["rebound.example:8082", "", ".", "localhost..", "[::1", "127.0.0.1.rebound.example", "[::2]", "localhost@x", "*"],
+)
 def test_on_loopback_other_names_are_not(host: str) -> None:
     assert status(API, "GET", host=host) == 400
 
 
 def test_a_server_beyond_loopback_answers_to_any_name() -> None:
-    assert own_hosts("0.0.0.0", is_loopback=False) == ANY_HOST
-    assert status(Checks(ANY_HOST), "GET", host="api.example") == 200
+    assert own_hosts("0.0.0.0", ["api.example"], is_loopback=False) is ANY_HOST
+    assert status(Checks("server.hosts"), "GET", host="elsewhere.example") == 200
     assert status(API._replace(hosts=own_hosts("127.0.0.2", is_loopback=True)), "GET", host="127.0.0.2:1") == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "answered"), [("api.example", 200), ("API.Example.:443", 200), ("x.api.example", 400)]
+)
+def test_named_hosts_are_answered_besides_its_own(host: str, answered: int) -> None:
+    checks = API._replace(hosts=own_hosts("127.0.0.1", ["api.example"], is_loopback=True))
+    assert status(checks, "GET", host=host) == answered
+    assert status(checks, "GET", host="localhost") == 200
+
+
+def test_no_name_means_any_host_by_accident() -> None:
+    checks = API._replace(hosts=own_hosts("127.0.0.1", ["*"], is_loopback=True))
+    assert status(checks, "GET", host="rebound.example") == 400
+
+
+def test_probes_need_no_host_and_a_foreign_one_is_rejected_there_too() -> None:
+    for path in ("/healthz", "/readyz"):
+        assert API.refusal("GET", path, Headers({})) is None
+        refusal = API.refusal("GET", path, Headers({"host": "rebound.example"}))
+        assert refusal is not None and refusal.status == 400 and "server.hosts" in refusal.advice
+    assert API.refusal("GET", "/projects", Headers({})) is not None
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
@@ -44,7 +71,7 @@ def test_a_server_beyond_loopback_answers_to_any_name() -> None:
 )
 def test_a_page_of_another_origin_is_rejected(method: str, origin: str) -> None:
     assert status(API, method, origin=origin, **JSON) == 403
-    assert status(Checks(ANY_HOST), method, origin=origin) == 403
+    assert status(Checks("server.hosts"), method, origin=origin) == 403
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "new-word"])

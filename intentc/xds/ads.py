@@ -112,7 +112,7 @@ class Discovery:
         message = await self._first(messages, context)
         if message is None:
             return
-        session = Session(self._world, self._judge, whole=dialect.whole, count=self._figures.count)
+        session = Session(self._world, self._judge, whole=dialect.whole, peer=context.peer(), count=self._figures.count)
         wake = asyncio.Event()
         _LOG.info("an Envoy is connected: %s", context.peer())
         self._world.streams.add(session)

@@ -20,6 +20,7 @@ PUSHES = "intentc_xds_pushes"
 ACKNOWLEDGEMENTS = "intentc_xds_acknowledgements"
 REFUSALS = "intentc_xds_refusals"
 STREAMS = "intentc_xds_streams"
+SILENT_STREAMS = "intentc_xds_silent_streams"
 ELEMENTS = "intentc_xds_elements"
 PUBLISHING = "intentc_xds_publishing_seconds"
 ANSWERING = "intentc_xds_answering_seconds"
@@ -72,6 +73,8 @@ class _Status(Collector):
     def collect(self) -> Iterator[Metric]:
         status = self._status()
         yield GaugeMetricFamily(STREAMS, "Envoys that are connected.", value=status["streams"])
+        about = "Envoys that are connected and do not answer: nobody waits for them."
+        yield GaugeMetricFamily(SILENT_STREAMS, about, value=status["silent_streams"])
         elements = GaugeMetricFamily(ELEMENTS, "Elements by how they stand.", labels=["state"])
         for state in ("all", "refused", "held"):
             elements.add_metric([state], status["elements"][state])

@@ -86,5 +86,6 @@ class Retries:
         return attempt
 
     def _heard(self) -> int:
-        """The serial up to which every Envoy has answered."""
-        return min((stream.serial for stream in self._world.streams), default=self._world.serial)
+        """The serial up to which every Envoy has answered that is waited for."""
+        world = self._world
+        return int(min(world.answers.heard(world.serial), world.serial))

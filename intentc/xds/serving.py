@@ -90,7 +90,9 @@ class Server:
     async def publish(self) -> None:
         """Publish what has changed at the pace that is set, until cancelled."""
         while True:
-            due = [one for one in (self.judge.retries.wait(), self.world.draining.wait()) if one is not None]
+            world = self.world
+            times = (self.judge.retries.wait(), world.draining.wait(), world.answers.wait(world.serial))
+            due = [seconds for seconds in times if seconds is not None]
             with anyio.move_on_after(min(due, default=None)):
                 await self._wake.wait()
             latest = time.monotonic() + self._pace.longest
@@ -128,6 +130,7 @@ class Server:
             "applied_revision": world.revision,
             "serial": world.serial,
             "streams": len(world.streams),
+            "silent_streams": world.answers.silent,
             "elements": {"all": world.standings.number, "refused": len(refused), "held": len(world.held)},
             "refused": [
                 {"kind": kind, "name": name, "message": standing.refused if standing is not None else ""}

@@ -67,6 +67,7 @@ class _Sent(NamedTuple):
     """Until when others wait for the answer."""
     addresses: dict[str, tuple[str, ...]]
     """Of listeners that were told, none for those gone."""
+    resources: Sequence[Resource]
 
 
 class _Subscription:
@@ -75,7 +76,8 @@ class _Subscription:
     ``dirty``: names to be told in the next round; ``asked``: to be told at once; ``told``: name → version that the
     Envoy has; ``sent``: responses without an answer, by nonce; ``unheard``: it waits for a first word, be there
     anything to tell or not; ``blocked_until``: the serial before which telling again would only be refused again;
-    ``collected``: what changed up to this serial is in ``dirty``.
+    ``collected``: what changed up to this serial is in ``dirty``; ``accepted``: what it took last, in the dialect of
+    the whole state.
     """
 
     def __init__(self) -> None:
@@ -87,6 +89,7 @@ class _Subscription:
         self.unheard = False
         self.blocked_until = 0
         self.collected = 0
+        self.accepted: Sequence[Resource] = ()
 
 
 class _Step(NamedTuple):
@@ -104,7 +107,8 @@ class _Step(NamedTuple):
 
 class Session:
     """The protocol of one stream. ``whole``: of wildcard types everything is told, not only what changed (state of the
-    world). ``count`` is told ``push``, ``ack`` or ``nack`` with the type; ``clock`` gives seconds."""
+    world). ``count`` is told ``push``, ``ack`` or ``nack`` with the type; ``peer``: where it comes from, for people;
+    ``clock`` gives seconds."""
 
     def __init__(
         self,
@@ -112,11 +116,13 @@ class Session:
         judge: Judge,
         *,
         whole: bool,
+        peer: str = "",
         count: Callable[[str, Type], None] = lambda what, kind: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.serial = 0
         """Everything published up to this was told and answered."""
+        self.peer = peer
         self._world = world
         self._judge = judge
         self._whole = whole
@@ -199,9 +205,12 @@ class Session:
             self._count("ack", request.kind)
             if request.kind is Type.LISTENERS:
                 self._places.accepted(sent.addresses, whole=self._whole)
+            if request.kind is Type.CLUSTERS and self._whole:
+                subscription.accepted = sent.resources
             self._world.acknowledged(request.kind, sent.trial)
             return
         self._count("nack", request.kind)
+        subscription.accepted = ()  # who of them it has is not known, and what it refuses is not to be told again
         if not self._judge.refused(request.kind, sent.names, sent.trial, request.error):
             return
         subscription.blocked_until = sent.serial + 1
@@ -276,11 +285,30 @@ class Session:
                 steps.append(self._step(kind, told.dirty, told))
         for step in steps:
             self._subscriptions[step.kind].dirty = set()
+        steps = self._removals_last(steps)
         if not steps:
             self.serial = self._collected
             return False
         self._round = deque(steps)
         return True
+
+    def _removals_last(self, steps: list[_Step]) -> list[_Step]:
+        """The steps with those clusters that are gone removed after all others: of an Envoy that was not waited for,
+        routes and listeners may still refer to them."""
+        place = next((number for number, step in enumerate(steps) if step.kind is Type.CLUSTERS), None)
+        if place is None or len(steps) == 1:
+            return steps
+        step, subscription = steps[place], self._subscriptions[Type.CLUSTERS]
+        if self._whole:
+            there = self._world.resources(Type.CLUSTERS)
+            former = [one for one in subscription.accepted if one.name not in there]
+            first, last = step._replace(resources=[*step.resources, *former]), step._replace(endpoints=set())
+            last = last._replace(gone=[one.name for one in former])
+            return [*steps[:place], first, *steps[place + 1 :], last] if former else steps
+        if not step.gone:
+            return steps
+        first, last = step._replace(gone=[]), _Step(step.kind, set(step.gone), [], step.gone, set(), [], step.serial)
+        return [*steps[:place], first, *steps[place + 1 :], last]
 
     def _hand_over(self, subscription: _Subscription) -> list[_Step]:
         """The step before that of listeners in which those go that leave an address to another; none if there are no
@@ -308,6 +336,12 @@ class Session:
     def _say(self, step: _Step) -> Response | None:
         everything = self._whole and step.kind in WILDCARD
         world, subscription = self._world, self._subscriptions[step.kind]
+        if step.kind is Type.CLUSTERS and step.gone:
+            # Some may be back since the round began; routes that go on referring to them don't come again.
+            back = {name for name in step.gone if name in world.resources(step.kind)}
+            there = [world.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
+            gone = [name for name in step.gone if name not in back]
+            step = step._replace(gone=gone, resources=[*step.resources, *there])
         if not (step.resources or step.gone or everything or subscription.unheard):
             return None
         subscription.unheard = False
@@ -315,7 +349,7 @@ class Session:
         names = None if everything else step.names
         until = self._clock() + _PATIENCE if step.kind is Type.CLUSTERS else math.inf
         addresses = dict.fromkeys(step.gone, ()) | {one.name: one.addresses for one in step.resources}
-        sent = _Sent(str(self._nonces), step.serial, names, step.trial, until, addresses)
+        sent = _Sent(str(self._nonces), step.serial, names, step.trial, until, addresses, step.resources)
         subscription.sent[sent.nonce] = sent
         for resource in step.resources if not self._whole else ():
             subscription.told[resource.name] = resource.version

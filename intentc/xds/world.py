@@ -11,13 +11,13 @@ Pure and synchronous: who is connected, and when to publish, is left to ``sessio
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from .addresses import Addresses
+from .answers import Answers
 from .assembly import Assembly
 from .draining import Draining
 from .encoding import Version
@@ -36,19 +36,14 @@ class Resource(NamedTuple):
     addresses: tuple[str, ...] = ()
 
 
-class Told(Protocol):
-    """One Envoy's stream, as far as others depend on it: everything up to ``serial`` was told and answered."""
-
-    @property
-    def serial(self) -> int: ...
-
-
 class World:
     """Elements in force. ``on_settled`` is told each element that was acknowledged after having been on trial, or that
-    is gone. ``draining``: how long clusters are kept for old filter chains; None: for Envoy's default drain time."""
+    is gone. ``draining``: how long clusters are kept for old filter chains; None: for Envoy's default drain time.
+    ``answers``: how far streams have answered."""
 
-    def __init__(self, process: str = "", draining: Draining | None = None) -> None:
+    def __init__(self, process: str = "", draining: Draining | None = None, answers: Answers | None = None) -> None:
         self.draining = draining or Draining()
+        self.answers = answers or Answers()
         self.standings = Standings()
         self.assembly = Assembly()
         self.addresses = Addresses()
@@ -58,7 +53,7 @@ class World:
         """Of etcd, that was applied last."""
         self.published = 0
         """The revision of etcd up to which everything was published."""
-        self.streams: set[Told] = set()
+        self.streams = self.answers.streams
         self.on_settled: Callable[[Key], None] = lambda key: None
         self.on_regained: Callable[[Key], None] = lambda key: None
         """Told each refused element of which a version turns out to have been good: the answer to that came late."""
@@ -409,8 +404,7 @@ class World:
         """Whether nothing in force refers to a cluster, and no Envoy may still hold what did."""
         if cluster in self._users or self.draining.keeps(Type.CLUSTERS, cluster):
             return False
-        since = self._unused_since.get(cluster, 0)
-        return all(stream.serial >= since for stream in self.streams)
+        return self.answers.heard(self.serial) >= self._unused_since.get(cluster, 0)
 
     def _withdraw(self, cluster: str) -> None:
         """A cluster that Envoy refuses goes at once; what refers to it and was never acknowledged goes back to what was
@@ -446,7 +440,7 @@ class World:
                 self.assembly.dirty.add(name)
 
     def _let_go(self) -> None:
-        self.draining.answered(min((stream.serial for stream in self.streams), default=math.inf))
+        self.draining.answered(self.answers.heard(self.serial))
         for kind, name in self.draining.ended():
             if kind is Type.ROUTES:
                 self.assembly.dirty.add(name)

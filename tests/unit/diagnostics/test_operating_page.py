@@ -32,7 +32,7 @@ def compiler_metrics() -> set[tuple[str, str]]:
 
 
 def xds_metrics() -> set[tuple[str, str]]:
-    figures = Figures(lambda: {"streams": 0, "elements": {"all": 0, "refused": 0, "held": 0}})
+    figures = Figures(lambda: {"streams": 0, "silent_streams": 0, "elements": {"all": 0, "refused": 0, "held": 0}})
     return {
         (f"{family.name}_total" if family.type == "counter" else family.name, family.type)
         for family in figures.registry.collect()

@@ -7,6 +7,7 @@ from typing import Any
 from envoy.config.route.v3 import route_pb2
 from google.protobuf import any_pb2
 
+from intentc.xds.answers import Answers
 from intentc.xds.elements import Element, Origin, Rejection
 from intentc.xds.encoding import Version, encode
 from intentc.xds.judging import Judge
@@ -108,10 +109,11 @@ def served(world: World, kind: Type) -> set[str]:
 
 
 class Bench:
-    """A world with its judge, and what was recorded."""
+    """A world with its judge, and what was recorded. ``now``: seconds that its clock shows."""
 
     def __init__(self) -> None:
-        self.world = World("process")
+        self.now = 0.0
+        self.world = World("process", answers=Answers(lambda: self.now))
         self.records: dict[Key, Rejection] = {}
         self.judge = Judge(self.world, self._record)
         self.world.on_settled = lambda key: self._record(key, None)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from intentc.configuration.sections import Envoy
+from intentc.xds.answers import SILENCE_SECONDS, Answers
 from intentc.xds.draining import ENVOYS_DEFAULT_SECONDS, Draining
 from intentc.xds.elements import Element
 from intentc.xds.encoding import Version, encode
@@ -37,6 +40,8 @@ class Now:
 
 
 class _Stream:
+    peer = "envoy"
+
     def __init__(self, serial: int = 0) -> None:
         self.serial = serial
 
@@ -48,7 +53,7 @@ def test_the_default_is_the_same_everywhere() -> None:
 
 def changed_world(now: Now) -> World:
     """A listener asked the cluster ``auth``; listener and cluster are changed, and one Envoy has not answered yet."""
-    world = World(draining=Draining(SECONDS, now))
+    world = World(draining=Draining(SECONDS, now), answers=Answers(now))
     want(world, cluster("auth"), listener("l", refers_to="auth"))
     world.publish()
     world.streams.add(_Stream(world.serial))
@@ -68,7 +73,7 @@ def answer(world: World) -> None:
 def test_what_a_listener_asked_stays_for_the_drain_time_after_every_envoy_has_answered() -> None:
     now = Now()
     world = changed_world(now)
-    now.seconds += 10 * SECONDS
+    now.seconds += SILENCE_SECONDS - 1
     assert served(world, Type.CLUSTERS) == {"auth", "other"}, "one has not answered"
     assert world.draining.wait() is None
     answer(world)
@@ -79,6 +84,70 @@ def test_what_a_listener_asked_stays_for_the_drain_time_after_every_envoy_has_an
     now.seconds += 1
     assert served(world, Type.CLUSTERS) == {"other"}
     assert world.draining.wait() is None
+
+
+def test_a_stream_that_never_answers_holds_up_the_drain_time_for_a_minute() -> None:
+    now = Now()
+    world = changed_world(now)
+    world.streams.add(_Stream(world.serial))
+    assert world.draining.wait() is None
+    assert world.answers.wait(world.serial) == SILENCE_SECONDS
+    now.seconds += SILENCE_SECONDS - 1
+    world.publish()
+    assert world.draining.wait() is None
+    now.seconds += 1
+    world.publish()
+    assert (world.draining.wait(), world.answers.wait(world.serial)) == (SECONDS, None)
+    now.seconds += SECONDS
+    assert served(world, Type.CLUSTERS) == {"other"}
+
+
+def test_a_stream_that_never_answers_keeps_the_cluster_of_a_removed_route_for_a_minute() -> None:
+    now = Now()
+    world = World(draining=Draining(SECONDS, now), answers=Answers(now))
+    want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
+    world.publish()
+    world.streams.add(_Stream(world.serial))
+    now.seconds += 10 * SECONDS
+    unwant(world, route("r"), cluster("c"))
+    assert served(world, Type.CLUSTERS) == {"c"}, "it had an hour, but nothing to answer"
+    now.seconds += SILENCE_SECONDS
+    assert served(world, Type.CLUSTERS) == set()
+
+
+def test_a_stream_that_answers_slowly_is_waited_for() -> None:
+    """Each answer comes late, and changes come faster: it is behind all the time, and moves on."""
+    now = Now()
+    world = World(draining=Draining(SECONDS, now), answers=Answers(now))
+    want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
+    world.publish()
+    stream = _Stream(world.serial)
+    world.streams.add(stream)
+    for number in range(5):
+        want(world, cluster(f"other {number}"))
+        world.publish()
+        stream.serial = world.serial - 1
+        world.publish()
+        now.seconds += SILENCE_SECONDS - 1
+    unwant(world, route("r"), cluster("c"))
+    assert "c" in served(world, Type.CLUSTERS)
+
+
+def test_a_stream_that_answers_again_is_waited_for_again(caplog: pytest.LogCaptureFixture) -> None:
+    now = Now()
+    world = changed_world(now)
+    now.seconds += SILENCE_SECONDS
+    world.publish()
+    assert world.answers.silent == 1
+    assert caplog.text.count("has not answered for 60 s") == 1
+    answer(world)
+    assert world.answers.silent == 0
+    want(world, listener("l"))
+    unwant(world, cluster("other"))
+    world.publish()
+    now.seconds += SILENCE_SECONDS - 1
+    world.publish()
+    assert world.answers.wait(world.serial) == 1
 
 
 def test_what_a_deleted_listener_asked_stays_too() -> None:

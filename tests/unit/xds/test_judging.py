@@ -144,6 +144,7 @@ def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_refuses_it(
 
     class Stream:
         serial = 1
+        peer = "envoy"
 
     bench.world.streams |= {Stream(), Stream()}
     message = "Error adding/updating cluster(s) a: no"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
+from intentc.xds.answers import SILENCE_SECONDS
 from intentc.xds.encoding import Version
 from intentc.xds.kinds import Type
 from intentc.xds.session import Request, Response, Session
@@ -219,7 +222,7 @@ def test_after_a_refused_cluster_the_routes_of_the_same_round_are_told_with_the_
     bench.world.publish()
     envoy.answers(envoy.is_told(), "Error adding/updating cluster(s) bad: no")
     bench.world.publish()
-    assert envoy.accepts_all()[-1] == (Type.ROUTES, {CONFIGURATION})
+    assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION}), (Type.CLUSTERS, set())]
 
 
 def test_an_answer_to_an_older_response_changes_nothing() -> None:
@@ -278,3 +281,57 @@ def test_a_name_that_is_dropped_is_told_no_more() -> None:
     want(bench.world, endpoints("c", policy={}))
     bench.world.publish()
     assert envoy.accepts_all() == []
+
+
+def let_go(bench: Bench) -> None:
+    """The Envoys that have answered nothing for so long are not waited for."""
+    bench.now += SILENCE_SECONDS
+    bench.world.publish()
+    assert set(bench.world.resources(Type.CLUSTERS)) == {"new"}
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
+def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole: bool) -> None:
+    """The others did not wait for it: they have let go of the cluster that its routes still ask."""
+    bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
+    envoy = connected(bench, whole=whole)
+    want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
+    bench.world.publish()
+    stuck = envoy.is_told()
+    want(bench.world, cluster("new"), route("r", cluster="new"))
+    unwant(bench.world, cluster("old"))
+    bench.world.publish()
+    let_go(bench)
+    envoy.answers(stuck, None, *told(stuck))
+    found = []
+    while (response := envoy.is_told()) is not None:
+        found.append((response.kind, told(response), set(response.gone)))
+        envoy.answers(response, None, *told(response))
+    kept, left = ({"old", "new"}, {"new"}) if whole else ({"new"}, set())
+    assert found == [
+        (Type.CLUSTERS, kept, set()),
+        (Type.ROUTES, {CONFIGURATION}, set()),
+        (Type.CLUSTERS, left, {"old"}),
+    ]
+    assert envoy.session.serial == bench.world.serial
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
+def test_a_cluster_that_is_back_before_its_removal_was_told_stays(whole: bool) -> None:
+    bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
+    envoy = connected(bench, whole=whole)
+    want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
+    bench.world.publish()
+    stuck = envoy.is_told()
+    want(bench.world, cluster("new"), route("r", cluster="new"))
+    unwant(bench.world, cluster("old"))
+    bench.world.publish()
+    let_go(bench)
+    envoy.answers(stuck, None, *told(stuck))
+    envoy.answers(envoy.is_told())
+    want(bench.world, cluster("old"))
+    bench.world.publish()
+    while (response := envoy.is_told()) is not None:
+        assert not response.gone
+        assert not whole or response.kind is not Type.CLUSTERS or told(response) == {"old", "new"}
+        envoy.answers(response, None, *told(response))

@@ -19,6 +19,8 @@ from tests.unit.xds.given import (
 
 
 class _Stream:
+    peer = "envoy"
+
     def __init__(self, serial: int) -> None:
         self.serial = serial
 

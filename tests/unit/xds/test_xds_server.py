@@ -15,7 +15,7 @@ from pytest_mock import MockerFixture
 
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Put
-from intentc.xds import ads
+from intentc.xds import ads, answers
 from intentc.xds.ads import AddressTaken, Discovery, listening
 from intentc.xds.judging import Judge
 from intentc.xds.kinds import Type
@@ -102,6 +102,44 @@ async def test_two_envoys_each_have_their_own_course() -> None:
         await write(store, cluster("b", 1))
         await quick.ask(Type.ENDPOINTS, "b")
         assert server.status()["streams"] == 2
+
+
+@pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
+async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others_only_so_long(
+    incremental: bool, mocker: MockerFixture
+) -> None:
+    """Nothing else happens meanwhile; when it answers after all, it is told what it has missed."""
+    mocker.patch.object(answers, "SILENCE_SECONDS", 0.5)
+    store = MemoryStore()
+    await write(store, cluster("c", 1), virtual_host("*"), route("r", "/", "c"))
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(running_xds(store, "gateway"))
+        quick = await stack.enter_async_context(connected(server.port, incremental=incremental))
+        stuck = await stack.enter_async_context(connected(server.port, incremental=incremental))
+        for envoy in (quick, stuck):
+            await envoy.ask(Type.CLUSTERS)
+            await envoy.answer(await envoy.told())
+            await envoy.ask(Type.ROUTES, CONFIGURATION)
+            await envoy.answer(await envoy.told(), CONFIGURATION)
+        await until(lambda: all(one.serial == server.world.serial for one in server.world.streams))
+        await write(store, gone("envoy_route", "r"), gone("envoy_cluster", "c"))
+        await quick.answer(await quick.told(), CONFIGURATION)
+        unanswered = await stuck.told()
+        assert unanswered.type_url == Type.ROUTES
+        removal = await quick.told()
+        assert removal.type_url == Type.CLUSTERS
+        assert names(removal) == set()
+        assert server.status()["silent_streams"] == 1
+        assert "intentc_xds_silent_streams 1.0" in generate_latest(server.figures.registry).decode()
+        await quick.answer(removal)
+        await stuck.answer(unanswered, CONFIGURATION)
+        missed = await stuck.told()
+        assert missed.type_url == Type.CLUSTERS
+        assert names(missed) == set()
+        if incremental:
+            assert list(removal.removed_resources) == list(missed.removed_resources) == ["c"]
+        await stuck.answer(missed)
+        await until(lambda: server.status()["silent_streams"] == 0)
 
 
 async def test_a_refusal_is_recorded_with_digest_origins_and_what_is_in_force_instead() -> None:

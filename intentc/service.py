@@ -30,7 +30,7 @@ from .evaluation import Overview
 from .evaluation.slot import Slot
 from .explaining import Answers
 from .journal.keeping import Keeping
-from .leading import KeeperFactory, claim_path
+from .leading import KeeperFactory, OtherLeader, claim_path
 from .leading.election import SHORTEST_TTL_SECONDS
 from .model import Key
 from .orders import Orders, hold_suspects
@@ -256,7 +256,8 @@ class CompilerService:
 
     async def run(self) -> None:
         """Serve until cancelled, then drain and give the leadership back. Raises what ended it: a part that must not
-        end, an API server that refuses us for another compiler though we don't lead, or ``PathClaimed``."""
+        end, an API server that refuses us for another compiler though we don't lead, or a path that is not ours
+        (``leading.claim_path``)."""
         # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
         self._running = True
         # The time that it has been busy counts from here.
@@ -323,7 +324,7 @@ class CompilerService:
         while True:
             try:
                 await do()
-            except (WriteError, StoreError) as error:
+            except (WriteError, StoreError, OtherLeader) as error:
                 if not told:
                     _LOG.warning("%s yet: %s; trying again until it works", lack, error)
                 told = True

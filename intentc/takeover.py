@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from .engine import Engine
-from .leading import Election, KeeperFactory, Leadership, caught_up
+from .leading import Election, KeeperFactory, Leadership, OtherLeader, caught_up
 from .orders.order import orders_prefix
 from .pipeline.permission import STANDING_BY, UPGRADE
 from .watch.protocol import Store, StoreError
@@ -33,7 +33,8 @@ class TakeOver:
     ``prefix``: under which resources lie. ``versions``: compiler → version. ``max_writes_on_upgrade``: with other
     versions than the last leader's, so many planned writes at most are made without further leave. ``applied``: up to
     which revision all that lies there was seen, keys of no meaning included; ``obeyed``: so of operators' orders.
-    ``claim``: claims the path once more before anything is written; raises ``PathClaimed``.
+    ``claim``: claims the path once more before anything is written; raises what
+    ``leading.claim_path`` does.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class TakeOver:
             try:
                 if await self._is_ready():
                     break
-            except (StoreError, WriteError) as error:
+            except (StoreError, WriteError, OtherLeader) as error:
                 if not told:
                     _LOG.warning("can't take over yet: %s; trying again", error)
                 told = True

@@ -64,7 +64,7 @@ def explain(error: BaseException) -> CommandError:
     from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown
     from intentc.embedded import EtcdNotStarted
     from intentc.embedded_envoy import EnvoyNotStarted
-    from intentc.leading import PathClaimed
+    from intentc.leading import PathClaimed, PathMarked, UnreadableClaim
     from intentc.model import InvalidInput, SeveralInvalid
     from intentc.watch.protocol import AccessDenied, NotTrusted, StoreError
 
@@ -94,6 +94,20 @@ def explain(error: BaseException) -> CommandError:
                 where="etcd.path",
                 next_step=f"give this installation another etcd.path; or, if {error.holder} is gone for good, run "
                 f"`intentc release --all` with intentc.installation: {error.holder}, which gives the path up",
+            )
+        case PathMarked():
+            return CommandError(
+                str(error),
+                where="etcd.path",
+                next_step=f"give this installation another etcd.path; or, if {error.other} is gone for good, run "
+                f"`intentc release --all` with intentc.installation: {error.other}, which takes its marks off",
+            )
+        case UnreadableClaim():
+            return CommandError(
+                str(error),
+                where=f"etcd: {error.key}",
+                next_step=f"`etcdctl get {error.key}` shows it; `etcdctl del {error.key}` deletes it, and the next "
+                "start claims the path anew, unless another installation's marks are below it",
             )
         case AccessDenied():
             return CommandError(

@@ -133,7 +133,7 @@ class Releasing:
 
         Raises ``CommandError`` while a compiler of this installation runs, also where nothing is marked.
         """
-        from intentc.leading import PathInUse, release_path
+        from intentc.leading import PathInUse, UnreadableClaim, release_path
 
         path, installation = self._configuration.etcd.path, self._configuration.intentc.installation
         try:
@@ -143,7 +143,7 @@ class Releasing:
         except PathInUse as error:
             self._tell_how_far()
             raise CommandError(str(error), where=f"etcd: {error.key}", next_step=_STOP_IT) from None
-        except CommandError:
+        except (CommandError, UnreadableClaim):
             self._tell_how_far()
             raise
         if given_up:

@@ -11,7 +11,7 @@ from .catching_up import caught_up
 from .election import DEFAULT_TTL_SECONDS, Election
 from .keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from .leadership import Leadership
-from .path_claim import PathClaimed, PathInUse, claim_path, release_path
+from .path_claim import OtherLeader, PathClaimed, PathInUse, PathMarked, UnreadableClaim, claim_path, release_path
 
 __all__ = [
     "DEFAULT_TTL_SECONDS",
@@ -19,9 +19,12 @@ __all__ = [
     "KeeperFactory",
     "Leadership",
     "LeaseKeeper",
+    "OtherLeader",
     "PathClaimed",
     "PathInUse",
+    "PathMarked",
     "StoreKeeper",
+    "UnreadableClaim",
     "caught_up",
     "claim_path",
     "release_path",

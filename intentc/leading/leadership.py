@@ -40,7 +40,7 @@ def leading_process(value: bytes) -> str:
     """Who put a leader's key; ``unknown`` if that can't be read from it."""
     try:
         return str(json.loads(value)["process"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "unknown"
 
 
@@ -53,6 +53,6 @@ def read_versions(value: bytes) -> Versions | None:
     """What ``versions_value`` wrote; None for anything else, which then counts as never recorded."""
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else None

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import anyio
 import pytest
 
-from intentc.leading import PathClaimed, claim_path
+from intentc.leading import OtherLeader, PathClaimed, claim_path
 from intentc.pipeline.permission import STANDING_BY, UPGRADE
 from intentc.service import CompilerService
 from intentc.watch.keys import leader_key
@@ -178,3 +178,24 @@ async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_
             await service_of(plant, "one", elected=True, claim=claim).run()
     assert ended.group_contains(PathClaimed)
     assert plant.write.log == []
+
+
+async def test_a_new_leader_waits_while_another_installation_leads_that_has_claimed_no_path(store: MemoryStore) -> None:
+    plant = Plant(store)
+    await plant.boxes("a", settle=False)
+    tries: list[OtherLeader] = []
+
+    async def claim() -> None:
+        try:
+            await claim_path(store, "contrail", "default", "one")
+        except OtherLeader as error:
+            tries.append(error)
+            raise
+
+    lease = await store.grant_lease(600)
+    await store.transaction([], [Put(leader_key("other"), b"{}", lease)])
+    async with serving(service_of(plant, "one", elected=True, claim=claim)) as one:
+        await soon(lambda: len(tries) >= 2)
+        assert plant.write.log == []
+        await store.revoke_lease(lease)
+        await soon(lambda: leads(one) and "create a" in plant.write.log)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from intentc.watch.keys import claim_key, leader_key
+from intentc.watch.protocol import Delete, Put
 from tests.integration.cli.processes import Intentc
 from tests.integration.compile.contents import tenant
-from tests.integration.compile.world import World
+from tests.integration.compile.world import World, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -40,3 +42,61 @@ async def test_a_second_installation_refuses_to_start_until_the_first_gives_the_
     await second.settled(world.revision)
     refused = await intentc("run", environment={"INTENTC_INTENTC__INSTALLATION": world.path})
     assert refused.code == 3 and "belongs to the installation other" in refused.err
+
+
+async def test_a_path_that_another_installation_marked_before_there_were_claims_is_not_claimed(
+    world: World, intentc: Intentc
+) -> None:
+    """As after an upgrade from a version without claims."""
+    first = intentc.start()
+    await tenant(world)
+    await first.settled(world.revision)
+    assert await first.terminate() == 0
+    await world.store.transaction([], [Delete(claim_key(world.path))])
+    before, numbers = await world.values(), await world.numbers()
+    other = {"INTENTC_INTENTC__INSTALLATION": "other"}
+
+    refused = await intentc("run", environment=other)
+    assert refused.code == 3
+    assert f"carry the mark of the installation {world.path}" in refused.err
+    assert f"`intentc release --all` with intentc.installation: {world.path}" in refused.err
+    assert "Traceback" not in refused.err
+    assert (await world.values(), await world.numbers()) == (before, numbers)
+    assert not (await world.store.range(claim_key(world.path))).items
+
+    assert (await intentc("release", "--all")).code == 0
+    configuration = msgspec.json.decode(intentc.configuration.read_bytes())
+    intentc.write({**configuration, "intentc": {**configuration["intentc"], "installation": "other"}})
+    await intentc.start().settled(world.revision)
+
+
+async def test_a_claim_that_can_not_be_read_ends_the_compiler_and_the_message_puts_it_right(
+    world: World, intentc: Intentc
+) -> None:
+    await tenant(world)
+    key = claim_key(world.path)
+    await world.store.transaction([], [Put(key, b"\xff[")])
+    before, numbers = await world.values(), await world.numbers()
+    refused = await intentc("run")
+    assert refused.code == 3
+    assert f"`etcdctl del {key}`" in refused.err and "Traceback" not in refused.err
+    assert (await world.values(), await world.numbers()) == (before, numbers)
+    released = await intentc("release", "--all")
+    assert released.code == 3 and f"`etcdctl del {key}`" in released.err
+    await world.store.transaction([], [Delete(key)])
+    await intentc.start().settled(world.revision)
+
+
+async def test_a_compiler_says_for_which_other_one_it_waits(world: World, intentc: Intentc) -> None:
+    """Another installation's compiler, of a version without claims, leads and may write below any path."""
+    lease = await world.store.grant_lease(600)
+    other = f"before-{world.path}"
+    await world.store.transaction([], [Put(leader_key(other), b"{}", lease)])
+    try:
+        waiting = intentc.start()
+        await until(lambda: f"the installation {other} leads" in waiting.log)
+        assert f"the installation {other} leads" in str(await waiting.status())
+    finally:
+        await world.store.revoke_lease(lease)
+    await tenant(world)
+    await waiting.settled(world.revision)

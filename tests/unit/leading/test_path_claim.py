@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 
 import anyio
 import pytest
 
-from intentc.leading import PathClaimed, PathInUse, claim_path, release_path
+from intentc.leading import (
+    OtherLeader,
+    PathClaimed,
+    PathInUse,
+    PathMarked,
+    UnreadableClaim,
+    claim_path,
+    release_path,
+)
+from intentc.model import MARK_KEY
 from intentc.watch.keys import claim_key, leader_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
@@ -69,7 +79,92 @@ async def test_a_path_is_not_given_up_while_its_installation_leads_unless_forced
     assert await release_path(store, "contrail", "one", force=True)
 
 
-async def test_a_claim_that_can_not_be_read_is_nobodys(store: MemoryStore) -> None:
-    await store.transaction([], [Put(claim_key("contrail"), b"[]")])
-    with pytest.raises(PathClaimed, match="can't be read"):
+@pytest.mark.parametrize(
+    "garbage",
+    [b"", b"[]", b"{}", b"\xff", b'"one"', b'{"installation": 1}', b'{"installation": "a\\u001bb"}', b"[" * 100_000],
+)
+async def test_a_claim_that_can_not_be_read_is_nobodys_and_stays(store: MemoryStore, garbage: bytes) -> None:
+    await store.transaction([], [Put(claim_key("contrail"), garbage)])
+    with pytest.raises(UnreadableClaim, match="can't be read") as refused:
         await claim_path(store, "contrail", "one", "first")
+    assert refused.value.key == claim_key("contrail")
+    with pytest.raises(UnreadableClaim):
+        await release_path(store, "contrail", "one", force=True)
+    assert [item.value for item in (await store.range(claim_key("contrail"))).items] == [garbage]
+
+
+async def mark(store: MemoryStore, path: str, *installations: str) -> None:
+    """One object below ``path`` with the mark of each."""
+    for installation in installations:
+        annotations = {
+            "key_value_pair": [{"key": "a", "value": "b"}, {"key": MARK_KEY, "value": f"{installation}/c/d"}]
+        }
+        value = json.dumps({"fq_name": ["x"], "annotations": annotations}).encode()
+        await store.transaction([], [Put(f"/{path}/part/{installation}", value)])
+
+
+async def test_a_path_where_another_installations_marks_are_is_not_claimed(store: MemoryStore) -> None:
+    await mark(store, "contrail", "one", "other")
+    for installation in ("one", "new"):
+        with pytest.raises(PathMarked, match=r"\(1\) carry the mark of the installation (one|other), so") as refused:
+            await claim_path(store, "contrail", installation, "first")
+        assert refused.value.path == "contrail" and refused.value.other != installation
+    assert not (await store.range(claim_key("contrail"))).items
+
+
+async def test_ones_own_marks_other_paths_and_what_is_no_mark_do_not_count(store: MemoryStore) -> None:
+    await mark(store, "contrail", "one")
+    await mark(store, "contrail2", "two")
+    odd = (
+        b"",
+        b'"intentc"',
+        b'{"annotations": {"key_value_pair": [{"key": "intentc"}]}}',
+        b'"intentc"' + b"[" * 100_000,
+    )
+    for number, value in enumerate(odd):
+        await store.transaction([], [Put(f"/contrail/part/odd{number}", value)])
+    await mark(store, "contrail", "no name")
+    await claim_path(store, "contrail", "one", "first")
+
+
+async def test_marks_of_all_pages_count(store: MemoryStore) -> None:
+    for number in range(1_001):
+        await store.transaction([], [Put(f"/contrail/box/{number:04}", b"{}")])
+    await mark(store, "contrail", "two")
+    with pytest.raises(PathMarked):
+        await claim_path(store, "contrail", "one", "first")
+
+
+async def test_what_is_claimed_is_not_looked_through(store: MemoryStore) -> None:
+    await claim_path(store, "contrail", "one", "first")
+    await mark(store, "contrail", "two")
+    await claim_path(store, "contrail", "one", "second")
+
+
+async def lead(store: MemoryStore, installation: str) -> int:
+    lease = await store.grant_lease(600)
+    await store.transaction([], [Put(leader_key(installation), b"{}", lease)])
+    return lease
+
+
+async def test_a_path_is_not_claimed_while_another_installation_leads_that_has_claimed_none(store: MemoryStore) -> None:
+    """Of a version before claims: nobody knows below which path it will write first."""
+    await store.transaction([], [Put(f"/intentc/{name}/heartbeat/x", b"") for name in ("a", "apiserver", "two", "z")])
+    lease = await lead(store, "two")
+    with pytest.raises(OtherLeader, match=r"installation two leads \(/intentc/two/leader\)"):
+        await claim_path(store, "contrail", "one", "first")
+    await claim_path(store, "elsewhere", "two", "upgraded")
+    await claim_path(store, "contrail", "one", "first")
+    await release_path(store, "contrail", "one")
+    await release_path(store, "elsewhere", "two", force=True)
+    with pytest.raises(OtherLeader):
+        await claim_path(store, "contrail", "one", "first")
+    await store.revoke_lease(lease)
+    await claim_path(store, "contrail", "one", "first")
+
+
+async def test_another_leader_is_no_obstacle_where_only_our_own_marks_are(store: MemoryStore) -> None:
+    """Several installations of a version before claims are upgraded one after the other."""
+    await mark(store, "contrail", "one")
+    await lead(store, "two")
+    await claim_path(store, "contrail", "one", "first")

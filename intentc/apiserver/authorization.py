@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intentc.model import Kind, kebab, snake
-from intentc.model.ownership import MARK_KEY, Mark
 
+from .admission.marks import mark_of
 from .admission.tenants import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT
 
 if TYPE_CHECKING:
@@ -194,8 +194,7 @@ def shared_entries_changed(
 
 def is_marked(document: Mapping[str, Any]) -> bool:
     """Whether a compiler made this resource."""
-    pairs = (document.get("annotations") or {}).get("key_value_pair") or ()
-    return any(pair.get("key") == MARK_KEY and Mark.parse(pair.get("value") or "") for pair in pairs)
+    return mark_of(document) is not None
 
 
 def _has(roles: Collection[str], role: str) -> bool:

@@ -18,7 +18,7 @@ from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import taken_in
 from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules, UnchangedByName
 from .admission.stamps import stamp_changed, stamp_created
-from .authorization import WRITE, Operation, Policy
+from .authorization import WRITE, Operation, Policy, is_compiler
 from .documents import Document, referred
 from .draft import Draft
 from .errors import ApiError, BadRequest, Conflict, Exhausted, Forbidden, NotFound, PreconditionFailed
@@ -91,7 +91,8 @@ class Resources:
         await references.complete(draft, kind, document)
         await access.change(draft, key, None, document)
         rules = RULES.get(kind.name, NO_RULES)
-        change = Change(key.uuid, None, document, given, caller.privileged)
+        by_compiler = is_compiler(self._permissions.policy, caller)
+        change = Change(key.uuid, None, document, given, caller.privileged, by_compiler)
         await self._admit(draft, rules, change)
         if rules is not NO_RULES:
             draft.changes.append((rules, change))
@@ -290,7 +291,8 @@ class Resources:
         self, draft: Draft, key: Key, before: Document, after: Document, given: frozenset[str], caller: Caller
     ) -> None:
         rules = RULES.get(key.kind, NO_RULES)
-        change = Change(key.uuid, before, after, given, caller.privileged)
+        by_compiler = is_compiler(self._permissions.policy, caller)
+        change = Change(key.uuid, before, after, given, caller.privileged, by_compiler)
         await self._admit(draft, rules, change)
         if rules is not NO_RULES:
             draft.changes.append((rules, change))

@@ -28,6 +28,7 @@ from intentc.model import (
     object_uuid,
     reference_part,
 )
+from intentc.model.ownership import is_made_by
 from intentc.model.reads import (
     PARENT,
     allocation_read,
@@ -38,6 +39,7 @@ from intentc.model.reads import (
     presence_read,
     setting_read,
     sources_read,
+    taken_read,
     targets_read,
 )
 from intentc.model.sensitive import sensitive_texts, without
@@ -109,6 +111,21 @@ class Context:
         self._record(name_read(kind, fq_name))
         key = self._world.named(kind, fq_name)
         return View(self, key) if key is not None else None
+
+    def is_taken(self, kind: str, fq_name: tuple[str, ...]) -> bool:
+        """Whether an object that no compiler of this installation made has this name: one that an intent would make
+        must have another name then."""
+        self._visibility.kind(kind)
+        self._record(taken_read(kind, fq_name))
+        key = self._world.named(kind, fq_name)
+        name = Name(kind, tuple(fq_name))
+        if key is None or key.uuid == object_uuid(self._installation, name, self.key.uuid):
+            return False
+        try:
+            found = self._world.resource(key)
+        except HeldInput:
+            return True
+        return found is not None and not is_made_by(self._installation, found.mark, name, key.uuid)
 
     def wait_for(self, kind: str, fq_name: tuple[str, ...]) -> View:
         """The resource with this name; while there is none, the intent waits for it."""

@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection
 
 from intentc.cache import ALL, Cache, State, Transition, shown
 from intentc.cache.states import Offers, counts, name_in_force
-from intentc.model import Key, Link, Read
-from intentc.model.reads import index_read, object_read, sources_read, targets_read
+from intentc.model import Key, Link, Name, Read, Resource
+from intentc.model.ownership import is_made_by
+from intentc.model.reads import TAKEN, index_read, object_read, sources_read, targets_read
 from intentc.model.resolvers import FQ_NAME, UUID
 
 
@@ -20,7 +21,7 @@ class ChangedReads:
     """Collects the reads that some transitions change. Call ``lost`` before they are committed, ``won`` after.
 
     ``inputs``: the keys whose change is one of an input. ``watched``: whether anybody made a read; only where finding
-    out whether it changed is dear.
+    out whether it changed is dear. ``installation``: tells our objects from others.
     """
 
     def __init__(
@@ -29,11 +30,13 @@ class ChangedReads:
         transitions: Collection[Transition],
         inputs: Collection[Key],
         watched: Callable[[Read], bool],
+        installation: str,
     ) -> None:
         self._cache = cache
         self._transitions = transitions
         self._inputs = inputs
         self._watched = watched
+        self._installation = installation
         self.reads: dict[Read, str] = {}
         """Changed read → the kind of an object whose change changed it."""
 
@@ -62,6 +65,7 @@ class ChangedReads:
                 if changed:
                     reads["name", kind, changed] = kind
                     reads[index_read(kind, FQ_NAME, changed)] = kind
+        self._taken(key, before, after, {former, name} - {""})
         if counts(before) != counts(after):
             reads[index_read(kind, ALL, "")] = kind
         if (shown(before) is None) != (shown(after) is None):
@@ -76,6 +80,20 @@ class ChangedReads:
                 former_values, values = set(offered_before.get(index, ())), set(offered_after.get(index, ()))
                 for value in former_values | values if renamed else former_values ^ values:
                     reads[index_read(kind, index, value)] = kind
+
+    def _taken(self, key: Key, before: State | None, after: State | None, names: Collection[str]) -> None:
+        """Whether others have a name may differ though the name is the same: a mark may be put on, or lost."""
+        for name in names:
+            read = (TAKEN, key.kind, name)
+            if self._watched(read) and self._takes(before, name) != self._takes(after, name):
+                self.reads[read] = key.kind
+
+    def _takes(self, state: State | None, name: str) -> bool:
+        """Whether a name in force is that of an object that we did not make; of one that can't be read that isn't
+        known, so it counts as another's."""
+        if name_in_force(state) != name:
+            return False
+        return not (isinstance(state, Resource) and is_ours(state, self._installation))
 
     def _pairs(self, key: Key, here: State, there: State | None, offered: Offers, offered_there: Offers) -> None:
         """The relations of ``key`` that hold on the graph as it is because of what only the state ``here`` has."""
@@ -115,6 +133,11 @@ class ChangedReads:
                 former, present = one.references(relation.name), other.references(relation.name)
                 if former != present:
                     self.reads[read] = key.kind
+
+
+def is_ours(resource: Resource, installation: str) -> bool:
+    """Whether a compiler of ``installation`` made this object."""
+    return is_made_by(installation, resource.mark, Name(resource.key.kind, resource.fq_name), resource.key.uuid)
 
 
 def _renamed(one: State | None, other: State | None) -> bool:

@@ -19,7 +19,7 @@ from intentc.dependencies import DependencyProcessor, Path, ReactionMap
 from intentc.dependencies.edges import Declared, Edge, along, edges
 from intentc.dependencies.reactions import SELF
 from intentc.model import Key, Read
-from intentc.model.reads import index_read, name_read, object_read, sources_read
+from intentc.model.reads import TAKEN, index_read, name_read, object_read, sources_read
 
 from .changes import ChangedReads
 from .service import Service
@@ -148,9 +148,10 @@ class _Look:
     def _reads_of_change(self, key: Key, state: State) -> Collection[Read]:
         """Every read that a change of this object can change: those that its end would."""
         offered = self._logic.cache.indexes.offered(key)
-        changes = ChangedReads(self._logic.cache, (Transition(key, state, None, offered, NO_OFFERS),), (key,), _always)
+        gone = Transition(key, state, None, offered, NO_OFFERS)
+        changes = ChangedReads(self._logic.cache, (gone,), (key,), _always, "")
         changes.lost()
-        return changes.reads
+        return [read for read in changes.reads if read[0] != TAKEN]
 
     def _walked(self, path: Path, *, needed: bool) -> None:
         taken = tuple(along(path))

@@ -14,7 +14,7 @@ from intentc.cache import Held, State, Transition, shown
 from intentc.cache.states import known_name
 from intentc.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
 from intentc.model import Batch, Correction, Fact, Key, Name, Problem, Read, Resource, Schema, Snapshot
-from intentc.model.reads import allocation_read, fact_read, presence_read, setting_read
+from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
 from .changes import ChangedReads
@@ -107,7 +107,7 @@ class Service(CachedWorld):
         if not transitions:
             return nobody()
         inputs = {t.key: t for t in transitions if input_changed(t, self._installation)}
-        changes = ChangedReads(self.cache, transitions, inputs, self._is_read)
+        changes = ChangedReads(self.cache, transitions, inputs, self._is_read, self._installation)
         walked = self.walk(t.key for t in inputs.values() if t.before is not None)
         if len(self.reads):
             changes.lost()
@@ -220,15 +220,19 @@ class Service(CachedWorld):
 
     def _jobs(self, changed: Mapping[Read, str], walked: Mapping[Key, Path]) -> dict[Key, Job]:
         causes: dict[Key, str] = {}
+        unrelated: set[Key] = set()
         for read, kind in changed.items():
             for reader in self.reads.readers(read):
+                if read[0] == TAKEN:
+                    unrelated.add(reader)
+                    continue
                 causes[reader] = min(kind, causes.get(reader, kind))
         jobs: dict[Key, Job] = {}
         for key, path in walked.items():
             trusting = self.intent_kinds.get(key.kind)
             if trusting is None or not self.exists(key):
                 continue
-            must_run = trusting or key in causes
+            must_run = trusting or key in causes or key in unrelated
             # One that is cut off is not answered from its memo, and a run in which nothing is new would be in vain.
             if must_run or key not in self._cycles:
                 jobs[key] = Job(must_run, path)
@@ -240,6 +244,7 @@ class Service(CachedWorld):
                 jobs[key] = Job(True)
             elif self._healing:
                 jobs[key] = Job(True, (), (key.kind, kind))
+        jobs.update(dict.fromkeys((key for key in unrelated - jobs.keys() if self.exists(key)), Job(True)))
         return self._with_cycles(jobs)
 
     def _with_cycles(self, jobs: dict[Key, Job]) -> dict[Key, Job]:

@@ -39,6 +39,13 @@ class Mark(NamedTuple):
         return cls(*parts) if len(parts) == 3 and all(parts) else None
 
 
+def is_made_by(installation: str, mark: Mark | None, name: Name, uuid: str) -> bool:
+    """Whether an object with this mark, name and uuid was made by a compiler of ``installation``."""
+    if mark is None or mark.installation != installation:
+        return False
+    return uuid == object_uuid(installation, name, mark.origin)
+
+
 def object_uuid(installation: str, name: Name, owner: str) -> str:
     """The uuid of an object that we create; ``owner`` is its owner's uuid, or ``shared``."""
     text = "\0".join((installation, name.kind, ":".join(name.fq_name), owner))

@@ -14,6 +14,10 @@ Read = tuple[str, ...]
 PARENT = "parent"
 """The name of the relation between a child and its parent."""
 
+TAKEN = "taken"
+"""The sort of ``taken_read``. No relation leads from an object to those that would have made one of its name, so no
+reaction map can name them."""
+
 
 def object_read(key: Key) -> Read:
     """The input fields of one object, its fq_name included, or that it is absent."""
@@ -23,6 +27,12 @@ def object_read(key: Key) -> Read:
 def name_read(kind: str, fq_name: tuple[str, ...]) -> Read:
     """Which object has this name now, if any."""
     return ("name", kind, ":".join(fq_name))
+
+
+def taken_read(kind: str, fq_name: tuple[str, ...]) -> Read:
+    """Whether an object that this installation's compilers did not make has this name. Ours are not seen, so what an
+    intent makes by a name that it found free does not change the answer."""
+    return (TAKEN, kind, ":".join(fq_name))
 
 
 def targets_read(key: Key, relation: str) -> Read:

@@ -141,9 +141,10 @@ def route_target_references(
                 add(primary, target, direction)
     for router in resources(world, "logical_router"):
         held = targets(world, router, "route_target")
-        given = [t["fq_name"][0] for t in held if (mark(t) or ["", "", ""])[2] != router["uuid"]]
+        users = [t["fq_name"][0] for t in held if (mark(t) or ["", "", ""])[2] != router["uuid"]]
+        given = [t for t in users if not is_automatic(t, autonomous_system(world))]
         own = given[0] if given else own_target(world, numbers, router)
-        routers[tuple(router["fq_name"])] = set(given or ([own] if own else []))
+        routers[tuple(router["fq_name"])] = {*users, *([own] if own and not given else [])}
         projects = [p for p in resources(world, "project") if p["uuid"] == router.get("parent_uuid")]
         if router.get("logical_router_type") == "vxlan-routing" or any(p.get("vxlan_routing") for p in projects):
             continue
@@ -156,13 +157,16 @@ def route_target_references(
 
 
 def own_target(world: World, numbers: dict[str, int], origin: Json) -> str | None:
+    """The first of its numbers under which nobody else has a route target."""
     system = autonomous_system(world)
-    for owner, number in numbers.items():
-        if owner.split("/")[1:] == [origin["uuid"], "route_target"]:
-            if system <= 65535:
-                return f"target:{system}:{number}"
-            short = number - 8000100 + 8000
-            return f"target:{system}:{short}" if 8000 <= short < 32768 else None
+    taken = {t["fq_name"][0] for t in resources(world, "route_target") if mark(t) is None}
+    places = {owner.split("/")[2]: n for owner, n in numbers.items() if owner.split("/")[1] == origin["uuid"]}
+    for place in sorted(places, key=lambda place: int(place.partition(".")[2] or 1)):
+        number = places[place] if system <= 65535 else places[place] - 8000100 + 8000
+        if system > 65535 and not 8000 <= number < 32768:
+            return None
+        if f"target:{system}:{number}" not in taken:
+            return f"target:{system}:{number}"
     return None
 
 

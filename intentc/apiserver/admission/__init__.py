@@ -16,6 +16,8 @@ from .logical_router import LogicalRouterRules
 from .network_policy import NetworkPolicyRules
 from .project import ProjectRules
 from .route_target import RouteTargetRules
+from .routing_instance import RoutingInstanceRules
+from .routing_policy import RoutingPolicyRules
 from .rules import Rules
 from .security_group import SecurityGroupRules
 from .virtual_machine_interface import VirtualMachineInterfaceRules
@@ -31,6 +33,8 @@ RULES: Mapping[str, Rules] = {
         NetworkPolicyRules(),
         ProjectRules(),
         RouteTargetRules(),
+        RoutingInstanceRules(),
+        RoutingPolicyRules(),
         SecurityGroupRules(),
         VirtualMachineInterfaceRules(),
         VirtualNetworkRules(),

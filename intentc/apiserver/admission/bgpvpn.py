@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from . import target_lists
+from . import users_targets
 from .rules import Change, Found, Lookup, Rules
 
 
@@ -15,7 +15,7 @@ class BgpVpnRules(Rules):
     kind: ClassVar[str] = "bgpvpn"
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return target_lists.lookups_of_lists(self.kind, change)
+        return users_targets.lookups_of_lists(self.kind, change)
 
     def verify(self, change: Change, found: Found) -> None:
-        target_lists.check_lists(self.kind, change, found)
+        users_targets.check_lists(self.kind, change, found)

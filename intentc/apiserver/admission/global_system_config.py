@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from ..errors import BadRequest, Forbidden
-from . import target_lists
+from . import users_targets
 from .rules import Change, Found, Lookup, Rules, Uuids
 
 
 class GlobalSystemConfigRules(Rules):
-    """Made by the server at its first start; ``autonomous_system`` changes only to one under which no list of a user
+    """Made by the server at its first start; ``autonomous_system`` changes only to one under which no user has or
     names a route target of the automatic range."""
 
     kind: ClassVar[str] = "global_system_config"
@@ -21,12 +21,12 @@ class GlobalSystemConfigRules(Rules):
         assert after is not None
         if change.before is None and not change.privileged:
             raise Forbidden("the global system config exists once and can't be created; update it")
-        system = target_lists.system_of(after)
-        if system > target_lists.LONGEST_TWO_BYTE_SYSTEM and not after.get("enable_4byte_as"):
+        system = users_targets.system_of(after)
+        if system > users_targets.LONGEST_TWO_BYTE_SYSTEM and not after.get("enable_4byte_as"):
             raise BadRequest(f"autonomous_system {system} needs enable_4byte_as; set it, or give 1 to 65535")
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return target_lists.lookups_of_system(change)
+        return users_targets.lookups_of_system(change)
 
     def verify(self, change: Change, found: Found) -> None:
-        target_lists.check_system(change, found)
+        users_targets.check_system(change, found)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from ..errors import BadRequest, Conflict
-from . import target_lists
+from . import users_targets
 from .rules import ByUuid, Change, Document, Found, Lookup, Rules, Uuids
 
 _GATEWAY = "ExternalGateway"
@@ -14,7 +14,7 @@ _GATEWAY = "ExternalGateway"
 
 class LogicalRouterRules(Rules):
     """No external gateway with vxlan routing; no network both behind a port and as gateway; no port of a machine;
-    no configured route target that the compiler numbers."""
+    no route target that the compiler numbers, neither configured nor referred to, but the one made for the router."""
 
     kind: ClassVar[str] = "logical_router"
 
@@ -41,10 +41,12 @@ class LogicalRouterRules(Rules):
                 _check_port(document, gateways)
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return target_lists.lookups_of_lists(self.kind, change)
+        yield from users_targets.lookups_of_lists(self.kind, change)
+        yield from users_targets.lookups_of_references(self.kind, change)
 
     def verify(self, change: Change, found: Found) -> None:
-        target_lists.check_lists(self.kind, change, found)
+        users_targets.check_lists(self.kind, change, found)
+        users_targets.check_references(self.kind, change, found)
 
 
 def _is_vxlan(router: Document, found: Found) -> bool:

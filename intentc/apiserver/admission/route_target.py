@@ -1,17 +1,19 @@
-"""Route targets: all that they say is their name (spec B.7)."""
+"""Route targets: all that they say is their name, and who may make which (spec B.7)."""
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from typing import ClassVar
 
 from ..errors import BadRequest
 from ..integers import parse_integer
-from .rules import Change, Found, Rules, Uuids
+from . import users_targets
+from .rules import Change, Found, Lookup, Rules, Uuids
 
 
 class RouteTargetRules(Rules):
-    """``target:<autonomous system or IPv4 address>:<number>``."""
+    """``target:<autonomous system or IPv4 address>:<number>``; those that the compiler numbers are made by it alone."""
 
     kind: ClassVar[str] = "route_target"
 
@@ -20,6 +22,12 @@ class RouteTargetRules(Rules):
         name = ":".join(change.after["fq_name"])
         if not is_route_target(name):
             raise BadRequest(f"{name!r} is no route target; name it target:<autonomous system or address>:<number>")
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return users_targets.lookups_of_target(change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        users_targets.check_target(change, found)
 
 
 def is_route_target(name: str) -> bool:

@@ -72,13 +72,14 @@ class Release(NamedTuple):
 class Change(NamedTuple):
     """What is about to happen to one resource. ``before``: as it stands, None on creation. ``after``: as it shall be,
     to be completed in place by ``admit``, None on deletion. ``given``: the fields that the client sent.
-    ``privileged``: the server itself asks (seeds)."""
+    ``privileged``: the server itself asks (seeds). ``by_compiler``: the caller writes what schemas give compilers."""
 
     uuid: str
     before: Document | None
     after: Document | None
     given: frozenset[str] = frozenset()
     privileged: bool = False
+    by_compiler: bool = False
 
     def changes(self, field: str) -> bool:
         """Whether the client gave ``field`` a value other than it had (missing, null and zero are equal)."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 from intentc.model.names import Name
 
 from ..errors import BadRequest, Forbidden
-from . import target_lists
+from . import users_targets
 from .rules import ByUuid, Change, Document, Found, Lookup, Number, Release, Rules, Uuids
 
 POOL = "virtual_network_id"
@@ -43,13 +43,13 @@ class VirtualNetworkRules(Rules):
                         f"virtual_network_refs: {':'.join(other['fq_name'])} can't be joined; this network may refer "
                         f"to {kind} only"
                     )
-        _check_target_lists(after)
+        _check_users_targets(after)
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return target_lists.lookups_of_lists(self.kind, change)
+        return users_targets.lookups_of_lists(self.kind, change)
 
     def verify(self, change: Change, found: Found) -> None:
-        target_lists.check_lists(self.kind, change, found)
+        users_targets.check_lists(self.kind, change, found)
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
         owner = _vxlan_owner(change.after or change.before or {})
@@ -93,11 +93,11 @@ def _vxlan_owner(document: Document) -> str:
     return f"{':'.join(document['fq_name'])}_vxlan"
 
 
-def _check_target_lists(network: Document) -> None:
+def _check_users_targets(network: Document) -> None:
     if not network.get("multi_policy_service_chains_enabled"):
         return
     both, imported, exported = (
-        set((network.get(field) or {}).get("route_target") or ()) for field in target_lists.LISTS["virtual_network"]
+        set((network.get(field) or {}).get("route_target") or ()) for field in users_targets.LISTS["virtual_network"]
     )
     if both:
         raise BadRequest(

@@ -21,7 +21,7 @@ class LogicalRouterIntent(Intent):
     kind = "logical_router"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        given = self.references("route_target")
+        given = self._given(ctx)
         target = given[0] if given else own_route_target(self, ctx)
         if isinstance(target, ResourceClaim):
             yield from told(ctx, (target, refer(self, target)), lambda *_: owning(self, ctx))
@@ -32,7 +32,8 @@ class LogicalRouterIntent(Intent):
         why = Joining(self, standing, instances)
         if target is not None:
             joining = [refer(instance, target) for instance in instances]
-            yield from told(ctx, joining, lambda text, holder: why.reasons(self._had(ctx, text), holder))
+            had = self._had if given else lambda text: owning(self, ctx) + self._configured(text)
+            yield from told(ctx, joining, lambda text, holder: why.reasons(had(text), holder))
         configured = effective(self.field(CONFIGURED).route_target, CONFIGURED, ctx) - {_text(target)}
         claims = configured_claims(instances, dict.fromkeys(sorted(configured), BOTH))
         yield from told(ctx, claims, lambda text, holder: why.reasons(self._configured(text), holder))
@@ -58,11 +59,16 @@ class LogicalRouterIntent(Intent):
         found = (primary_routing_instance(network, ctx) for network in networks.values())
         return [instance for instance in found if instance is not None]
 
-    def _had(self, ctx: Context, target: str) -> Reasons:
-        """Why ``target`` is the one that joins its networks; written as a configured one it would join them, too."""
-        given = bool(self.references("route_target"))
-        why = [(Source.of(self, f"route_target_refs[{target}]"),)] if given else owning(self, ctx)
-        return why + self._configured(target)
+    def _given(self, ctx: Context) -> list[View]:
+        """The route targets that a user lets it refer to, by name, but those that the compiler numbers: their networks
+        may be somebody else's."""
+        given = self.references("route_target")
+        good = effective([target.name for target in given], "route_target_refs", ctx) if given else ()
+        return [target for target in given if target.name in good]
+
+    def _had(self, target: str) -> Reasons:
+        """Why ``target``, given by a user, joins its networks; written as a configured one it would join them, too."""
+        return [(Source.of(self, f"route_target_refs[{target}]"),), *self._configured(target)]
 
     def _configured(self, target: str) -> Reasons:
         """Where ``target`` is written in the router."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import NamedTuple
 
 from intentc import Claim, Context, Intent, ResourceClaim, View, refer, shared
@@ -68,8 +69,8 @@ def parse_route_target(text: str) -> RouteTarget:
 
 
 def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
-    """Those of ``targets``, found in the property ``field``, that have an effect: route targets outside the automatic
-    range, so that a list never joins its owner to a network of somebody else. A problem for each other one."""
+    """Those of ``targets``, which a user wrote into ``field``, that have an effect: route targets outside the automatic
+    range, so that none ever joins its owner to a network of somebody else. A problem for each other one."""
     good = set()
     for text in dict.fromkeys(targets):
         try:
@@ -80,7 +81,7 @@ def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
         if is_automatic(target, autonomous_system(ctx)):
             message = (
                 f"{field}: {text} lies in the range from which the compiler numbers route targets, and would join "
-                "another's network; it has no effect: take it off the list, or choose a number outside"
+                "another's network; it has no effect: take it out, or choose a number outside"
             )
             ctx.problem("AutomaticRouteTarget", message)
         else:
@@ -105,20 +106,45 @@ def autonomous_system(ctx: Context) -> int:
 
 def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
     """The route target that ``owner`` has for itself: its number stays for its whole life, the autonomous system is the
-    installation's. None, and a problem, if that has four bytes and the number can't be written in two."""
-    number = ctx.allocate(NUMBER_POOL, NUMBER_PURPOSE)
+    installation's. None, and a problem, if that has four bytes and the number can't be written in two.
+
+    A route target that somebody else made is never used: ``owner`` keeps the number, so that nobody else gets it, and
+    has another one for as long as that route target is there; a problem says so."""
     system = autonomous_system(ctx)
-    if system > 0xFFFF:
-        offset = number - FIRST_NUMBER
-        if not 0 <= offset < SHORT_NUMBERS:
-            message = (
-                f"number {number} of pool {NUMBER_POOL} has no place under the four-byte autonomous system {system}: "
-                f"it takes {FIRST_NUMBER} to {FIRST_NUMBER + SHORT_NUMBERS - 1}; let the pool lie there"
-            )
-            ctx.problem("RouteTargetNumber", message)
+    for place in count(1):
+        number = _written(ctx.allocate(NUMBER_POOL, number_purpose(place)), system, ctx)
+        if number is None:
             return None
-        number = FIRST_SHORT_NUMBER + offset
-    return owner.owned("route_target", (f"target:{system}:{number}",))
+        name = f"target:{system}:{number}"
+        if not ctx.is_taken("route_target", (name,)):
+            return owner.owned("route_target", (name,))
+        message = (
+            f"{name} would be its own route target, but somebody else made that one; it has another number until that "
+            "one is deleted"
+        )
+        ctx.problem("RouteTargetTaken", message)
+    raise AssertionError("counting has no end")
+
+
+def number_purpose(place: int) -> str:
+    """For what an owner holds its number in this place; all but the first are for want of a free name."""
+    return NUMBER_PURPOSE if place == 1 else f"{NUMBER_PURPOSE}.{place}"
+
+
+def _written(number: int, system: int, ctx: Context) -> int | None:
+    """How ``number`` of the pool is written under the autonomous system ``system``; None, and a problem, if it can't
+    be."""
+    if system <= 0xFFFF:
+        return number
+    offset = number - FIRST_NUMBER
+    if 0 <= offset < SHORT_NUMBERS:
+        return FIRST_SHORT_NUMBER + offset
+    message = (
+        f"number {number} of pool {NUMBER_POOL} has no place under the four-byte autonomous system {system}: "
+        f"it takes {FIRST_NUMBER} to {FIRST_NUMBER + SHORT_NUMBERS - 1}; let the pool lie there"
+    )
+    ctx.problem("RouteTargetNumber", message)
+    return None
 
 
 def primary_routing_instance(network: View, ctx: Context) -> View | None:

@@ -202,7 +202,7 @@ async def test_perms2_has_its_shape(world: World, perms2: dict[str, Any]) -> Non
 async def test_a_compilers_entries_of_a_shared_list_are_its_own(world: World) -> None:
     """A router's targets: its owner keeps own ones, and changes none that the compiler has put there."""
     marked = {"annotations": {"key_value_pair": [{"key": "intentc", "value": "default/contrail/shared"}]}}
-    (own, foreign), perms = ["target:64512:8000500", "target:64512:8000501"], {"perms2": {"global_access": 7}}
+    (own, foreign), perms = ["target:64512:500", "target:64512:501"], {"perms2": {"global_access": 7}}
     uuids = {
         name: (await world.made("route-target", {"fq_name": [name], **perms, **more}))["uuid"]
         for name, more in ((own, {}), (foreign, marked))

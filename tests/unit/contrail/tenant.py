@@ -54,9 +54,9 @@ class Tenant(NaiveWorld):
         entries = {"policy_rule": list(rules)}
         return self.below("security_group", name, security_group_entries=entries, security_group_id=number, **fields)
 
-    def number(self, origin: Key, number: int) -> None:
+    def number(self, origin: Key, number: int, purpose: str = "route_target") -> None:
         """Give ``origin`` its route target number."""
-        self.numbers["route_target_number", f"{INSTALLATION}/{origin.uuid}/route_target"] = number
+        self.numbers["route_target_number", f"{INSTALLATION}/{origin.uuid}/{purpose}"] = number
 
     def run(self, key: Key) -> Outcome:
         return Runner(self.schema, compiler.intents, self, installation=INSTALLATION).run(key)

@@ -50,12 +50,29 @@ def test_two_interfaces_in_one_network_count_once() -> None:
 def test_a_users_route_target_is_used_in_place_of_an_own_one() -> None:
     """★4: no number is asked for."""
     tenant = Tenant()
-    given = tenant.put("route_target", ("target:64512:8000003",))
+    given = tenant.put("route_target", ("target:64512:3",))
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i", network), route_target_refs=[{"uuid": given.uuid}])
     outcome = tenant.run(router)
     assert (outcome.status, outcome.wishes, made(outcome)) == (Status.DONE, (), {})
-    assert references(outcome) == {("vn", "target:64512:8000003", "")}
+    assert references(outcome) == {("vn", "target:64512:3", "")}
+
+
+def test_a_given_route_target_that_the_compiler_numbers_has_no_effect() -> None:
+    """It may be, or become, that of somebody else's network. The next given one counts, or else its own."""
+    tenant = Tenant()
+    automatic = tenant.put("route_target", ("target:64512:8000102",))
+    users = tenant.put("route_target", ("target:64513:8000102",))
+    network, _ = tenant.network("vn")
+    interface = tenant.interface("i", network)
+    router = tenant.router("lr", interface, route_target_refs=[{"uuid": automatic.uuid}])
+    tenant.number(router, 8000100)
+    outcome = tenant.run(router)
+    assert references(outcome) == {("lr", OWN, ""), ("vn", OWN, "")}
+    assert reasons(outcome) == ["AutomaticRouteTarget"]
+    assert "route_target_refs: target:64512:8000102" in outcome.problems[0].message
+    tenant.router("lr", interface, route_target_refs=[{"uuid": automatic.uuid}, {"uuid": users.uuid}])
+    assert references(tenant.run(router)) == {("vn", "target:64513:8000102", "")}
 
 
 def test_of_several_given_ones_the_first_by_name_counts() -> None:

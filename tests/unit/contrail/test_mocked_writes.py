@@ -156,8 +156,8 @@ async def test_a_router_gets_a_route_target_of_its_own(write: Any, load: Any) ->
     assert reference.target.fq_name == ("target:64512:8000100",)
 
 
-GIVEN_TARGET = {"kind": "route_target", "data": {"fq_name": ["target:64512:8000003"]}}
-GIVEN_REFERENCE = {"route_target_refs": [{"to": ["target:64512:8000003"]}]}
+GIVEN_TARGET = {"kind": "route_target", "data": {"fq_name": ["target:64512:3"]}}
+GIVEN_REFERENCE = {"route_target_refs": [{"to": ["target:64512:3"]}]}
 
 
 async def test_a_router_with_a_given_route_target_gets_no_other(write: Any, load: Any) -> None:
@@ -192,7 +192,7 @@ async def test_a_given_route_target_is_what_joins_the_networks(write: Any, load:
     await service.create(joining(load, **GIVEN_REFERENCE))
     write.allocate.assert_not_awaited()
     (update,) = operations(write.update)
-    assert ("target:64512:8000003",) in [entry.fq_name for entry in update.references["route_target"]]
+    assert ("target:64512:3",) in [entry.fq_name for entry in update.references["route_target"]]
 
 
 async def test_under_vxlan_routing_no_network_is_joined(write: Any, load: Any) -> None:

@@ -97,3 +97,24 @@ def test_a_number_without_a_place_under_four_bytes_is_told(number: Any) -> None:
     tenant.number(key, number)
     outcome = tenant.run(key)
     assert (outcome.claims, reasons(outcome)) == ((), ["RouteTargetNumber"])
+
+
+def test_a_route_target_that_somebody_else_made_is_never_its_own() -> None:
+    """It keeps that number, takes another, and says so; once the other's is gone the first counts again."""
+    tenant = Tenant()
+    _, key = tenant.network("vn")
+    tenant.number(key, 8000100)
+    theirs = tenant.put("route_target", ("target:64512:8000100",))
+    outcome = tenant.run(key)
+    assert (outcome.status, [wish.owner.rpartition("/")[2] for wish in outcome.wishes]) == (
+        Status.WAITING,
+        ["route_target.2"],
+    )
+    tenant.number(key, 8000101, "route_target.2")
+    outcome = tenant.run(key)
+    assert references(outcome) == {("vn", "target:64512:8000101", "")}
+    assert reasons(outcome) == ["RouteTargetTaken"]
+    assert "target:64512:8000100" in outcome.problems[0].message
+    del tenant.resources[theirs]
+    outcome = tenant.run(key)
+    assert (references(outcome), outcome.problems) == ({("vn", "target:64512:8000100", "")}, ())

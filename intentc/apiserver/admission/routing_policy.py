@@ -1,0 +1,21 @@
+"""Routing policies: which route targets they may give to routes (spec B.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from . import users_targets
+from .rules import Change, Found, Lookup, Rules
+
+
+class RoutingPolicyRules(Rules):
+    """None of its actions may name a route target that the compiler numbers."""
+
+    kind: ClassVar[str] = "routing_policy"
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return users_targets.lookups_of_lists(self.kind, change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        users_targets.check_lists(self.kind, change, found)

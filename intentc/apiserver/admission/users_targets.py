@@ -1,0 +1,208 @@
+"""Users' route targets: none may be one that the compiler numbers (spec B.7, D.1).
+
+Whoever names the target of another network joins the two, whoever owns that other network. So the route targets that
+users make, and those that networks, routers, BGP VPNs, static routes and routing policies name, must lie outside the
+automatic range of the installation's autonomous system: when they are written, and when the autonomous system changes.
+What the compiler makes of those that are there all the same is not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..errors import BadRequest
+from .marks import mark_of
+from .rules import ByUuid, Change, Document, Every, Found, Lookup, UnchangedByName
+from .seed_objects import OBJECTS
+
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "virtual_network": ("route_target_list", "import_route_target_list", "export_route_target_list"),
+    "logical_router": ("configured_route_target_list",),
+    "bgpvpn": ("route_target_list", "import_route_target_list", "export_route_target_list"),
+    "routing_instance": ("static_route_entries",),
+    "routing_policy": ("routing_policy_entries",),
+}
+"""Kind → its properties that name route targets."""
+
+REFERENCES: Mapping[str, str] = {"logical_router": "route_target_refs"}
+"""Kind → its references to route targets that users and compilers share."""
+
+DEFAULT_AUTONOMOUS_SYSTEM = 64_512
+LONGEST_TWO_BYTE_SYSTEM = 65_535
+FIRST_AUTOMATIC = 8_000_000
+FIRST_SHORT_AUTOMATIC = 8_000
+FIRST_SHORT_OF_USERS = 32_768
+"""Under an autonomous system of four bytes the compiler's numbers lie between these two; the others are users'."""
+
+_TARGET = "route_target"
+_SYSTEM = UnchangedByName("global_system_config", ("default-global-system-config",))
+_NAMING = tuple(Every(kind) for kind in LISTS)
+_TARGETS = Every(_TARGET)
+_SEEDED = frozenset(tuple(fields["fq_name"]) for kind, fields in OBJECTS if kind == _TARGET)
+"""The names of the server's own route targets."""
+_CONDITION = "term_match_condition"
+"""What a routing policy compares routes with joins nobody."""
+
+
+def is_automatic(target: str, system: int) -> bool:
+    """Whether ``target`` is one that the compiler may number under the autonomous system ``system``. Texts that are no
+    route targets, and those with an IPv4 address, are not."""
+    prefix, _, rest = target.partition(":")
+    administrator, _, number = rest.partition(":")
+    if prefix != "target" or not (_is_number(administrator) and _is_number(number)) or int(administrator) != system:
+        return False
+    if system <= LONGEST_TWO_BYTE_SYSTEM:
+        return int(number) >= FIRST_AUTOMATIC
+    return FIRST_SHORT_AUTOMATIC <= int(number) < FIRST_SHORT_OF_USERS
+
+
+def system_of(config: Document | None) -> int:
+    """The autonomous system that a global system config sets; the default without one."""
+    return int((config or {}).get("autonomous_system") or DEFAULT_AUTONOMOUS_SYSTEM)
+
+
+def lookups_of_lists(kind: str, change: Change) -> Iterable[Lookup]:
+    """What ``check_lists`` must see."""
+    return (_SYSTEM,) if any(_added(kind, change)) else ()
+
+
+def check_lists(kind: str, change: Change, found: Found) -> None:
+    """Check the route targets that the properties of a resource newly name. Raises ``BadRequest``."""
+    system = _system_in(found)
+    for field, target in _added(kind, change):
+        if is_automatic(target, system):
+            raise BadRequest(
+                f"{field}: {target} lies in the range from which the compiler numbers route targets "
+                f"({_range(system)}); whoever lists it would join another's network. Choose a number outside"
+            )
+
+
+def lookups_of_references(kind: str, change: Change) -> Iterable[Lookup]:
+    """What ``check_references`` must see."""
+    added = [ByUuid(_TARGET, entry["uuid"]) for entry in _added_references(kind, change)]
+    return (_SYSTEM, *added) if added else ()
+
+
+def check_references(kind: str, change: Change, found: Found) -> None:
+    """Check the route targets to which a resource newly refers: of the automatic ones only that which a compiler made
+    for this very resource. Raises ``BadRequest``."""
+    system, field = _system_in(found), REFERENCES[kind]
+    for entry in _added_references(kind, change):
+        target = ":".join(entry["to"])
+        if is_automatic(target, system) and not _made_for(change.uuid, found.get(ByUuid(_TARGET, entry["uuid"]), ())):
+            raise BadRequest(
+                f"{field}: {target} lies in the range from which the compiler numbers route targets "
+                f"({_range(system)}); whoever refers to it would join another's network. Choose a number outside"
+            )
+
+
+def lookups_of_target(change: Change) -> Iterable[Lookup]:
+    """What ``check_target`` must see."""
+    return (_SYSTEM,) if change.before is None and not _is_compilers(change) else ()
+
+
+def check_target(change: Change, found: Found) -> None:
+    """Check a new route target: the automatic ones are made by compilers, which mark them, and by the server. Raises
+    ``BadRequest``."""
+    assert change.after is not None
+    target, system = ":".join(change.after["fq_name"]), _system_in(found)
+    if change.before is None and is_automatic(target, system) and not _is_compilers(change):
+        raise BadRequest(
+            f"{target} lies in the range from which the compiler numbers route targets ({_range(system)}), so the "
+            f"compiler alone makes it. Choose a number outside"
+        )
+
+
+def lookups_of_system(change: Change) -> Iterable[Lookup]:
+    """What ``check_system`` must see: all that names a route target, if the autonomous system changes."""
+    changed = change.before is not None and system_of(change.before) != system_of(change.after)
+    return (*_NAMING, _TARGETS) if changed else ()
+
+
+def check_system(change: Change, found: Found) -> None:
+    """Check that no user has or names what becomes automatic under a new autonomous system. Raises ``BadRequest``."""
+    if _TARGETS not in found:
+        return
+    system = system_of(change.after)
+    targets = {document["uuid"]: document for document in found[_TARGETS]}
+    for lookup in _NAMING:
+        for document in found[lookup]:
+            named = [(field, f"names {target}") for field, target in _named(lookup.kind, document)
+                     if is_automatic(target, system)]  # fmt: skip
+            for entry in document.get(REFERENCES.get(lookup.kind, "")) or ():
+                target = ":".join(entry.get("to") or ())
+                made = [targets[entry["uuid"]]] if entry.get("uuid") in targets else []
+                if is_automatic(target, system) and not _made_for(document["uuid"], made):
+                    named.append((REFERENCES[lookup.kind], f"refers to {target}"))
+            for field, text in named:
+                raise BadRequest(
+                    f"autonomous_system can't become {system}: {lookup.kind} {':'.join(document['fq_name'])} {text} in "
+                    f"{field}, which would be one of the automatic route targets ({_range(system)}); take it out first"
+                )
+    for document in targets.values():
+        target, is_users = ":".join(document["fq_name"]), mark_of(document) is None
+        if is_users and tuple(document["fq_name"]) not in _SEEDED and is_automatic(target, system):
+            raise BadRequest(
+                f"autonomous_system can't become {system}: the route target {target}, which no compiler made, would be "
+                f"one of the automatic ones ({_range(system)}); delete it first"
+            )
+
+
+def _is_compilers(change: Change) -> bool:
+    """Whether a new route target is a compiler's, or the server's. The mark is asked for, too: without authorization
+    everybody counts as a compiler, and an accident is refused all the same."""
+    return change.privileged or (change.by_compiler and mark_of(change.after or {}) is not None)
+
+
+def _made_for(holder: str, targets: Iterable[Document]) -> bool:
+    """Whether one of ``targets`` was made by a compiler for the resource with the uuid ``holder``."""
+    marks = (mark_of(target) for target in targets)
+    return any(mark is not None and mark.origin == holder for mark in marks)
+
+
+def _system_in(found: Found) -> int:
+    configs = found.get(_SYSTEM, ())
+    return system_of(configs[0] if configs else None)
+
+
+def _added(kind: str, change: Change) -> Iterator[tuple[str, str]]:
+    """(field, target) that the properties name now and did not before."""
+    before = set(_named(kind, change.before or {}))
+    return (entry for entry in _named(kind, change.after or {}) if entry not in before)
+
+
+def _added_references(kind: str, change: Change) -> list[Document]:
+    field = REFERENCES[kind]
+    before = {entry.get("uuid") for entry in (change.before or {}).get(field) or ()}
+    return [entry for entry in (change.after or {}).get(field) or () if entry.get("uuid") not in before]
+
+
+def _named(kind: str, document: Document) -> Iterator[tuple[str, str]]:
+    """(field, text) for each text in these properties that may be a route target."""
+    for field in LISTS[kind]:
+        for text in _texts(document.get(field)):
+            if text.startswith("target:"):
+                yield field, text
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name != _CONDITION:
+                yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _range(system: int) -> str:
+    if system <= LONGEST_TWO_BYTE_SYSTEM:
+        return f"target:{system}:{FIRST_AUTOMATIC} and above"
+    return f"target:{system}:{FIRST_SHORT_AUTOMATIC} to {FIRST_SHORT_OF_USERS - 1}"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= len("0004294967295")

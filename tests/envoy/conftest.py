@@ -3,20 +3,57 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.envoy.live import Live, living
+from tests.envoy import failing
+from tests.envoy.held_ports import FreePort, held_port
+from tests.envoy.live import Chain, Live, living, using
 from tests.envoy.site import Site, built
 
 
-@pytest.fixture
-async def live(tmp_path: Path) -> AsyncIterator[Live]:
-    """The whole chain for one test, with an Envoy at its end and nothing applied yet."""
-    async with living(tmp_path) as found:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure shows how the Envoys of the test, and those who tell them what to do, stand at that moment."""
+    report = yield
+    if report.failed:
+        given = getattr(item, "funcargs", {})
+        for name in ("either", "site"):
+            if isinstance(found := given.get(name), Site):
+                report.sections += failing.state(found.server, found.envoy)
+        if isinstance(live := given.get("live"), Live):
+            report.sections += failing.state(live.gateway.xds, live.gateway.envoy)
+    return report
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """As everywhere; one event loop for all tests of a module, so that they can share what runs in it."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def chain() -> AsyncIterator[Chain]:
+    """The whole chain with an Envoy at its end, one for all tests of a module."""
+    async with living() as found:
         yield found
+
+
+@pytest.fixture
+async def live(chain: Chain, tmp_path: Path) -> AsyncIterator[Live]:
+    """The chain for one test, with nothing applied yet, and nothing of it left for the next one."""
+    async with using(chain, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def free_port() -> Iterator[FreePort]:
+    """Gives ports for Envoy to listen on, each the test's own until it ends."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(held_port())
 
 
 @pytest.fixture

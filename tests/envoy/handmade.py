@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import uuid
 from typing import Any
 
@@ -117,11 +116,3 @@ async def rejections(store: Store) -> dict[str, dict[str, Any]]:
     found = (await store.range(prefix, prefix_end(prefix))).items
     values = (msgspec.json.decode(item.value) for item in found)
     return {value["element_name"]: value for value in values}
-
-
-def free_port() -> int:
-    """A port of loopback that is free now. Envoy has to be told one: it can't say which it took for a listener."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

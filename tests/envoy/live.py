@@ -1,14 +1,16 @@
-"""The whole chain, as ``intentc dev`` starts it: etcd, API server over HTTP, compiler, xDS server, Envoy; each test its
-own. What people do is done by the functions behind the commands.
+"""The whole chain, as ``intentc dev`` starts it: etcd, API server over HTTP, compiler, xDS server, Envoy.
+
+The tests of a module share one, and each leaves it empty; ports are each test's own. What people do is done by the
+functions behind the commands.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import httpx2
@@ -22,11 +24,11 @@ from intentc.cli.elements import elements_of
 from intentc.cli.transfer import Sent, present, read_input, send
 from intentc.configuration import Configuration, Settings
 from intentc.configuration.sections import Etcd, Intentc
-from intentc.embedded_process import free_ports
 from intentc.loading.resources import Loaded
 from intentc.pipeline.outputs import lower_level, shown
 from intentc.writing.connection import Connection
 from intentc.xds.requests import ports
+from tests.envoy.held_ports import held_port
 from tests.envoy.manifests import Manifest
 from tests.patience import PATIENCE
 
@@ -42,20 +44,31 @@ CONFIGURATION = Configuration(
 )
 
 
-class Live:
-    """``port``: a free one for the test's Listener; ``client``: for requests through Envoy (certificates are the
-    test's to check)."""
+class Chain(NamedTuple):
+    """What runs, whoever uses it; ``client``: for requests through Envoy."""
 
-    def __init__(self, started: Running, gateway: Gateway, client: httpx2.AsyncClient, folder: Path) -> None:
-        self.started = started
-        self.gateway = gateway
-        self.client = client
-        self.port, self.secure_port, self.tcp_port = free_ports(3)
+    started: Running
+    gateway: Gateway
+    client: httpx2.AsyncClient
+
+
+class Live:
+    """A chain in which nothing is applied yet.
+
+    ``port``, ``secure_port``, ``tcp_port``: for the test's Listeners; ``client``: for requests through Envoy
+    (certificates are the test's to check).
+    """
+
+    def __init__(self, chain: Chain, ports: tuple[int, int, int], folder: Path) -> None:
+        self.started, self.gateway, self.client = chain
+        self.port, self.secure_port, self.tcp_port = ports
         self._folder = folder
+        self._there: dict[tuple[str, str], Manifest] = {}
 
     async def apply(self, *manifests: Manifest | list[Manifest]) -> None:
         """As ``intentc apply``; returns when Envoy goes by it."""
         resources, schema = self._read(manifests)
+        self._there.update({_identity(one): one for one in _flat(manifests)})
         applied = await apply_resources(resources, schema, self.started.configuration)
         await self.settled(applied.revision)
 
@@ -69,7 +82,16 @@ class Live:
                 for resource, uuid in zip(resources, uuids, strict=True)
             ]
             await send(client, changes)
+            for one in _flat(manifests):
+                del self._there[_identity(one)]
             await self.settled(client.revision)
+
+    async def empty(self) -> None:
+        """Delete what is still there of all that was applied; nothing must be left of it."""
+        if self._there:
+            await self.delete(*self._there.values())
+        assert [shown(resource) for resource in lower_level(self.started.service.engine.parts)] == []
+        assert self.problems == []
 
     async def settled(self, revision: int = 0) -> None:
         """Return when everything up to ``revision`` is compiled, and Envoy has answered what followed."""
@@ -97,11 +119,8 @@ class Live:
         return str(answer.json()["service"]) if answer.status_code == 200 else f"status {answer.status_code}"
 
     def _read(self, manifests: Iterable[Manifest | list[Manifest]]) -> tuple[list[Loaded], Any]:
-        flat: list[Manifest] = []
-        for one in manifests:
-            flat += one if isinstance(one, list) else [one]
         path = self._folder / "applied.json"
-        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": flat}))
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": _flat(manifests)}))
         return read_input([str(path)], CONFIGURATION)
 
 
@@ -121,8 +140,8 @@ async def _past_the_workers(port: int) -> None:
 
 
 @asynccontextmanager
-async def living(folder: Path) -> AsyncIterator[Live]:
-    """Everything, ready; ended with the block. ``folder``: where the test may write."""
+async def living() -> AsyncIterator[Chain]:
+    """Everything, ready; ended with the block."""
     async with (
         running(CONFIGURATION) as started,
         running_gateway(started.etcd, CONFIGURATION.etcd.path) as gateway,
@@ -131,4 +150,25 @@ async def living(folder: Path) -> AsyncIterator[Live]:
             trust_env=False, timeout=PATIENCE, limits=httpx2.Limits(max_keepalive_connections=0)
         ) as client,
     ):
-        yield Live(started, gateway, client, folder)
+        yield Chain(started, gateway, client)
+
+
+@asynccontextmanager
+async def using(chain: Chain, folder: Path) -> AsyncIterator[Live]:
+    """The chain for one test, emptied after it. ``folder``: where the test may write."""
+    with ExitStack() as stack:
+        ports = stack.enter_context(held_port()), stack.enter_context(held_port()), stack.enter_context(held_port())
+        live = Live(chain, ports, folder)
+        yield live
+        await live.empty()
+
+
+def _flat(manifests: Iterable[Manifest | list[Manifest]]) -> list[Manifest]:
+    flat: list[Manifest] = []
+    for one in manifests:
+        flat += one if isinstance(one, list) else [one]
+    return flat
+
+
+def _identity(manifest: Manifest) -> tuple[str, str]:
+    return manifest["kind"], manifest["metadata"]["name"]

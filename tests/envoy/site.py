@@ -15,7 +15,8 @@ from intentc.watch.protocol import Operation
 from intentc.xds.bootstrap import Address, bootstrap
 from intentc.xds.serving import Server, running_xds
 from tests.envoy.backends import backend
-from tests.envoy.handmade import cluster, free_port, listener, rejections, route, virtual_host, write
+from tests.envoy.handmade import cluster, listener, rejections, route, virtual_host, write
+from tests.envoy.held_ports import held_port
 from tests.patience import PATIENCE
 
 WITHIN = PATIENCE
@@ -81,8 +82,9 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
 @asynccontextmanager
 async def built(incremental: bool) -> AsyncIterator[Site]:
     """A site with an Envoy of either dialect, ended with the block."""
-    store, port = MemoryStore(max_txn_ops=1_000), free_port()
+    store = MemoryStore(max_txn_ops=1_000)
     async with AsyncExitStack() as stack:
+        port = stack.enter_context(held_port())
         a = (await stack.enter_async_context(backend("a"))).port
         b = (await stack.enter_async_context(backend("b"))).port
         await write(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from intentc.embedded_process import free_ports
 from tests.envoy.backends import backend
+from tests.envoy.held_ports import FreePort
 from tests.envoy.live import Live
 from tests.envoy.manifests import Manifest, host, listener, mapping, service
 from tests.patience import PATIENCE
@@ -17,7 +17,9 @@ WITHIN_SECONDS = PATIENCE
 
 
 @pytest.mark.parametrize("moves", [False, True], ids=["the other goes", "the other moves"])
-async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(live: Live, moves: bool) -> None:
+async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(
+    live: Live, moves: bool, free_port: FreePort
+) -> None:
     async with backend("blue") as blue:
         everything: list[Manifest | list[Manifest]] = [
             host("all"),
@@ -28,7 +30,7 @@ async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(live: 
         assert {reason for *_, reason in live.problems} == {"PortShared", "PortTaken"}
         assert await live.service("/one/") == "blue"
         if moves:
-            await live.apply(listener("dup", *free_ports(1)))
+            await live.apply(listener("dup", free_port()))
         else:
             await live.delete(listener("dup", live.port))
         with anyio.fail_after(WITHIN_SECONDS):

@@ -6,7 +6,8 @@ import socket
 
 import pytest
 
-from tests.envoy.handmade import free_port, gone, listener, rejections, virtual_host
+from tests.envoy.handmade import gone, listener, rejections, virtual_host
+from tests.envoy.held_ports import FreePort
 from tests.envoy.site import Site, reaches, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
@@ -18,7 +19,7 @@ async def answered(port: int, by: str) -> None:
     await until(lambda: reaches(port, by))
 
 
-async def standing(site: Site) -> tuple[int, int]:
+async def standing(site: Site, free_port: FreePort) -> tuple[int, int]:
     """Two listeners on two ports, ``ns/one`` answered by backend a, ``ns/two`` by nobody (404); gives the ports."""
     first, second = free_port(), free_port()
     await site.write(virtual_host("none.test", configuration=OTHER))
@@ -28,8 +29,8 @@ async def standing(site: Site) -> tuple[int, int]:
     return first, second
 
 
-async def test_two_listeners_swap_their_ports_in_one_step(either: Site) -> None:
-    first, second = await standing(either)
+async def test_two_listeners_swap_their_ports_in_one_step(either: Site, free_port: FreePort) -> None:
+    first, second = await standing(either, free_port)
     for one, two in ((second, first), (first, second)):
         await either.write(listener("ns/one", one), listener("ns/two", two, configuration=OTHER))
         await answered(one, "a")
@@ -37,8 +38,8 @@ async def test_two_listeners_swap_their_ports_in_one_step(either: Site) -> None:
     assert await rejections(either.store) == {}
 
 
-async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site) -> None:
-    first, second = await standing(either)
+async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site, free_port: FreePort) -> None:
+    first, second = await standing(either, free_port)
     third = free_port()
     await either.write(listener("ns/two", third, configuration=OTHER), listener("ns/one", second))
     await answered(second, "a")
@@ -47,15 +48,17 @@ async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site)
     assert await rejections(either.store) == {}
 
 
-async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Site) -> None:
-    _, second = await standing(either)
+async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Site, free_port: FreePort) -> None:
+    _, second = await standing(either, free_port)
     await either.write(gone("envoy_listener", "ns", "two"), listener("ns/three", second))
     await answered(second, "a")
     assert await rejections(either.store) == {}
 
 
-async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes(either: Site) -> None:
-    _, second = await standing(either)
+async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes(
+    either: Site, free_port: FreePort
+) -> None:
+    _, second = await standing(either, free_port)
     await either.write(listener("ns/three", second))
 
     async def refused() -> bool:

@@ -14,7 +14,7 @@ import pytest
 
 from intentc.embedded_envoy import running_envoy
 from tests.envoy.backends import backend, who_answers
-from tests.envoy.handmade import free_port
+from tests.envoy.held_ports import FreePort
 from tests.envoy.test_routes_are_taken import bootstrap
 from tests.unit.ambassador.mapping_world import mapping, routes
 
@@ -44,7 +44,7 @@ def app(name: str, **spec: Any) -> dict[str, Any]:
     ids=["below 100", "the rest", "below 100, rewrites differ", "the rest, times and rewrites differ"],
 )
 async def test_requests_are_shared_out_as_the_weights_say(
-    group: list[dict[str, Any]], percents: dict[str, float]
+    group: list[dict[str, Any]], percents: dict[str, float], free_port: FreePort
 ) -> None:
     found = await routes(*group)
     config, port = bootstrap(found), free_port()

@@ -21,13 +21,13 @@ from tests.envoy.handmade import (
     eds_cluster,
     element,
     endpoints,
-    free_port,
     gone,
     listener,
     route,
     virtual_host,
     write,
 )
+from tests.envoy.held_ports import FreePort
 from tests.envoy.site import Site, ask, reaches, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
@@ -55,7 +55,7 @@ async def test_a_cluster_with_its_endpoints_and_route_comes_live_in_any_order_of
     await either.answers("/x/", "b")
 
 
-async def test_a_listener_comes_and_goes(either: Site) -> None:
+async def test_a_listener_comes_and_goes(either: Site, free_port: FreePort) -> None:
     port = free_port()
     await either.write(listener("ns/more", port))
     await until(lambda: reaches(port, "a"))
@@ -119,14 +119,16 @@ async def test_the_requests_of_a_refused_route_never_fall_to_a_wider_one(either:
     await either.answers("/", "a")
 
 
-async def test_a_bad_listener_hurts_only_itself(either: Site) -> None:
+async def test_a_bad_listener_hurts_only_itself(either: Site, free_port: FreePort) -> None:
     port = free_port()
     await either.write(listener("ns/bad", free_port(), filter_chains=[]), listener("ns/good", port))
     await until(lambda: reaches(port, "a"))
     await either.refuses("ns:bad")
 
 
-async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without_it(either: Site) -> None:
+async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without_it(
+    either: Site, free_port: FreePort
+) -> None:
     port = free_port()
     await either.write(listener("ns/guarded", port))
     await until(lambda: reaches(port, "a"))
@@ -159,7 +161,9 @@ async def test_a_bad_secret_hurts_only_itself(site: Site) -> None:
     await site.answers("/y/", "b")
 
 
-async def test_a_restarted_server_honours_what_was_refused_for_an_envoy_that_never_heard_of_it(site: Site) -> None:
+async def test_a_restarted_server_honours_what_was_refused_for_an_envoy_that_never_heard_of_it(
+    site: Site, free_port: FreePort
+) -> None:
     await site.write(route("x", "/x/", "b"))
     await site.answers("/x/", "b")
     await site.write(route("x", "/x/", "b", **BAD_MATCH))
@@ -175,7 +179,9 @@ async def test_a_restarted_server_honours_what_was_refused_for_an_envoy_that_nev
         assert [one["name"] for one in server.status()["refused"]] == ["x"]
 
 
-async def test_an_envoy_that_loses_its_server_goes_on_and_takes_up_with_the_next_one() -> None:
+async def test_an_envoy_that_loses_its_server_goes_on_and_takes_up_with_the_next_one(
+    free_port: FreePort,
+) -> None:
     store, port = MemoryStore(), free_port()
     async with backend("a") as a, backend("b") as b:
         await write(store, listener("ns/http", port), virtual_host("*"), cluster("a", a.port), route("root", "/", "a"))

@@ -6,6 +6,7 @@ Nothing is imported but what is named. What a compiler holds is its author's bus
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -77,7 +78,7 @@ def check_settings(settings: Mapping[str, Any], compilers: Iterable[Compiler]) -
     compilers = tuple(compilers)
     declared = {compiler.name: compiler.settings for compiler in compilers}
     known = sorted(name for names in declared.values() for name in names or ())
-    offered = {plugin.name for plugin in entry_points(group=GROUP)}
+    offered = _offered()
     for name in settings:
         owner = name.partition(".")[0]
         undeclared = declared[owner] is None if owner in declared else None in declared.values() or owner in offered
@@ -138,17 +139,23 @@ def _own_map(compiler: Compiler) -> Path:
 
 def _version(name: str) -> str:
     """Of the package that offers a compiler; ours for those that ship with intentc."""
-    for plugin in entry_points(group=GROUP, name=name):
-        if plugin.dist is not None:
-            return plugin.dist.version
+    plugin = _offered().get(name)
+    if plugin is not None and plugin.dist is not None:
+        return plugin.dist.version
     try:
         return version("intentc")
     except PackageNotFoundError:
         return "unknown"
 
 
+@functools.cache
+def _offered() -> Mapping[str, EntryPoint]:
+    """The compilers of all packages that are installed, by name."""
+    return {plugin.name: plugin for plugin in entry_points(group=GROUP)}
+
+
 def _find(name: str) -> Compiler:
-    offered = {plugin.name: plugin for plugin in entry_points(group=GROUP)}
+    offered = dict(_offered())
     # A checkout that nobody installed has no entry points, but its own compilers beside this module.
     if name not in offered and name.isidentifier() and importlib.util.find_spec(f"{GROUP}.{name}"):
         offered[name] = EntryPoint(name, f"{GROUP}.{name}:compiler", GROUP)

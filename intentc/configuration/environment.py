@@ -7,8 +7,9 @@ two underscores between the parts; it wins over the file. What a key's value may
 from __future__ import annotations
 
 import difflib
+import functools
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -84,12 +85,15 @@ def _refused(variable: str, meant: str) -> InvalidInput:
     return InvalidInput(f"{variable} sets nothing; {hint}", source=variable, reason="InvalidConfiguration")
 
 
-def _keys(section: type[Section]) -> Iterator[tuple[str, ...]]:
+@functools.cache
+def _keys(section: type[Section]) -> tuple[tuple[str, ...], ...]:
     """The paths of all single settings below a section."""
+    found: list[tuple[str, ...]] = []
     hints = typing.get_type_hints(section)
     for field in msgspec.structs.fields(section):
         wanted = hints[field.name]
         if isinstance(wanted, type) and issubclass(wanted, Section):
-            yield from ((field.name, *path) for path in _keys(wanted))
+            found += ((field.name, *path) for path in _keys(wanted))
         else:
-            yield (field.name,)
+            found.append((field.name,))
+    return tuple(found)

@@ -68,11 +68,12 @@ class Endpoint:
         """When the TLS files were last written; empty if there are none."""
         return stamps(path for path in (self.ca, self.cert, self.key) if path)
 
-    def tls(self) -> ssl.SSLContext | bool:
+    def tls(self) -> ssl.SSLContext:
         """What the HTTP client is to verify with. Raises ``OSError`` naming the file that can't be read, or the files
         that can't be used."""
         if not self.is_encrypted:
-            return True
+            # Trusts nobody, and loads nobody's certificates, which takes longer than most commands' work.
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         files = [path for path in (self.ca, self.cert, self.key) if path]
         for path in files:
             # What ssl raises for a file that isn't there names none.

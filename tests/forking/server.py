@@ -8,6 +8,7 @@ the other end closes, what still runs is killed.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -18,12 +19,19 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 DESCRIPTORS = 4
 LARGEST = 1 << 20
 """Bytes of a message."""
+_LOADED_WHEN_USED = (
+    "anyio._backends._asyncio",
+    "httpcore2",
+    "uvicorn.protocols.http.httptools_impl",
+    "uvicorn.loops.uvloop",
+)
 
 
 class Server:
@@ -130,14 +138,36 @@ def _surround(environment: Mapping[str, str]) -> None:
 
 
 def _load_everything() -> None:
+    """What every process would import and read anew: modules, and what ships and is read once per process, such as
+    the kinds."""
     import intentc
+    from intentc.configuration.reading import load
+    from intentc.plugins import installed
 
     for module in pkgutil.walk_packages(intentc.__path__, "intentc."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    importlib.import_module("uvicorn.protocols.http.httptools_impl")
-    importlib.import_module("uvicorn.loops.uvloop")
+    for name in _LOADED_WHEN_USED:
+        importlib.import_module(name)
+    installed(load(None, {}).configuration)
+    gc.collect()
     gc.freeze()
+
+
+def _end(code: int) -> NoReturn:
+    """End as Python does: wait for threads, call what was registered for the end, flush, and report what can't be
+    written. Modules are not taken apart: in a forked process this copies all that was loaded, 40 ms of CPU each time.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError) as error:
+            if stream is sys.stdout:
+                os.write(2, f"Exception ignored in: {stream!r}\n{error!r}\n".encode())
+            code = 120
+    os._exit(code)
 
 
 def main(descriptor: str) -> None:
@@ -147,7 +177,10 @@ def main(descriptor: str) -> None:
         from intentc.cli import main
 
         sys.argv = ["intentc", *arguments]
-        main()
+        try:
+            main()
+        except SystemExit as error:
+            _end(error.code if isinstance(error.code, int) else int(error.code is not None))
 
 
 if __name__ == "__main__":

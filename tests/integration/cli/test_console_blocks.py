@@ -95,9 +95,11 @@ class Shell:
         self._dev = arguments
         with self.log.open("wb") as log:
             self._process = forking.start(arguments, self._environment, log, log, folder=self._folder)
-        while not (found := _EXPORT.search(self.log.read_text())):
-            assert self._process.poll() is None, self.log.read_text()
+        while "Ctrl-C ends everything" not in (shown := self.log.read_text()):
+            assert self._process.poll() is None, shown
             await anyio.sleep(0.02)
+        found = _EXPORT.search(shown)
+        assert found, shown
         self._environment = {**self._environment, found[1]: shlex.split(found[2])[0]}
 
     async def _watch(self, arguments: list[str], place: str) -> None:

@@ -140,6 +140,11 @@ def test_tls_verifies_unless_told_not_to() -> None:
     assert unchecked.verify_mode is ssl.CERT_NONE
 
 
+def test_without_tls_no_certificate_is_loaded_and_nobody_is_trusted() -> None:
+    context = Endpoint("http://api").tls()
+    assert (context.verify_mode, context.check_hostname, context.get_ca_certs()) == (ssl.CERT_REQUIRED, True, [])
+
+
 class Keystone:
     """Gives out ``canary-token-1``, ``-2``, …; only the last one is good."""
 

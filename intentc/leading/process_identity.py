@@ -92,7 +92,7 @@ def read_identity(value: bytes) -> ProcessIdentity | None:
     try:
         found = json.loads(value)["identity"]
         identity = ProcessIdentity(**found)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     numbers = identity[1:]
     plain = isinstance(identity.boot, str) and all(type(number) is int for number in numbers)

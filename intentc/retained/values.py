@@ -131,7 +131,7 @@ class RetainedValues:
             kept = msgspec.json.decode(change.value or b"", type=_Retained)
             earlier = Change(change.kind, change.uuid, bytes(kept.value), kept.create_revision, kept.mod_revision)
             return self._schema.kind(change.kind).decode(earlier)
-        except (msgspec.DecodeError, InvalidInput) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidInput) as error:
             _LOG.warning("the retained value %s/%s is ignored: %s", change.kind, change.uuid, error)
             return None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.leading.leadership import leader_value
+from intentc.leading.leadership import leader_value, leading_process, read_versions
 from intentc.leading.process_identity import (
     ProcessIdentity,
     can_be_judged,
@@ -22,7 +22,7 @@ from intentc.leading.process_identity import (
 
 _PRINTS_ITSELF = """
 import sys, time
-from intentc.leading.leadership import leader_value
+from intentc.leading.leadership import leader_value, leading_process, read_versions
 from intentc.leading.process_identity import this_process
 print(leader_value("child", {}, 0.0, this_process()).decode(), flush=True)
 time.sleep(600)
@@ -120,4 +120,7 @@ def test_a_proc_of_another_namespace_or_none_gives_no_identity(tmp_path: Path) -
 def test_the_leaders_key_carries_the_identity(own: ProcessIdentity) -> None:
     assert read_identity(leader_value("p", {}, 0.0, own)) == own
     assert read_identity(leader_value("p", {}, 0.0)) is None
-    assert read_identity(b"\xff") is None
+    for garbage in (b"\xff", b"[" * 100_000):
+        assert read_identity(garbage) is None
+        assert leading_process(garbage) == "unknown"
+        assert read_versions(garbage) is None

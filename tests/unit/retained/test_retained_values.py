@@ -86,10 +86,11 @@ async def test_what_a_deleted_resource_of_the_same_key_said_does_not_count(
     assert await last_readable(values, await put(store, b"no json")) is None
 
 
+@pytest.mark.parametrize("garbage", [b"{}", b"\xff", b'{"more": ' + b"[" * 100_000])
 async def test_a_retained_value_that_can_not_be_read_is_ignored(
-    store: MemoryStore, values: RetainedValues, caplog: pytest.LogCaptureFixture
+    store: MemoryStore, values: RetainedValues, caplog: pytest.LogCaptureFixture, garbage: bytes
 ) -> None:
-    await store.transaction([], [Put(RETAINED, b"{}"), Put(f"{retained_prefix('one')}gone_kind/u", b"{}")])
+    await store.transaction([], [Put(RETAINED, garbage), Put(f"{retained_prefix('one')}gone_kind/u", b"{}")])
     assert await values.load() == {}
     assert "box/uid-a" in caplog.text
 

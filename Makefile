@@ -18,12 +18,16 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# A file is one process's, and so is what its tests share: a running system, a browser.
-PYTEST = $(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile
+# Tests start some hundred processes: without cached bytecode each of them compiles intentc's modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+# A file is one process's, and so is what its tests share: a running system, a browser. Files start in the order in which
+# they are collected: small ones (tests/unit) come last, so that both processes end at about the same time.
+PYTEST = $(BIN)/python -m pytest -q --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 # What needs no server: unit tests and golden cases.
 unit: $(READY)
-	$(PYTEST) tests/unit tests/golden
+	$(PYTEST) tests/golden tests/unit
 
 # Everything; ends with the CPU that each directory took.
 test: check

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from intentc.loading import Limits, load_documents
 from intentc.loading.checking import manifest_fields
 from intentc.model import InvalidInput, Kind, Name, Schema, Writer
@@ -42,7 +40,7 @@ class Visibility:
     @staticmethod
     def _readable_fields(kind: Kind) -> frozenset[str]:
         hidden = {*_UNREADABLE, *kind.compiler_properties, *(f"{relation}_refs" for relation in kind.relations)}
-        return frozenset(field.name for field in msgspec.structs.fields(kind.values_type) if field.name not in hidden)
+        return frozenset(kind.values_type.__struct_fields__) - hidden
 
     def kind(self, name: str) -> Kind:
         """Raises ``InvalidInput`` with the nearest known kinds."""

@@ -122,14 +122,17 @@ async def _converged() -> tuple[Laboratory, Outcome]:
 async def _held_and_mended(kind: str) -> None:
     name = next(one["metadata"] for one in world() if KINDS[one["kind"]] == kind)
     fq_name = (name["namespace"], name["name"])
-    for value in (*NAMELESS, *misshapen(list(fq_name))):
-        lab = Laboratory(LOADED)
-        for one in world():
-            await apply_manifest(lab, one)
-        await lab.settle()
-        before = await lived(lab)
-        assert before.elements and await lab.uuid(kind, fq_name) is not None
+    lab, before = await _converged()
+    assert before.elements and await lab.uuid(kind, fq_name) is not None
+    await apply_manifest(lab, LATER)
+    await lab.settle()
+    await check_scratch(lab)
+    complete = await lived(lab)
+    await lab.delete("mapping", ("default", "later"))
+    await lab.settle()
+    check_same(await lived(lab), before)
 
+    for value in (*NAMELESS, *misshapen(list(fq_name))):
         key = LAYOUT.key(kind, str(await lab.uuid(kind, fq_name)))
         await lab.spoil(key, value)
         await lab.settle()
@@ -148,7 +151,7 @@ async def _held_and_mended(kind: str) -> None:
 
         await lab.mend()
         await lab.settle()
-        await check_scratch(lab)
+        check_same(await lived(lab), complete)
         await lab.delete("mapping", ("default", "later"))
         await lab.settle()
         check_same(await lived(lab), before)

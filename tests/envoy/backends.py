@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -107,44 +108,107 @@ async def backend(name: str, respond: Respond | None = None) -> AsyncIterator[Ba
             transport.abort()
 
 
+def counted(name: str) -> Respond:
+    """Answers with no more than ``{"service"}``: for requests that are only counted."""
+    answer = Answer(body={"service": name})
+    return lambda seen: answer
+
+
+class _Greeter(asyncio.Protocol):
+    def __init__(self, name: bytes) -> None:
+        self._name = name
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.write(self._name)
+        transport.close()
+
+
 @asynccontextmanager
 async def tcp_backend(name: str) -> AsyncIterator[int]:
     """A TCP server on a free port that says its name and closes; gives the port."""
 
-    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(name.encode())
-        writer.close()
-        await writer.wait_closed()
-
-    server = await asyncio.start_server(greet, "127.0.0.1", 0, backlog=1024)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: _Greeter(name.encode()), "127.0.0.1", 0, backlog=1024
+    )
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
 
 
-async def who_answers(port: int, path: str, count: int, host: str = "gateway.test") -> Counter[str]:
+class _Client(asyncio.Protocol):
+    """Sends ``request`` until ``left`` answers are there or the connection is closed: then ``ended`` is done. Each
+    answer is counted in ``found``."""
+
+    def __init__(
+        self, request: bytes, left: int, found: Counter[str], ended: asyncio.Future[None], pause: float
+    ) -> None:
+        self.left = left
+        self._request = request
+        self._found = found
+        self._pause = pause
+        self.ended = ended
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, found, body = self._received.partition(_END)
+        if not found:
+            return
+        head = head.lower()
+        length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
+        if len(body) < length:
+            return
+        self._received = body[length:]
+        status = int(head.split(b" ", 2)[1])
+        self._found[json.loads(body[:length])["service"] if status == 200 else f"status {status}"] += 1
+        self.left -= 1
+        if not self.left or b"connection: close" in head:
+            self._transport.close()
+            self._end(None)
+        elif self._pause:
+            asyncio.get_running_loop().call_later(self._pause, self._transport.write, self._request)
+        else:
+            self._transport.write(self._request)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end(exc or ConnectionResetError("closed before it answered"))
+
+    def _end(self, error: Exception | None) -> None:
+        if self.ended.done():
+            return
+        if error is None:
+            self.ended.set_result(None)
+        else:
+            self.ended.set_exception(error)
+
+
+async def who_answers(
+    port: int, path: str, count: int, host: str = "gateway.test", *, pause: float = 0.0
+) -> Counter[str]:
     """``count`` requests, several at a time, on connections that are kept as long as Envoy wants them: service (or
-    ``status 503``) → how often it answered."""
+    ``status 503``) → how often it answered. ``pause``: seconds between an answer and the connection's next request.
+    Raises ``OSError`` if a request has no answer.
+    """
     found: Counter[str] = Counter()
     request = f"GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode()
+    loop = asyncio.get_running_loop()
 
-    async def ask(times: int) -> None:
-        while times:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            closing = False
+    async def ask(left: int) -> None:
+        while left:
+            made = partial(_Client, request, left, found, loop.create_future(), pause)
+            transport, client = await loop.create_connection(made, "127.0.0.1", port)
             try:
-                while times and not closing:
-                    writer.write(request)
-                    times -= 1
-                    head = (await reader.readuntil(_END)).decode().lower()
-                    length = int(head.partition("content-length:")[2].split("\r\n")[0] or 0)
-                    body = await reader.readexactly(length)
-                    status = int(head.split(" ")[1])
-                    found[json.loads(body)["service"] if status == 200 else f"status {status}"] += 1
-                    closing = "connection: close" in head
+                await client.ended
             finally:
-                writer.close()
+                transport.close()
+            left = client.left
 
     async with anyio.create_task_group() as group:
         for _ in range(_CONNECTIONS):
@@ -152,15 +216,38 @@ async def who_answers(port: int, path: str, count: int, host: str = "gateway.tes
     return found
 
 
+class _Greeted(asyncio.Protocol):
+    """Reads until the other side closes: ``read`` then holds it."""
+
+    def __init__(self, read: asyncio.Future[bytes]) -> None:
+        self.read = read
+        self._received = b""
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.read.done():
+            return
+        if exc is None:
+            self.read.set_result(self._received)
+        else:
+            self.read.set_exception(exc)
+
+
 async def who_greets(port: int, count: int) -> Counter[str]:
     """``count`` connections, several at a time: what was read from each → how often."""
     found: Counter[str] = Counter()
+    loop = asyncio.get_running_loop()
 
     async def connect(times: int) -> None:
         for _ in range(times):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            found[(await reader.read()).decode()] += 1
-            writer.close()
+            made = partial(_Greeted, loop.create_future())
+            transport, client = await loop.create_connection(made, "127.0.0.1", port)
+            try:
+                found[(await client.read).decode()] += 1
+            finally:
+                transport.close()
 
     async with anyio.create_task_group() as group:
         for _ in range(_CONNECTIONS):

@@ -5,45 +5,52 @@ A wait that ran into its end says only which condition did not come; it may neve
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
+from pprint import pformat
 from typing import Any
 
 from intentc.embedded_envoy import Envoy
 from intentc.xds.serving import Server
 
+_SHOWN = ("dynamic_listeners", "dynamic_active_clusters", "dynamic_route_configs")
 _LINES = 60
 _LONGEST = 40_000
-"""Characters of Envoy's configuration that are shown."""
+"""Characters of each text."""
 
 
 def state(server: Server, envoy: Envoy) -> list[tuple[str, str]]:
     """Titles with texts."""
     world = server.world
     streams = [_stream(stream) for stream in world.streams]
-    standings = {" ".join(key): vars(world.standings.get(key)) for key in world.standings.refused()}
+    standings = {" ".join(key): _fields(world.standings.get(key)) for key in world.standings.refused()}
     found = {
         "xDS server": {**server.status(), "records to write": server.records.waiting, "pending": server.pending()},
         "refused": standings,
         "streams": streams,
     }
     return [
-        *((title, json.dumps(value, indent=1, default=repr)) for title, value in found.items()),
+        *((title, pformat(value, width=120, compact=True)[:_LONGEST]) for title, value in found.items()),
         ("listeners of Envoy", _asked(envoy, "/listeners")),
-        ("configuration of Envoy", _asked(envoy, "/config_dump")[:_LONGEST]),
+        *((f"{name} of Envoy", _asked(envoy, f"/config_dump?resource={name}")[:_LONGEST]) for name in _SHOWN),
         ("end of Envoy's log", envoy.log_tail(_LINES)),
     ]
 
 
 def _stream(stream: Any) -> dict[str, Any]:
     """A session as it stands: ``serial``, its round, and of each type what is told, sent and blocked."""
-    own = dict(vars(stream))
+    own = _fields(stream)
     subscriptions = own.pop("_subscriptions", {})
     return {
         "serial": stream.serial,
         "round": own.get("_round"),
         "patience": stream.patience(),
-        "subscriptions": {kind.name: vars(one) for kind, one in subscriptions.items()},
+        "subscriptions": {kind.name: _fields(one) for kind, one in subscriptions.items()},
     }
+
+
+def _fields(one: Any) -> dict[str, Any]:
+    names: Iterable[str] = vars(one) if hasattr(one, "__dict__") else getattr(one, "__slots__", ())
+    return {name: getattr(one, name) for name in names}
 
 
 def _asked(envoy: Envoy, path: str) -> str:

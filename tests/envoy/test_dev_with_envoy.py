@@ -7,7 +7,9 @@ import shutil
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Self
 
 import anyio
 import httpx2
@@ -32,16 +34,22 @@ REQUESTS = 2_000
 class Sample:
     """A copy of the sample on free ports. ``port``: Envoy's."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int, files: list[str]) -> None:
         self.folder = folder
-        self.port, blue, green = free_ports(3)
-        ports = {"8080": self.port, "18081": blue, "18082": green}
+        self.port = port
+        self.files = files
+
+    @classmethod
+    def copied(cls, folder: Path) -> Self:
+        """On ports of its own."""
+        port, blue, green = free_ports(3)
+        ports = {"8080": port, "18081": blue, "18082": green}
         for name in FILES:
             text = (SAMPLE / name).read_text()
             for told, free in ports.items():
                 text = re.sub(rf"\b{told}\b", str(free), text)
             (folder / name).write_text(text)
-        self.files = [str(folder / name) for name in FILES]
+        return cls(folder, port, [str(folder / name) for name in FILES])
 
     @property
     def dev(self) -> list[str]:
@@ -70,14 +78,9 @@ class Dev:
                 await anyio.sleep(0.02)
 
 
-@pytest.fixture
-def sample(tmp_path: Path) -> Sample:
-    return Sample(tmp_path)
-
-
-@pytest.fixture
-async def dev(sample: Sample, tmp_path: Path) -> AsyncIterator[Dev]:
-    log = tmp_path / "dev.log"
+@asynccontextmanager
+async def running_dev(sample: Sample) -> AsyncIterator[Dev]:
+    log = sample.folder / "dev.log"
     with log.open("wb") as stream:
         process = forking.start(sample.dev, environment_with({}), stream, stream)
     running = Dev(process, log)
@@ -89,10 +92,37 @@ async def dev(sample: Sample, tmp_path: Path) -> AsyncIterator[Dev]:
         process.wait()
 
 
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """What ``dev`` has loaded."""
+    return Sample.copied(tmp_path_factory.mktemp("sample"))
+
+
+@pytest.fixture(scope="module")
+async def dev(sample: Sample) -> AsyncIterator[Dev]:
+    """One for all tests that don't end it. Who changes what it loaded uses ``changing``."""
+    async with running_dev(sample) as running:
+        yield running
+
+
 @pytest.fixture
-def taken(sample: Sample) -> Iterator[None]:
+async def changing(dev: Dev, sample: Sample, tmp_path: Path) -> AsyncIterator[Sample]:
+    """The same sample in a folder of its own; applied to ``dev`` again as it was after the test."""
+    yield Sample(tmp_path, sample.port, [str(shutil.copy(path, tmp_path)) for path in sample.files])
+    restored = await ended(["apply", "--wait", *sample.files], dev.exports)
+    assert restored.code == 0, restored.err
+
+
+@pytest.fixture
+def own_sample(tmp_path: Path) -> Sample:
+    """For a process of the test's own."""
+    return Sample.copied(tmp_path)
+
+
+@pytest.fixture
+def taken(own_sample: Sample) -> Iterator[None]:
     with socket.socket() as listening:
-        listening.bind(("127.0.0.1", sample.port))
+        listening.bind(("127.0.0.1", own_sample.port))
         listening.listen()
         yield
 
@@ -102,13 +132,13 @@ async def ended(command: list[str], environment: dict[str, str] | None = None) -
         return await forking.run(command, environment_with(environment or {}))
 
 
-async def test_it_shows_what_was_compiled_and_a_request_that_passed(sample: Sample) -> None:
-    done = await ended([*sample.dev, "--exit-when-converged"])
+async def test_it_shows_what_was_compiled_and_a_request_that_passed(own_sample: Sample) -> None:
+    done = await ended([*own_sample.dev, "--exit-when-converged"])
     assert done.code == 0, done.err
     assert "problem" not in done.err
     assert re.search(r"envoy_route\s+greeting-\S+\s+.*from mapping sample:greeting", done.out)
     assert re.search(
-        rf"\$ curl -s .*http://127\.0\.0\.1:{sample.port}/greeting/\n200 OK\n.*\"greeting-green\"", done.out
+        rf"\$ curl -s .*http://127\.0\.0\.1:{own_sample.port}/greeting/\n200 OK\n.*\"greeting-green\"", done.out
     )
 
 
@@ -121,19 +151,19 @@ async def test_what_it_says_to_type_works(dev: Dev, sample: Sample) -> None:
         assert '"service":"greeting-' in done.stdout.decode(), (command, done)
 
 
-async def test_a_changed_weight_moves_the_traffic(dev: Dev, sample: Sample) -> None:
-    before = await who_answers(sample.port, "/greeting/", REQUESTS)
+async def test_a_changed_weight_moves_the_traffic(dev: Dev, changing: Sample) -> None:
+    before = await who_answers(changing.port, "/greeting/", REQUESTS)
     assert 50 < before["greeting-green"] < 400
-    routes = sample.folder / "routes.yaml"
+    routes = changing.folder / "routes.yaml"
     routes.write_text(routes.read_text().replace("weight: 10", "weight: 100"))
-    applied = await ended(["apply", "--wait", *sample.files], dev.exports)
+    applied = await ended(["apply", "--wait", *changing.files], dev.exports)
     assert applied.code == 0, applied.err
     assert re.search(r"mapping\s+sample:greeting-canary\s+updated", applied.out)
     with anyio.fail_after(WITHIN_SECONDS):
         # Envoy is told a moment after the compiler has written.
-        while (await who_answers(sample.port, "/greeting/", 160)).keys() != {"greeting-green"}:
+        while (await who_answers(changing.port, "/greeting/", 160)).keys() != {"greeting-green"}:
             pass
-    after = await who_answers(sample.port, "/greeting/", REQUESTS)
+    after = await who_answers(changing.port, "/greeting/", REQUESTS)
     assert after == {"greeting-green": REQUESTS}
 
 
@@ -172,29 +202,30 @@ async def test_a_mapping_of_ones_own_needs_no_more_than_a_prefix_and_a_service(d
     assert re.search(r"mapping\s+sample:own\s+deleted", deleted.out), deleted.err
 
 
-async def test_what_was_got_is_taken_back(dev: Dev, sample: Sample) -> None:
+async def test_what_was_got_is_taken_back(dev: Dev, changing: Sample) -> None:
     got = await ended(["get", "mapping", "green-only", "-o", "yaml"], dev.exports)
-    file = sample.folder / "got.yaml"
+    file = changing.folder / "got.yaml"
     file.write_text(got.out.replace("timeout_ms: 2000", "timeout_ms: 2500"))
     assert "updated" in (await ended(["apply", str(file)], dev.exports)).out
     assert "unchanged" in (await ended(["apply", str(file)], dev.exports)).out
     assert "deleted" in (await ended(["delete", str(file)], dev.exports)).out
 
 
-async def test_a_signal_ends_everything(dev: Dev, sample: Sample) -> None:
-    dev.process.send_signal(signal.SIGTERM)
-    with anyio.fail_after(WITHIN_SECONDS):
-        code = await anyio.to_thread.run_sync(dev.process.wait)
-    assert code == 0
-    assert not Path(dev.exports["INTENTC_CONFIG_FILE"]).parent.exists()
-    for port in re.findall(r"127\.0\.0\.1:(\d+)", dev.printed):
-        with pytest.raises(OSError, match=r"refused|All connection attempts failed"):
-            await anyio.connect_tcp("127.0.0.1", int(port))
+async def test_a_signal_ends_everything(own_sample: Sample) -> None:
+    async with running_dev(own_sample) as dev:
+        dev.process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(WITHIN_SECONDS):
+            code = await anyio.to_thread.run_sync(dev.process.wait)
+        assert code == 0
+        assert not Path(dev.exports["INTENTC_CONFIG_FILE"]).parent.exists()
+        for port in re.findall(r"127\.0\.0\.1:(\d+)", dev.printed):
+            with pytest.raises(OSError, match=r"refused|All connection attempts failed"):
+                await anyio.connect_tcp("127.0.0.1", int(port))
 
 
-async def test_a_taken_port_is_told_with_what_to_do(sample: Sample, taken: None) -> None:
-    done = await ended([*sample.dev, "--exit-when-converged"])
+async def test_a_taken_port_is_told_with_what_to_do(own_sample: Sample, taken: None) -> None:
+    done = await ended([*own_sample.dev, "--exit-when-converged"])
     assert done.code == 3
-    assert f"Envoy can't listen on port {sample.port}" in done.err
+    assert f"Envoy can't listen on port {own_sample.port}" in done.err
     assert "the listener sample/web" in done.err
     assert "give the listener another port" in done.err

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from intentc.embedded_envoy import running_envoy
-from tests.envoy.backends import backend, who_answers
+from tests.envoy.backends import backend, counted, who_answers
 from tests.envoy.held_ports import FreePort
 from tests.envoy.test_routes_are_taken import bootstrap
 from tests.unit.ambassador.mapping_world import mapping, routes
@@ -50,7 +50,7 @@ async def test_requests_are_shared_out_as_the_weights_say(
     config, port = bootstrap(found), free_port()
     config["static_resources"]["listeners"][0]["address"]["socket_address"]["port_value"] = port
     async with AsyncExitStack() as stack:
-        ports = {name: (await stack.enter_async_context(backend(name))).port for name in percents}
+        ports = {name: (await stack.enter_async_context(backend(name, counted(name)))).port for name in percents}
         for cluster in config["static_resources"]["clusters"]:
             name = cluster["name"].split("_")[1]
             address = {"socket_address": {"address": "127.0.0.1", "port_value": ports[name]}}

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
-from tests.envoy.backends import backend, who_answers
+from tests.envoy.backends import backend, counted, who_answers
 from tests.envoy.live import Live
 from tests.envoy.manifests import ambassador, host, listener, mapping, service
 
@@ -17,13 +17,15 @@ pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mar
 
 AT_ONCE = 160
 ROUNDS = 12
+PAUSE = 0.002
+"""Seconds between an answer and the next request of the same connection: some are always on their way."""
 
 
 async def test_no_request_fails_while_mappings_services_and_hosts_change(live: Live) -> None:
     async with AsyncExitStack() as stack:
         colours = ("blue", "green")
-        ports = {name: (await stack.enter_async_context(backend(name))).port for name in colours}
-        spare = (await stack.enter_async_context(backend("blue"))).port
+        ports = {name: (await stack.enter_async_context(backend(name, counted(name)))).port for name in colours}
+        spare = (await stack.enter_async_context(backend("blue", counted("blue")))).port
         await live.apply(
             listener("web", live.port),
             host("all"),
@@ -35,7 +37,7 @@ async def test_no_request_fails_while_mappings_services_and_hosts_change(live: L
 
         async def load() -> None:
             while not done.is_set():
-                answered.update(await who_answers(live.port, "/steady/", AT_ONCE))
+                answered.update(await who_answers(live.port, "/steady/", AT_ONCE, pause=PAUSE))
 
         async with anyio.create_task_group() as group:
             group.start_soon(load)
@@ -65,7 +67,7 @@ async def test_no_request_fails_while_mappings_services_and_hosts_change(live: L
 
 async def test_no_request_fails_while_the_gateways_settings_change(live: Live) -> None:
     """What changes the listener itself: connections that stand are drained, not cut."""
-    async with backend("one") as one:
+    async with backend("one", counted("one")) as one:
         await live.apply(
             listener("web", live.port), host("all"), service("one", one.port), mapping("steady", "/steady/", "one")
         )
@@ -74,7 +76,7 @@ async def test_no_request_fails_while_the_gateways_settings_change(live: Live) -
 
         async def load() -> None:
             while not done.is_set():
-                answered.update(await who_answers(live.port, "/steady/", AT_ONCE))
+                answered.update(await who_answers(live.port, "/steady/", AT_ONCE, pause=PAUSE))
 
         async with anyio.create_task_group() as group:
             group.start_soon(load)

@@ -11,7 +11,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.envoy.backends import backend, tcp_backend, who_answers, who_greets
+from tests.envoy.backends import backend, counted, tcp_backend, who_answers, who_greets
+from tests.envoy.held_ports import FreePort
 from tests.envoy.live import Live
 from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 
@@ -35,6 +36,10 @@ SHARES: list[Shares] = [
 COUNTED = [(*shares, MANY if number == 0 else FEW) for number, shares in enumerate(SHARES)]
 
 
+def weighing(weight: int | None) -> dict[str, int]:
+    return {} if weight is None else {"weight": weight}
+
+
 def assert_shares(counted: Counter[str], expected: dict[str, int], requests: int) -> None:
     total = sum(counted.values())
     assert total == requests
@@ -43,40 +48,42 @@ def assert_shares(counted: Counter[str], expected: dict[str, int], requests: int
     assert all(abs(points) <= POINTS[requests] for points in off.values()), off
 
 
-@pytest.mark.parametrize(("weights", "expected", "requests"), COUNTED, ids=str)
-async def test_http_requests_are_shared_by_weight(
-    live: Live, weights: dict[str, int | None], expected: dict[str, int], requests: int
-) -> None:
+async def test_http_requests_are_shared_by_weight(live: Live) -> None:
     async with AsyncExitStack() as stack:
         applied: list[Manifest] = [listener("web", live.port), host("all")]
-        for name, weight in weights.items():
-            one = await stack.enter_async_context(backend(name))
-            further = {} if weight is None else {"weight": weight}
-            applied += [*service(name, one.port), mapping(f"to-{name}", "/shared/", name, **further)]
+        for name in {name for weights, *_ in COUNTED for name in weights}:
+            one = await stack.enter_async_context(backend(name, counted(name)))
+            applied += service(name, one.port)
+        for number, (weights, *_) in enumerate(COUNTED):
+            applied += [
+                mapping(f"{number}-to-{name}", f"/shared-{number}/", name, **weighing(weight))
+                for name, weight in weights.items()
+            ]
         await live.apply(applied)
         assert live.problems == []
-        assert_shares(await who_answers(live.port, "/shared/", requests), expected, requests)
+        for number, (_, expected, requests) in enumerate(COUNTED):
+            assert_shares(await who_answers(live.port, f"/shared-{number}/", requests), expected, requests)
 
 
-# Defect 4: 80 and 20 used to be 45 and 55.
-@pytest.mark.parametrize(("weights", "expected"), SHARES[:3], ids=str)
-async def test_tcp_connections_are_shared_by_weight(
-    live: Live, weights: dict[str, int | None], expected: dict[str, int]
-) -> None:
+async def test_tcp_connections_are_shared_by_weight(live: Live, free_port: FreePort) -> None:
+    """Defect 4: 80 and 20 used to be 45 and 55."""
+    shares = {free_port(): one for one in SHARES[:3]}
     async with AsyncExitStack() as stack:
         applied: list[Manifest] = []
-        for name, weight in weights.items():
-            port = await stack.enter_async_context(tcp_backend(name))
-            further = {} if weight is None else {"weight": weight}
-            spec = {"port": live.tcp_port, "service": f"{name}:80", "resolver": "endpoint", **further}
-            applied += [*service(name, port), ambassador("TCPMapping", f"to-{name}", **spec)]
+        for name in {name for weights, _ in shares.values() for name in weights}:
+            applied += service(name, await stack.enter_async_context(tcp_backend(name)))
+        for port, (weights, _) in shares.items():
+            for name, weight in weights.items():
+                spec = {"port": port, "service": f"{name}:80", "resolver": "endpoint", **weighing(weight)}
+                applied.append(ambassador("TCPMapping", f"{port}-to-{name}", **spec))
         await live.apply(applied)
         assert live.problems == []
-        assert_shares(await who_greets(live.tcp_port, FEW), expected, FEW)
+        for port, (_, expected) in shares.items():
+            assert_shares(await who_greets(port, FEW), expected, FEW)
 
 
 async def test_a_changed_weight_moves_the_traffic(live: Live) -> None:
-    async with backend("blue") as blue, backend("green") as green:
+    async with backend("blue", counted("blue")) as blue, backend("green", counted("green")) as green:
         await live.apply(
             listener("web", live.port),
             host("all"),

@@ -10,21 +10,24 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import grpc.aio
 
 from intentc.listening.connections import most_connections
 
+from . import limits
 from .dialects import Dialect, Incremental, StateOfTheWorld
 from .judging import Judge
+from .kinds import Type
 from .metrics import Figures
 from .session import Session
 from .world import World
 
+_Result = TypeVar("_Result")
 _LOG = logging.getLogger(__name__)
 _SERVICE = "envoy.service.discovery.v3.AggregatedDiscoveryService"
 _GRACE = 1.0
@@ -40,10 +43,8 @@ _LOG_PERIOD = 60.0
 """Seconds between two log lines about silent streams."""
 _MOST_STREAMS = 16
 """Of one connection; an Envoy opens one."""
-_LARGEST_REQUEST = 64 * 1024 * 1024
-"""Bytes; an Envoy that reconnects names all that it has."""
 _OPTIONS: tuple[tuple[str, Any], ...] = (
-    ("grpc.max_receive_message_length", _LARGEST_REQUEST),
+    ("grpc.max_receive_message_length", limits.LARGEST_REQUEST),
     ("grpc.max_send_message_length", -1),
     ("grpc.max_concurrent_streams", _MOST_STREAMS),
     ("grpc.max_connection_idle_ms", int(_IDLE_SECONDS * 1000)),
@@ -82,6 +83,8 @@ class Discovery:
         self._sleep = sleep
         self._clock = clock
         self._logged_silence = -math.inf
+        self._logged_refusal = -math.inf
+        self._streams = limits.Streams()
         self._wakes: set[asyncio.Event] = set()
 
     def published(self) -> None:
@@ -108,7 +111,22 @@ class Discovery:
     async def _stream(
         self, dialect: Dialect, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
     ) -> None:
-        messages = aiter(requests)
+        try:
+            with self._streams.admitted(context.peer()):
+                await self._admitted(dialect, aiter(requests), context)
+        except ValueError as error:
+            await self._refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "malformed", str(error))
+        except limits.TooMuch as error:
+            await self._refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, error.limit, str(error))
+
+    async def _refuse(self, context: grpc.aio.ServicerContext, status: grpc.StatusCode, limit: str, why: str) -> None:
+        self._figures.refused(limit)
+        self._log_refusal(context.peer(), why)
+        await context.abort(status, why)
+
+    async def _admitted(
+        self, dialect: Dialect, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+    ) -> None:
         message = await self._first(messages, context)
         if message is None:
             return
@@ -118,24 +136,38 @@ class Discovery:
         self._world.streams.add(session)
         self._wakes.add(wake)
         speaking = asyncio.create_task(self._speak(session, dialect, context, wake))
+        listening = asyncio.create_task(self._listen(session, dialect, message, messages, wake))
         try:
-            while message is not None:
-                try:
-                    request = dialect.read(message)
-                except ValueError as error:
-                    await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
-                if request is not None:
-                    session.receive(request)
-                    wake.set()
-                    self._changed()
-                message = await anext(messages, None)
+            await asyncio.wait([speaking, listening], return_when=asyncio.FIRST_COMPLETED)
+            for task in (speaking, listening):
+                if task.done():
+                    await task
         finally:
             speaking.cancel()
+            listening.cancel()
             self._wakes.discard(wake)
             self._world.streams.discard(session)
             self._changed()
             _LOG.info("an Envoy has gone: %s", context.peer())
-            await asyncio.wait([speaking])
+            await asyncio.gather(speaking, listening, return_exceptions=True)
+
+    async def _listen(
+        self,
+        session: Session,
+        dialect: Dialect,
+        message: bytes | None,
+        messages: AsyncIterator[bytes],
+        wake: asyncio.Event,
+    ) -> None:
+        """Take in ``message`` and all that follow, each in parts: whoever sends much holds up nobody else."""
+        while message is not None:
+            most = limits.most_names(max(len(self._world.resources(kind)) for kind in Type))
+            request = await _in_turns(dialect.reading(message, most))
+            if request is not None:
+                await _in_turns(session.receiving(request))
+                wake.set()
+                self._changed()
+            message = await anext(messages, None)
 
     async def _first(self, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> bytes | None:
         """The first message; None if the client ends the stream without one. Aborts a stream that stays silent."""
@@ -159,6 +191,12 @@ class Discovery:
         await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, reason)
         return None
 
+    def _log_refusal(self, peer: str, why: str) -> None:
+        now = self._clock()
+        if now - self._logged_refusal >= _LOG_PERIOD:
+            self._logged_refusal = now
+            _LOG.warning("aborted a stream from %s: %s", peer, why)
+
     def _log_silence(self, peer: str) -> None:
         now = self._clock()
         if now - self._logged_silence >= _LOG_PERIOD:
@@ -173,15 +211,37 @@ class Discovery:
                 wake.clear()
                 before = session.serial
                 while (response := session.next()) is not None:
-                    await context.write(dialect.write(response))
+                    await _taken(context, dialect.write(response))
                 if session.serial != before:
                     self._changed()
                 with anyio.move_on_after(session.patience()):
                     await wake.wait()
+        except limits.TooMuch:
+            raise
         except Exception:
             if not context.cancelled():
                 _LOG.exception("a stream to an Envoy failed; it will come again")
             context.cancel()
+
+
+async def _in_turns(parts: Generator[None, None, _Result]) -> _Result:
+    """What ``parts`` returns in the end; others have their turn after each of them."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            result: _Result = end.value
+            return result
+        await asyncio.sleep(0)
+
+
+async def _taken(context: grpc.aio.ServicerContext, message: bytes) -> None:
+    """Send ``message``. Raises ``TooMuch`` if the client does not take it in time."""
+    try:
+        async with asyncio.timeout(limits.UNREAD_SECONDS):
+            await context.write(message)
+    except TimeoutError:
+        raise limits.TooMuch("unread", f"a response was not read within {limits.UNREAD_SECONDS:g} s") from None
 
 
 def _connection_limits() -> tuple[tuple[str, Any], ...]:

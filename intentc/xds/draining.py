@@ -25,14 +25,14 @@ class Draining:
     """What listeners named. ``seconds``: Envoy's drain time, 0 keeps nothing; ``clock`` gives seconds."""
 
     def __init__(self, seconds: float = ENVOYS_DEFAULT_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._clock = clock
         self._unanswered: dict[Named, int] = {}
         self._until: dict[Named, float] = {}
 
     def keep(self, kind: Type, name: str, serial: int) -> None:
         """A listener no longer names this, as Envoys learn with the publication ``serial``."""
-        if self._seconds > 0:
+        if self.seconds > 0:
             self._until.pop((kind, name), None)
             self._unanswered[kind, name] = serial
 
@@ -40,7 +40,7 @@ class Draining:
         """Every Envoy has answered everything up to ``serial``: the time of what was left by then begins."""
         for named in [named for named, left in self._unanswered.items() if left <= serial]:
             del self._unanswered[named]
-            self._until[named] = self._clock() + self._seconds
+            self._until[named] = self._clock() + self.seconds
 
     def keeps(self, kind: Type, name: str) -> bool:
         """Whether an old filter chain may still ask for this."""

@@ -21,6 +21,7 @@ ACKNOWLEDGEMENTS = "intentc_xds_acknowledgements"
 REFUSALS = "intentc_xds_refusals"
 STREAMS = "intentc_xds_streams"
 SILENT_STREAMS = "intentc_xds_silent_streams"
+ABORTED = "intentc_xds_aborted_streams"
 ELEMENTS = "intentc_xds_elements"
 PUBLISHING = "intentc_xds_publishing_seconds"
 ANSWERING = "intentc_xds_answering_seconds"
@@ -45,6 +46,9 @@ class Figures:
             "ack": Counter(ACKNOWLEDGEMENTS, "Responses that an Envoy took.", ["type"], registry=self.registry),
             "nack": Counter(REFUSALS, "Responses that an Envoy refused.", ["type"], registry=self.registry),
         }
+        self._aborted = Counter(
+            ABORTED, "Streams that were aborted for what the client sent.", ["limit"], registry=self.registry
+        )
         self.publishing = Histogram(
             PUBLISHING, "Time to assemble what had changed.", registry=self.registry, buckets=(0.001, 0.01, 0.1, 1, 10)
         )
@@ -60,6 +64,10 @@ class Figures:
     def count(self, what: str, kind: Type) -> None:
         """One ``push``, ``ack`` or ``nack``."""
         self._counters[what].labels(_SHORT[kind]).inc()
+
+    def refused(self, limit: str) -> None:
+        """A stream was aborted for a limit."""
+        self._aborted.labels(limit).inc()
 
     def answered(self, kind: Type, seconds: float) -> None:
         """An Envoy answered a response after ``seconds``."""

@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
+from . import limits
 from .encoding import Version
 from .judging import Judge
 from .kinds import WILDCARD, Type
@@ -25,6 +27,8 @@ from .places import Places
 from .world import Resource, World
 
 _AT_ONCE = (Type.SECRETS, Type.ENDPOINTS)
+_NAMES = 500
+"""That are taken in, or told, at once, of those that an Envoy names."""
 _PATIENCE = 1.0
 """Seconds for which everything else waits until clusters are taken: an Envoy answers only when all of them are warm,
 and one whose name can't be resolved must not hold up the others for longer."""
@@ -133,28 +137,50 @@ class Session:
         self._round: deque[_Step] | None = None
         self._nonces = 0
         self._places = Places()
+        self._receiving = False
+        self._former: set[str] = set()
+        """Clusters that this Envoy brought from a former stream, and that are not in force: they are kept for it alone,
+        for the drain time from when it has answered what is."""
+        self._former_until = math.inf
 
     def receive(self, request: Request) -> None:
-        """Take in what the Envoy says."""
+        """Take in what the Envoy says, at once."""
+        for _ in self.receiving(request):
+            pass
+
+    def receiving(self, request: Request) -> Generator[None, None, None]:
+        """Take in what the Envoy says; yields after each part, so that others have their turn. Raises ``TooMuch`` if it
+        names too many resources."""
+        self._receiving = True
+        in_force = len(self._world.resources(request.kind))
+        limits.check_number(max(len(request.names or request.more), len(request.known)), in_force)
         subscription = self._subscriptions.get(request.kind)
         if subscription is None:
-            subscription = self._subscriptions[request.kind] = self._first(request)
-        if request.nonce and subscription.sent:
-            sent = subscription.sent.pop(request.nonce, None)
-            if sent is not None:
-                if self._whole:
-                    # What was told before that stood in this response, too.
-                    later = {n: one for n, one in subscription.sent.items() if int(n) > int(request.nonce)}
-                    subscription.sent = later
-                self._answered(request, subscription, sent)
-            elif self._whole:
-                return  # to an older response: what is wanted now stands in the answer to the latest one
-        if request.kind not in WILDCARD:
-            self._subscribe(request, subscription)
+            subscription = yield from self._first(request)
+            self._subscriptions[request.kind] = subscription
+        if not self._stale(request, subscription) and request.kind not in WILDCARD:
+            yield from self._subscribe(request, subscription)
+            limits.check_number(len(subscription.names), in_force)
+        self._receiving = False
+
+    def _stale(self, request: Request, subscription: _Subscription) -> bool:
+        """Take in the answer, if it is one; whether it is to an older response: what is wanted now stands in the answer
+        to the latest one."""
+        if not request.nonce or not subscription.sent:
+            return False
+        sent = subscription.sent.pop(request.nonce, None)
+        if sent is None:
+            return self._whole
+        if self._whole:
+            # What was told before that stood in this response, too.
+            later = {n: one for n, one in subscription.sent.items() if int(n) > int(request.nonce)}
+            subscription.sent = later
+        self._answered(request, subscription, sent)
+        return False
 
     def next(self) -> Response | None:
         """What to say now; None if an answer, or a change, must come first, or ``patience`` must end."""
-        while True:
+        while not self._receiving:
             response = self._asked()
             if response is not None:
                 return response
@@ -169,7 +195,13 @@ class Session:
                     return response
             else:
                 self._round = None
-                self.serial = self._collected
+                self._all_answered()
+        return None
+
+    def _all_answered(self) -> None:
+        self.serial = self._collected
+        if self._former and self._former_until == math.inf:
+            self._former_until = self._clock() + self._world.draining.seconds
 
     def patience(self) -> float | None:
         """Seconds after which ``next`` may have something to say though no answer came; None if it won't."""
@@ -179,26 +211,31 @@ class Session:
             for sent in subscription.sent.values()
             if self._clock() < sent.until < math.inf
         ]
+        if not left and self._former_until < math.inf:
+            left = [max(0.0, self._former_until - self._clock())]
         return max(left, default=None)
 
-    def _first(self, request: Request) -> _Subscription:
-        """Who comes back says what it has accepted; that was right then, whatever is refused now."""
+    def _first(self, request: Request) -> Generator[None, None, _Subscription]:
+        """Who comes back says what it has accepted; that was right then, whatever is refused now. Clusters that are not
+        in force any more are kept: its old filter chains may still ask them."""
         subscription = _Subscription()
         world, kind = self._world, request.kind
         subscription.collected = world.serial
-        if request.version:
-            world.recall(kind, None, request.version)
-        for name, version in request.known.items():
-            world.recall(kind, {name}, version)
+        yield from world.recall(kind, request.version, request.known)
         subscription.told = dict(request.known)
-        world.found(kind, request.known)
+        if kind is Type.CLUSTERS and world.draining.seconds > 0:
+            self._former = request.known.keys() - world.resources(kind).keys()
         if kind in WILDCARD:
             subscription.unheard = True
-            subscription.dirty = {
-                *(n for n, one in world.resources(kind).items() if subscription.told.get(n) != one.version),
-                *(name for name in subscription.told if name not in world.resources(kind)),
-            }
+            subscription.dirty = self._differing(kind, subscription)
         return subscription
+
+    def _differing(self, kind: Type, subscription: _Subscription) -> set[str]:
+        """The names of what it should have and has not, or the other way round."""
+        if kind not in WILDCARD:
+            return set(subscription.names)
+        there, told = self._world.resources(kind), subscription.told
+        return {name for name, one in there.items() if told.get(name) != one.version} | (told.keys() - there.keys())
 
     def _answered(self, request: Request, subscription: _Subscription, sent: _Sent) -> None:
         if request.error is None:
@@ -219,26 +256,25 @@ class Session:
             self._subscriptions[step.kind].dirty |= step.names
         self._round = None
 
-    def _subscribe(self, request: Request, subscription: _Subscription) -> None:
+    def _subscribe(self, request: Request, subscription: _Subscription) -> Iterator[None]:
         asked = set(request.more)
         dropped = set(request.less)
         if request.names is not None:
             asked |= request.names - subscription.names
             dropped |= subscription.names - request.names
-        subscription.names = (subscription.names - dropped) | asked
+        subscription.names -= dropped
+        subscription.names |= asked
         for name in dropped:
             subscription.told.pop(name, None)
-        wanted = {name for name in asked if not self._has(subscription, request.kind, name)}
         waiting = subscription.asked if request.kind in _AT_ONCE else subscription.dirty
-        waiting |= wanted
+        for number, name in enumerate(asked):
+            if number % _NAMES == _NAMES - 1:
+                yield
+            # It may have from a former stream what it asks for.
+            if self._world.lacks(request.kind, name, subscription.told.pop(name, None)):
+                waiting.add(name)
         subscription.asked &= subscription.names
         subscription.dirty &= subscription.names
-
-    def _has(self, subscription: _Subscription, kind: Type, name: str) -> bool:
-        """Whether it has from a former stream what it asks for."""
-        version = subscription.told.pop(name, None)
-        resource = self._world.resource(kind, name)
-        return resource is not None and resource.version == version
 
     def _unanswered(self) -> bool:
         now = self._clock()
@@ -251,7 +287,7 @@ class Session:
                 continue
             while subscription.asked and not subscription.sent:
                 names = self._together(kind, subscription.asked)
-                subscription.asked = subscription.asked - names
+                subscription.asked -= names
                 response = self._say(self._step(kind, names, subscription))
                 if response is not None:
                     return response
@@ -269,25 +305,32 @@ class Session:
         if any(world.serial < subscription.blocked_until for subscription in self._subscriptions.values()):
             return False
         for kind, subscription in self._subscriptions.items():
-            changed = set(world.changed_since(kind, subscription.collected))
-            subscription.dirty |= changed if kind in WILDCARD else changed & subscription.names
+            changed = world.changed_since(kind, subscription.collected)
+            if changed is None:
+                subscription.dirty |= self._differing(kind, subscription)
+                subscription.unheard |= kind in WILDCARD
+            else:
+                subscription.dirty.update(changed if kind in WILDCARD else subscription.names.intersection(changed))
             subscription.collected = world.serial
             if kind is Type.SECRETS:
                 subscription.asked |= subscription.dirty
                 subscription.dirty = set()
         self._collected = world.serial
+        if self._former_until <= self._clock():
+            self._subscriptions[Type.CLUSTERS].dirty |= self._former
+            self._former, self._former_until = set(), math.inf
         steps = []
         for kind in Type:
             told = self._subscriptions.get(kind)
             if told is not None and (told.dirty or told.unheard):
                 if kind is Type.LISTENERS:
                     steps += self._hand_over(told)
-                steps.append(self._step(kind, told.dirty, told))
+                steps += self._steps(kind, told)
         for step in steps:
             self._subscriptions[step.kind].dirty = set()
         steps = self._removals_last(steps)
         if not steps:
-            self.serial = self._collected
+            self._all_answered()
             return False
         self._round = deque(steps)
         return True
@@ -323,11 +366,25 @@ class Session:
         trial = world.trial(kind, {one.name for one in others})
         return [_Step(kind, leaving, others, sorted(leaving), set(), trial, world.serial)]
 
+    def _steps(self, kind: Type, subscription: _Subscription) -> list[_Step]:
+        """One; but of routes under names that an Envoy may have made up only so many at once."""
+        if kind is not Type.ROUTES:
+            return [self._step(kind, subscription.dirty, subscription)]
+        unknown = subscription.dirty - self._world.resources(kind).keys()
+        known, rest, serial = subscription.dirty - unknown, iter(unknown), self._world.serial
+        steps = [self._step(kind, known, subscription)] if known else []
+        while names := set(islice(rest, _NAMES)):
+            steps.append(_Step(kind, names, [], [], set(), [], serial))
+        return steps
+
     def _step(self, kind: Type, names: set[str], subscription: _Subscription) -> _Step:
         world = self._world
-        found = {name: resource for name in sorted(names) if (resource := world.resource(kind, name)) is not None}
-        missing = [name for name in sorted(names) if name not in found and name in subscription.told]
-        gone = [name for name in missing if not world.leaves_alone(kind, name)]
+        there = world.resources(kind)
+        found = {name: there[name] for name in sorted(names & there.keys())}
+        missing = names.difference(there).intersection(subscription.told)
+        if kind is Type.CLUSTERS:
+            missing -= self._former
+        gone = sorted(name for name in missing if not world.leaves_alone(kind, name))
         told = list(world.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
         endpoints = {world.endpoints_of[name] for name in found if name in world.endpoints_of}
         trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
@@ -342,6 +399,8 @@ class Session:
             there = [world.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
             gone = [name for name in step.gone if name not in back]
             step = step._replace(gone=gone, resources=[*step.resources, *there])
+        if step.kind is Type.ROUTES and not step.resources:
+            step = step._replace(resources=[world.no_routes(name) for name in sorted(step.names)])
         if not (step.resources or step.gone or everything or subscription.unheard):
             return None
         subscription.unheard = False

@@ -7,9 +7,11 @@ parts is left to ``encoding``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _LENGTH_DELIMITED = 2
+_LONGEST_NUMBER = 70
+"""Bits, seven a byte."""
 
 
 def field(number: int, value: bytes) -> bytes:
@@ -49,6 +51,47 @@ def wrapped(number: int, parts: Iterable[bytes]) -> list[bytes]:
 def any_message(type_url: str, parts: Iterable[bytes]) -> bytes:
     """A ``google.protobuf.Any`` that holds the concatenation of ``parts``."""
     return b"".join((text(1, type_url), *wrapped(2, parts)))
+
+
+def fields(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Of each field in a message: its number, and where it starts and ends, tag and length included. Raises
+    ``ValueError`` for bytes that are no message.
+
+    >>> list(fields(text(2, "abc") + flag(14)))
+    [(2, 0, 5), (14, 5, 7)]
+    """
+    at, end = 0, len(data)
+    while at < end:
+        start = at
+        tag, at = _number(data, at)
+        match tag & 7:
+            case 0:
+                _, at = _number(data, at)
+            case 1:
+                at += 8
+            case 2:
+                length, at = _number(data, at)
+                at += length
+            case 5:
+                at += 4
+            case other:
+                raise ValueError(f"a field of wire type {other}")
+        if at > end:
+            raise ValueError("a field that is cut off")
+        yield tag >> 3, start, at
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """The number that starts at a place, and where it ends."""
+    number = shift = 0
+    while at < len(data) and shift < _LONGEST_NUMBER:
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte <= 0x7F:
+            return number, at
+        shift += 7
+    raise ValueError("a number that is cut off")
 
 
 def varint(value: int) -> bytes:

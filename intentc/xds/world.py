@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from .addresses import Addresses
@@ -24,6 +24,12 @@ from .encoding import Version
 from .kinds import CLUSTER, LISTENER, ROUTE, TYPE_OF, VIRTUAL_HOST, Type
 from .stand_ins import stand_ins
 from .standing import Key, Standing, Standings
+
+_NONE = "none"
+_GONE_KEPT = 1_024
+"""Names that are remembered of what went, besides twice as many as there are."""
+_AT_ONCE = 128
+"""Elements that are acknowledged in one go."""
 
 
 class Resource(NamedTuple):
@@ -63,6 +69,8 @@ class World:
         """Cluster → the name under which it asks for its endpoints."""
         self._served: dict[Type, dict[str, Resource]] = {kind: {} for kind in Type}
         self._changes: dict[Type, dict[str, int]] = {kind: {} for kind in Type}
+        self._forgotten: dict[Type, int] = dict.fromkeys(Type, 0)
+        """The serial up to which it is not known any more what went."""
         self._process = process or secrets.token_hex(4)
         self._in_force: dict[Key, Version] = {}
         self._touched: set[Key] = set()
@@ -162,14 +170,6 @@ class World:
             return self.draining.keeps(kind, name)
         return kind is Type.LISTENERS and name in self._left_alone.values()
 
-    def found(self, kind: Type, names: Iterable[str]) -> None:
-        """An Envoy has resources of a type called ``names`` from a former stream, of another server perhaps. Clusters
-        that are not in force any more are kept: its old filter chains may still ask them."""
-        if kind is Type.CLUSTERS:
-            for name in names:
-                if name not in self._served[kind]:
-                    self.draining.keep(kind, name, self.serial)
-
     def _while_waiting(self, key: Key, former: Version | None, waiting: Version) -> Version | None:
         """What is in force as long as ``waiting`` has not all of its clusters: ``former``. If one of them was refused
         that may be for long: then nothing less guarded, and no wider route, shall stay or answer in its place."""
@@ -211,8 +211,10 @@ class World:
                 self._serve(Type.ROUTES, configuration, None)
         return True
 
-    def changed_since(self, kind: Type, serial: int) -> list[str]:
-        """The names of what came, changed or went after ``serial``."""
+    def changed_since(self, kind: Type, serial: int) -> list[str] | None:
+        """The names of what came, changed or went after ``serial``; None if that is too long ago to know what went."""
+        if serial < self._forgotten[kind]:
+            return None
         found = []
         for name, changed in reversed(self._changes[kind].items()):
             if changed <= serial:
@@ -221,12 +223,21 @@ class World:
         return found
 
     def resource(self, kind: Type, name: str) -> Resource | None:
-        """What is in force under a name; of route configurations an empty one, where there is none: whoever asks has a
+        """What is in force under a name; of route configurations ``no_routes``, where there is none: whoever asks has a
         listener that waits for it."""
         found = self._served[kind].get(name)
-        if found is None and kind is Type.ROUTES:
-            return Resource(name, "none", Assembly().assemble(name))
-        return found
+        return self.no_routes(name) if found is None and kind is Type.ROUTES else found
+
+    def no_routes(self, name: str) -> Resource:
+        """The route configuration of a name under which none is in force."""
+        return Resource(name, _NONE, Assembly().assemble(name))
+
+    def lacks(self, kind: Type, name: str, version: str | None) -> bool:
+        """Whether ``resource`` gives something under a name, and not this ``version`` of it."""
+        found = self._served[kind].get(name)
+        if found is None:
+            return kind is Type.ROUTES and version != _NONE
+        return version != found.version
 
     def resources(self, kind: Type) -> dict[str, Resource]:
         """All that is in force of a type; to be read at once."""
@@ -304,14 +315,21 @@ class World:
         revision = self.revision if self._whole(kind) else 0
         return f"{revision}.{self._process}.{self.serial}"
 
-    def recall(self, kind: Type, names: set[str] | None, version: str) -> None:
-        """An Envoy has accepted resources of a type called ``names`` (None: all) under a ``version`` of this process or
-        of a former one: what is on trial in them and stood there then is good."""
-        revision = version.partition(".")[0]
-        if revision.isdecimal():
-            trial = self.trial(kind, names)
-            seen = [one for one in trial if one.element.revision <= int(revision) and not one.stands_in]
-            self.acknowledged(kind, seen)
+    def recall(self, kind: Type, version: str, known: Mapping[str, str]) -> Iterator[None]:
+        """An Envoy has accepted all resources of a type under ``version``, and those that it names under the versions
+        that are ``known`` to it, of this process or of a former one: what is on trial in them and stood there then is
+        good. Yields after each part, so that others have their turn."""
+        everything, seen = _revision(version), []
+        for number, one in enumerate(self.trial(kind, None)):
+            if number % _AT_ONCE == _AT_ONCE - 1:
+                yield
+            carriers = self._carriers(one) | self._carried_by.get(one.key, set())
+            revision = max((_revision(known[name]) for name in carriers if name in known), default=-1)
+            if one.element.revision <= max(everything, revision) and not one.stands_in:
+                seen.append(one)
+        for start in range(0, len(seen), _AT_ONCE):
+            self.acknowledged(kind, seen[start : start + _AT_ONCE])
+            yield
 
     def _whole(self, kind: Type) -> bool:
         """Whether everything wanted of a type is in force or refused: nobody waits, nobody is set back."""
@@ -397,8 +415,13 @@ class World:
             self._served[kind].pop(name, None)
         else:
             self._served[kind][name] = Resource(name, self.version(kind), body, addresses)
-        self._changes[kind].pop(name, None)
-        self._changes[kind][name] = self.serial
+        changes = self._changes[kind]
+        changes.pop(name, None)
+        changes[name] = self.serial
+        if len(changes) > 2 * len(self._served[kind]) + _GONE_KEPT:
+            gone = [name for name in changes if name not in self._served[kind]]
+            for name in gone[: len(gone) // 2]:
+                self._forgotten[kind] = changes.pop(name)
 
     def _may_go(self, cluster: str) -> bool:
         """Whether nothing in force refers to a cluster, and no Envoy may still hold what did."""
@@ -455,3 +478,9 @@ class World:
             elif self._may_go(cluster):
                 self._replace(key, self._in_force.get(key), None)
                 self._unused_since.pop(cluster, None)
+
+
+def _revision(version: str) -> int:
+    """Of etcd, as ``World.version`` writes it; -1 if it is of another server."""
+    revision = version.partition(".")[0]
+    return int(revision) if revision.isdecimal() else -1

@@ -30,6 +30,10 @@ class Client:
         else:
             await self._call.write(discovery_pb2.DiscoveryRequest(type_url=kind, resource_names=names))
 
+    async def send(self, request: Any) -> None:
+        """Any request."""
+        await self._call.write(request)
+
     async def told(self) -> Any:
         """The next response."""
         with anyio.fail_after(PATIENCE):

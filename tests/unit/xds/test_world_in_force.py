@@ -110,7 +110,7 @@ def test_a_stream_finds_what_came_changed_and_went_since_it_was_told_last() -> N
     want(world, cluster("a", connect_timeout="9s"))
     unwant(world, cluster("b"))
     world.publish()
-    assert set(world.changed_since(Type.CLUSTERS, seen)) == {"a", "b"}
+    assert set(world.changed_since(Type.CLUSTERS, seen) or ()) == {"a", "b"}
     assert world.changed_since(Type.CLUSTERS, world.serial) == []
 
 

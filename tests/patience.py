@@ -7,5 +7,16 @@ ends and comparisons of elapsed time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 PATIENCE = 120.0
 """Seconds."""
+
+
+def pauses(longest: float = 0.1) -> Iterator[float]:
+    """Seconds to wait before each next look at something that nobody tells of: short at first, then up to ``longest``,
+    since a look costs CPU on both sides. Without end: the caller has one."""
+    pause = 0.01
+    while True:
+        yield pause
+        pause = min(pause * 1.4, longest)

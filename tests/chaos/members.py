@@ -53,18 +53,6 @@ def replace(cluster: Cluster, member: Member) -> None:
     cluster.start(member, state="existing")
 
 
-def until_healthy(cluster: Cluster) -> None:
-    """Wait until all members follow one leader and have its revision. Raises ``TimeoutError``."""
-    until = time.monotonic() + _WITHIN
-    while time.monotonic() < until:
-        found = [member.status() for member in cluster.members]
-        leaders = {status.get("leader") for status in found if status is not None}
-        if all(found) and len(leaders) == 1 and leaders != {None}:
-            return
-        time.sleep(0.05)
-    raise TimeoutError(f"etcd is not healthy within {_WITHIN:g} s: {found}")
-
-
 def _member_id(member: Member) -> str:
     until = time.monotonic() + _WITHIN
     while time.monotonic() < until:

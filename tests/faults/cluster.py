@@ -122,6 +122,17 @@ class Cluster:
             time.sleep(0.05)
         raise TimeoutError(f"no leader within {_HEALTHY_WITHIN:g} s")
 
+    def until_healthy(self) -> None:
+        """Wait until all members follow one leader. Raises ``TimeoutError``."""
+        until = time.monotonic() + _HEALTHY_WITHIN
+        while time.monotonic() < until:
+            found = [member.status() for member in self.members]
+            leaders = {status.get("leader") for status in found if status is not None}
+            if all(found) and len(leaders) == 1 and leaders != {None}:
+                return
+            time.sleep(0.05)
+        raise TimeoutError(f"etcd is not healthy within {_HEALTHY_WITHIN:g} s: {found}")
+
 
 @contextmanager
 def running_cluster(folder: Path) -> Iterator[Cluster]:

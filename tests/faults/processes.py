@@ -18,9 +18,13 @@ import msgspec
 
 from tests import forking
 from tests.integration.cli.processes import Service, environment_with
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, pauses
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_ASKED_WITHIN = 10.0
+"""Seconds for the status of a process that is in trouble."""
+_END_OF_LOG = 3_000
+"""Characters."""
 _URL = re.compile(r"^(http://\S+)$", re.MULTILINE)
 
 
@@ -40,11 +44,6 @@ class Process(Service):
     @property
     def alive(self) -> bool:
         return self.process.poll() is None
-
-    async def get(self, path: str) -> httpx2.Response:
-        # Asked fifty times a second: without certificates to load, a client costs next to nothing.
-        async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=False, verify=False) as client:
-            return await client.get(await self.url() + path)
 
     def suspend(self) -> None:
         """SIGSTOP: its connections stand, its timers don't."""
@@ -71,11 +70,22 @@ class Process(Service):
         )
 
     async def died(self, within: float) -> int:
-        """Wait for its end; the exit code, negative for a signal. Raises ``TimeoutError``."""
-        with anyio.fail_after(within):
+        """Wait for its end; the exit code, negative for a signal. Raises ``TimeoutError`` with all that is known of
+        it: what the kernel says, its last status, and the end of its log."""
+        with anyio.move_on_after(within):
             while self.alive:  # noqa: ASYNC110 - a process has no event
                 await anyio.sleep(0.01)
-        return self.process.wait()
+            return self.process.wait()
+        raise TimeoutError(f"process {self.process.pid} is alive after {within:g} s: {await self._condition()}")
+
+    async def _condition(self) -> str:
+        """What can be found out about a process that does not do what was expected of it."""
+        try:
+            with anyio.fail_after(_ASKED_WITHIN):
+                shown = _shown(await self.status())
+        except (TimeoutError, AssertionError, httpx2.TransportError) as error:
+            shown = f"no status ({type(error).__name__}: {error})"
+        return f"{_known_to_the_kernel(self.process.pid)}\n{shown}\n{self.log[-_END_OF_LOG:]}"
 
     async def ready(self) -> tuple[bool, list[str]]:
         """What ``/readyz`` says: whether, and the reasons if not."""
@@ -85,15 +95,17 @@ class Process(Service):
     async def until_ready(self, wanted: bool, within: float) -> None:
         """Wait until ``/readyz`` says so. Raises ``TimeoutError``."""
         with anyio.fail_after(within):
-            while (await self.ready())[0] is not wanted:  # noqa: ASYNC110 - another process has no event
-                await anyio.sleep(0.02)
+            for pause in pauses():
+                if (await self.ready())[0] is wanted:
+                    return
+                await anyio.sleep(pause)
 
     async def quiet(self, revision: int, within: float, *, standby: bool = False) -> dict[str, Any]:
         """Its status once it has applied ``revision``, may write, and has nothing left to do. ``standby``: whether it
         may write or not. Raises ``TimeoutError``, with the last status and the end of the log."""
         status: dict[str, Any] = {}
         with anyio.move_on_after(within):
-            while True:
+            for pause in pauses():
                 try:
                     status = await self.status()
                 except httpx2.TransportError as error:
@@ -102,9 +114,8 @@ class Process(Service):
                 told = status.get("converged") and (standby or status["writing"]["permitted"])
                 if told and status["applied_revision"] >= revision:
                     return status
-                await anyio.sleep(0.02)
-        shown = msgspec.json.format(msgspec.json.encode(status)).decode()
-        raise TimeoutError(f"not quiet at {revision} within {within} s: {shown}\n{self.log[-3000:]}")
+                await anyio.sleep(pause)
+        raise TimeoutError(f"not quiet at {revision} within {within} s: {_shown(status)}\n{self.log[-_END_OF_LOG:]}")
 
     async def serving_at(self, within: float = PATIENCE) -> str:
         """The URL that an API server prints on stdout."""
@@ -113,6 +124,17 @@ class Process(Service):
                 assert self.alive, self.log
                 await anyio.sleep(0.01)
         return found[1]
+
+
+def _known_to_the_kernel(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text()
+    except OSError as error:
+        return f"no such process ({error}): its end was not reported"
+
+
+def _shown(status: dict[str, Any]) -> str:
+    return msgspec.json.format(msgspec.json.encode(status)).decode()
 
 
 def start(arguments: list[str], log: Path, environment: Mapping[str, str]) -> Process:

@@ -23,7 +23,7 @@ class Scale(NamedTuple):
 
     groups: int = 30
     networks: int = 6
-    rate: int = 50
+    rate: int = 20
     seconds: float = 2.0
     patience: float = PATIENCE
 
@@ -50,13 +50,13 @@ HALF_BUILT_DRIFTED = 50 if FULL else 10
 
 VISITS = (1, 3, 10) if FULL else (1,)
 """At which visit of its crash point a process is killed."""
-CHAINS = 0 if FULL else 6
+CHAINS = 0 if FULL else 2
 """Worlds over which all crash points are spread; 0: a world for each of them."""
 RANDOM_KILLS = 50 if FULL else 2
 KILL_PATIENCE = PATIENCE
 """Seconds in which a small world is compiled, started anew included."""
 
-WHILE_AWAY = Puts(5_000, 1_000, deletes=500) if FULL else Puts(1_200, 60, deletes=30)
+WHILE_AWAY = Puts(5_000, 1_000, deletes=500) if FULL else Puts(600, 60, deletes=30)
 """What happens while the compiler is stopped (F03)."""
 
 TRANSACTION_KEYS = 50
@@ -70,7 +70,7 @@ PUTS_IN_SILENCE = 1_000 if FULL else 100
 FLAPPING_SECONDS = 60.0 if FULL else 9.0
 FLAPPING_SETTLED_AFTER = 10.0 if FULL else 5.0
 """By then the back-off has come to its longest wait."""
-BURST = Puts(50_000, 500, dependants=5_000) if FULL else Puts(2_500, 50, dependants=200)
+BURST = Puts(50_000, 500, dependants=5_000) if FULL else Puts(1_000, 50, dependants=100)
 BURST_SECONDS = 10.0 if FULL else 1.5
 TAKEOVERS = 20 if FULL else 2
 """How often a leader is killed (F21)."""
@@ -81,6 +81,6 @@ SOAK = Scale(groups=9_000, networks=1_000, rate=30, patience=300.0) if FULL else
 """Offered by one person beside etcd, API server and two compilers on two cores."""
 SOAK_LEFT = 100 if FULL else 10
 """Groups that are left when the world shrinks."""
-SOAK_SECONDS = float(os.environ.get("INTENTC_SOAK_SECONDS", "600" if FULL else "8"))
+SOAK_SECONDS = float(os.environ.get("INTENTC_SOAK_SECONDS", "600" if FULL else "6"))
 SOAK_ROUND_SECONDS = 5.0 if FULL else 2.0
 """Of load, with one fault in its midst."""

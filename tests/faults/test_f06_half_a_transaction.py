@@ -51,7 +51,7 @@ async def test_f06_of_two_transactions_in_fragments_the_one_that_was_cut_is_not_
     await compiler.until_ready(False, BASE.patience)
     first = await _rewrite_raw(tenants, "first")
     second = await _rewrite_raw(tenants, "second")
-    assert second == first + 1
+    assert second > first, "others may write in between: on this etcd a former leader's lease may end"
     await bench.to_etcd.heal()
     bench.to_etcd.cut_inside(FRAGMENTED_BYTES * 9 // 10, refuse=True)
     await _cut(bench, compiler)

@@ -27,6 +27,7 @@ from tests.integration.compile.contents import network, tenant
 from tests.integration.compile.world import WITHIN_SECONDS, World, counted_world
 from tests.integration.security.authority import Authority
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
+from tests.patience import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -52,8 +53,10 @@ class Case:
     async def not_ready_for(self, cause: str) -> None:
         """Wait until ``/readyz`` names ``cause``; the log does so, too, and not again and again."""
         with anyio.fail_after(WITHIN_SECONDS):
-            while not any(cause in reason for reason in (await self.compiler.ready())[1]):  # noqa: ASYNC110 - no event
-                await anyio.sleep(0.02)
+            for pause in pauses():
+                if any(cause in reason for reason in (await self.compiler.ready())[1]):
+                    break
+                await anyio.sleep(pause)
         told = [line for line in self.compiler.log.splitlines() if cause in line and '"warning"' in line]
         # Once by each of those who talk to etcd: the watch, the heartbeat, leading with its lease, orders.
         assert 1 <= len(told) <= 6, told

@@ -9,7 +9,7 @@ import pytest
 
 from intentc.configuration.sections import Limits
 from intentc.watch.protocol import prefix_end
-from tests.faults.scale_writing import PATIENCE, SCALE
+from tests.faults.scale_writing import FULL, PATIENCE, SCALE
 from tests.faults.server_faults import Fault, Late, Refuse, Request, Slow, no_fault
 from tests.faults.writing_world import FaultyWorld, lists_of, lists_of_many, many_groups, offer, until_true
 from tests.integration.compile.contents import tenant
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 OTHERS = min(SCALE.groups, 300)
 """Groups that are to be done while one object is slow."""
-TO_LOOK_OVER = min(15 * SCALE.groups, 3_000)
+TO_LOOK_OVER = 3_000 if FULL else 900
 """Groups of which nothing is written yet when the compiler starts."""
 AT_ONCE = Limits().concurrent_writes
 """Requests that may still arrive in a pause: those that were on their way when it was asked for."""

@@ -13,7 +13,7 @@ from tests.unit.pipeline.plant import Plant
 pytestmark = pytest.mark.anyio
 
 HEALTHY = 200
-LIMITS = Limits(thread_seconds=0.2, wall_seconds=0.5)
+LIMITS = Limits(thread_seconds=0.1, wall_seconds=0.5)
 _UNEVEN = 4.5
 """Seconds of CPU by which recursion at its very limit evades the timer; all else needs a fiftieth of that."""
 NAMED = {

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from intentc.pipeline import drift
 from intentc.service import CompilerService
+from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, PATIENCE, SCALE
 from tests.faults.server_faults import Slow, no_fault
 from tests.faults.writing_world import FaultyWorld, lists_of_many, many_groups, until_true
@@ -41,19 +43,25 @@ async def drop_targets(world: World) -> bool:
 
 
 async def delete_list(world: World) -> bool:
-    for uuid, found in (await world.stored())["access_control_list"].items():
-        if tuple(found["fq_name"]) == LIST:
-            await world.delete("access_control_list", uuid)
-            return True
+    for uuid, _ in await _named(world, "access_control_list", LIST):
+        await world.delete("access_control_list", uuid)
+        return True
     return False
 
 
 async def _edit(world: World, kind: str, name: tuple[str, ...], field: str, value: Any) -> bool:
-    for uuid, found in (await world.stored())[kind].items():
-        if tuple(found["fq_name"]) == name and found.get(field) not in (None, [], value):
+    for uuid, found in await _named(world, kind, name):
+        if found.get(field) not in (None, [], value):
             await world.update(kind, uuid, **{field: value})
             return True
     return False
+
+
+async def _named(world: World, kind: str, name: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
+    """The objects of this name with their uuids. Asked a hundred times a second: nothing else is decoded."""
+    prefix, called = f"/{world.path}/{kind}/", msgspec.json.encode(name)
+    items = (await world.store.range(prefix, prefix_end(prefix))).items
+    return [(item.key.removeprefix(prefix), msgspec.json.decode(item.value)) for item in items if called in item.value]
 
 
 class Opponent:

@@ -20,6 +20,7 @@ from tests.faults.processes import Process
 from tests.faults.proxy import Way, fault_proxy
 from tests.faults.scale import BASE, TAKEOVERS, in_full
 from tests.faults.scale_writing import seeded
+from tests.patience import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -55,8 +56,10 @@ async def in_flight(compiler: Process) -> int:
 async def reached(condition: Callable[[], Awaitable[bool]]) -> None:
     """Ask until it holds. Raises ``TimeoutError``."""
     with anyio.fail_after(BASE.patience):
-        while not await condition():  # noqa: ASYNC110 - asked of another process
-            await anyio.sleep(0.005)
+        for pause in pauses(0.03):
+            if await condition():
+                return
+            await anyio.sleep(pause)
 
 
 async def test_f21_what_a_former_leader_sends_is_refused_and_the_standby_takes_over_warm(bench: Bench) -> None:

@@ -23,6 +23,7 @@ from tests.faults.oracles import check, flat, listed
 from tests.faults.scale import BASE, RELOADS
 from tests.faults.scale_writing import seeded
 from tests.integration.compile.contents import LOCAL, group, rule, rules
+from tests.patience import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -86,8 +87,10 @@ class Files:
 async def reached(condition: Callable[[], Awaitable[bool]]) -> None:
     """Ask until it holds. Raises ``TimeoutError``."""
     with anyio.fail_after(BASE.patience):
-        while not await condition():  # noqa: ASYNC110 - asked of another process
-            await anyio.sleep(0.01)
+        for pause in pauses():
+            if await condition():
+                return
+            await anyio.sleep(pause)
 
 
 async def crowd(bench: Bench) -> tuple[Tenants, Files]:

@@ -64,8 +64,10 @@ async def test_f02_a_compiler_of_a_gateway_that_is_killed_at_crash_points_costs_
     for crash in CRASHES:
         await _change_all(load)
         doomed = await bench.restarted(crash=crash)
-        await doomed.died(KILL_PATIENCE)
-        assert doomed.process.wait() == SIGKILLED, doomed.log[-3000:]
+        try:
+            assert await doomed.died(KILL_PATIENCE) == SIGKILLED, doomed.log[-3000:]
+        except TimeoutError as error:
+            raise AssertionError(f"it has not come to {crash}: {error}") from None
     await check(bench, await bench.restarted(), KILL_PATIENCE)
 
 

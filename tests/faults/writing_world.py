@@ -24,6 +24,7 @@ from tests.integration.compile import world as compile_world
 from tests.integration.compile.contents import LOCAL, group, rule, rules
 from tests.integration.compile.world import World, counted_world
 from tests.oracle.contrail import mark
+from tests.patience import pauses
 
 MANY = 20
 """Objects that the compiler must have made before its silence says something (engine.md §10)."""
@@ -131,5 +132,7 @@ async def lists_of_many(world: World) -> int:
 async def until_true(condition: Callable[[], Awaitable[bool]], within: float = PATIENCE) -> None:
     """Wait for something in the store. Raises ``TimeoutError``."""
     with anyio.fail_after(within):
-        while not await condition():  # noqa: ASYNC110 - nobody tells of what others write
-            await anyio.sleep(0.02)
+        for pause in pauses():
+            if await condition():
+                return
+            await anyio.sleep(pause)

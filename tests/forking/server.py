@@ -28,7 +28,9 @@ LARGEST = 1 << 20
 """Bytes of a message."""
 _LOADED_WHEN_USED = (
     "anyio._backends._asyncio",
+    "grpc.experimental",
     "httpcore2",
+    "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl",
     "uvicorn.loops.uvloop",
 )
@@ -142,7 +144,7 @@ def _load_everything() -> None:
     the kinds."""
     import intentc
     from intentc.configuration.reading import load
-    from intentc.plugins import installed
+    from intentc.plugins import find_compilers, installed, load_all
 
     for module in pkgutil.walk_packages(intentc.__path__, "intentc."):
         if not module.name.endswith("__main__"):
@@ -150,6 +152,7 @@ def _load_everything() -> None:
     for name in _LOADED_WHEN_USED:
         importlib.import_module(name)
     installed(load(None, {}).configuration)
+    load_all(find_compilers(["ambassador"]))  # what isn't the default
     gc.collect()
     gc.freeze()
 

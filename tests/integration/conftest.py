@@ -29,8 +29,9 @@ def etcd() -> Iterator[Etcd]:
 
 @pytest.fixture
 def fresh_etcd() -> Iterator[Etcd]:
-    """An etcd for one test alone, empty, to be stopped, frozen and restarted at will."""
-    server = Etcd(binary=find_binary())
+    """An etcd for one test alone, empty, to be stopped, frozen and restarted at will; passwords cost it next to
+    nothing."""
+    server = Etcd(binary=find_binary(), flags=("--bcrypt-cost=4",))
     try:
         server.start()
         yield server

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import os
 import re
 import signal
+import tempfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ import msgspec
 from tests import forking
 from tests.forking import PROGRAM, ROOT, Running
 from tests.integration.compile.world import WITHIN_SECONDS, World, until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, pauses
 
 __all__ = ["PROGRAM", "ROOT", "SAMPLE", "Ended", "Intentc", "Service", "environment_with"]
 
@@ -38,6 +42,7 @@ class Service:
     def __init__(self, process: Running, log: Path) -> None:
         self.process = process
         self._log = log
+        self._url = ""
 
     @property
     def log(self) -> str:
@@ -45,15 +50,16 @@ class Service:
 
     async def url(self) -> str:
         """Where its diagnostics are, once it has told."""
-        await until(lambda: bool(_DIAGNOSTICS.search(self.log)) or self.process.poll() is not None)
-        found = _DIAGNOSTICS.search(self.log)
-        assert found, self.log
-        return found[1]
+        if not self._url:
+            await until(lambda: bool(_DIAGNOSTICS.search(self.log)) or self.process.poll() is not None)
+            found = _DIAGNOSTICS.search(self.log)
+            assert found, self.log
+            self._url = found[1]
+        return self._url
 
     async def get(self, path: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=False, verify=False) as client:
-            # Asked again and again: without certificates to load, a client costs next to nothing.
-            return await client.get(await self.url() + path)
+        """Its answer to ``GET path``. Raises ``httpx2.TransportError``."""
+        return await fetch(await self.url() + path, PATIENCE)
 
     async def status(self) -> dict[str, Any]:
         return dict((await self.get("/status")).json())
@@ -61,11 +67,12 @@ class Service:
     async def settled(self, revision: int) -> dict[str, Any]:
         """Its status once it has applied ``revision`` and has nothing left to do."""
         with anyio.fail_after(WITHIN_SECONDS):
-            while True:
+            for pause in pauses():
                 status = await self.status()
                 if status["converged"] and status["applied_revision"] >= revision:
-                    return status
-                await anyio.sleep(0.05)
+                    break
+                await anyio.sleep(pause)
+        return status
 
     def kill(self) -> None:
         """As a crash would."""
@@ -127,7 +134,46 @@ class Intentc:
             service.kill()
 
 
+async def fetch(url: str, within: float) -> httpx2.Response:
+    """The answer to a ``GET``, over a connection of its own that is not encrypted. Raises ``httpx2.TransportError``.
+
+    Processes are asked for their status thousands of times in a run: a client of ``httpx2`` costs six times as much.
+    """
+    parts = httpx2.URL(url)
+    writer = None
+    try:
+        async with asyncio.timeout(within):
+            reader, writer = await asyncio.open_connection(parts.host, parts.port)
+            target = parts.raw_path.decode()
+            writer.write(
+                f"GET {target} HTTP/1.1\r\nHost: {parts.netloc.decode()}\r\nConnection: close\r\n\r\n".encode()
+            )
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    except TimeoutError:
+        raise httpx2.ReadTimeout(f"{url}: no answer within {within:g} s") from None
+    except OSError as error:
+        raise httpx2.ConnectError(f"{url}: {error}") from None
+    finally:
+        if writer is not None:
+            writer.close()
+    if not head:
+        raise httpx2.RemoteProtocolError(f"{url}: the connection was closed without an answer")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    assert not any(name.lower() == "transfer-encoding" for name, _ in headers), "read by its length or to its end"
+    return httpx2.Response(int(first.split()[1]), headers=headers, content=body)
+
+
 def environment_with(further: Mapping[str, str]) -> dict[str, str]:
     """Our surroundings without settings of ``intentc``, and ``further``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("INTENTC_")}
-    return {**kept, "COLUMNS": "200", **further}
+    return {**kept, "COLUMNS": "200", "STATE_DIRECTORY": _state_directory(), **further}
+
+
+@lru_cache(maxsize=1)
+def _state_directory() -> str:
+    """Where processes of this run leave what the next ones need. Installations of two runs at once have the same
+    names, and what one leaves must not be read, and removed, by another."""
+    folder = tempfile.TemporaryDirectory(prefix="intentc-state-")
+    atexit.register(folder.cleanup)
+    return folder.name

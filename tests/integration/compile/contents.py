@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from tests.integration.compile.world import PROJECT, World
 
@@ -10,6 +11,8 @@ ALL_PORTS = [{"start_port": 0, "end_port": 65535}]
 EVERYWHERE = {"subnet": {"ip_prefix": "0.0.0.0", "ip_prefix_len": 0}}
 EVERYWHERE_V6 = {"subnet": {"ip_prefix": "::", "ip_prefix_len": 0}}
 LOCAL = {"security_group": "local"}
+_AT_ONCE = 12
+"""Resources in a request: few enough for an etcd that takes 128 operations in a transaction."""
 
 
 def group(name: str) -> dict[str, str]:
@@ -61,13 +64,15 @@ async def network(world: World, name: str, **fields: Any) -> str:
 
 async def interface(world: World, name: str, network_name: str) -> str:
     """A router's foot in a network."""
-    return await world.create(
-        "virtual_machine_interface",
-        name,
-        parent_type="project",
-        virtual_machine_interface_device_owner="network:router_interface",
-        virtual_network_refs=[{"to": [*PROJECT, network_name]}],
-    )
+    return await world.create("virtual_machine_interface", name, parent_type="project", **foot(network_name))
+
+
+def foot(network_name: str) -> dict[str, Any]:
+    """What makes an interface a router's foot in a network."""
+    return {
+        "virtual_machine_interface_device_owner": "network:router_interface",
+        "virtual_network_refs": [{"to": [*PROJECT, network_name]}],
+    }
 
 
 def feet(*names: str) -> list[dict[str, Any]]:
@@ -93,20 +98,26 @@ async def tenant(world: World, size: int = 6) -> dict[str, list[str]]:
     made: dict[str, list[str]] = {
         "logical_router": [], "virtual_machine_interface": [], "virtual_network": [], "security_group": []
     }  # fmt: skip
+    changes: list[tuple[str, str, dict[str, Any]]] = []
+
+    def create(kind: str, name: str, **fields: Any) -> None:
+        uuid = str(uuid4())
+        made[kind].append(uuid)
+        changes.append(
+            ("CREATE", kind, {"uuid": uuid, "fq_name": [*PROJECT, name], "parent_type": "project", **fields})
+        )
+
     for number in range(size):
         lists = {"route_target_list": targets("target:1:1"), "import_route_target_list": targets(f"target:2:{number}")}
-        made["virtual_network"].append(await network(world, f"network-{number}", **lists))
-        made["virtual_machine_interface"].append(await interface(world, f"foot-{number}", f"network-{number}"))
+        create("virtual_network", f"network-{number}", **lists)
+        create("virtual_machine_interface", f"foot-{number}", **foot(f"network-{number}"))
         ring = rules(rule(f"{number:08}-0000-4000-8000-000000000000", group(f"group-{(number + 1) % size}"), LOCAL))
-        made["security_group"].append(await world.create("security_group", f"group-{number}", **ring))
-    made["logical_router"].append(
-        await world.create(
-            "logical_router",
-            "router",
-            configured_route_target_list=targets("target:3:1", "target:1:1"),
-            virtual_machine_interface_refs=feet(*(f"foot-{number}" for number in range(size))),
-        )
-    )
+        create("security_group", f"group-{number}", **ring)
+    configured = targets("target:3:1", "target:1:1")
+    over = feet(*(f"foot-{number}" for number in range(size)))
+    create("logical_router", "router", configured_route_target_list=configured, virtual_machine_interface_refs=over)
+    for first in range(0, len(changes), _AT_ONCE):
+        await world.sync(*changes[first : first + _AT_ONCE])
     return made
 
 

@@ -40,7 +40,7 @@ POINTS = frozenset(
     ]
 )
 """``*.sent``: the request has left, its answer has not been read. ``relist.*``: every listing of the world but the
-first. ``echo.seen``: the watch told of one of our own writes."""
+first. ``echo.seen``: of one of our own writes both the answer and the echo have come, in either order."""
 
 Hook = Callable[[str], None]
 

@@ -85,7 +85,8 @@ class Sending:
                 written = await self._send(operation, fence)
                 crashpoints.reach(_ANSWERED[type(operation)])
                 revision = written.revision if isinstance(written, Written) else None
-                parts.assumed.wrote(operation, revision)
+                if parts.assumed.wrote(operation, revision):
+                    crashpoints.reach("echo.seen")
                 parts.journal.wrote(
                     Write(
                         revision=parts.logic.revision,

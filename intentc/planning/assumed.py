@@ -95,10 +95,13 @@ class Assumed:
         self._referring: dict[Key, set[Key]] = {}
         self._due: deque[tuple[float, Key, Assumption]] = deque()
 
-    def wrote(self, operation: Operation, revision: int | None) -> None:
-        """``operation`` was acknowledged, and made ``revision`` (None: the server did not tell)."""
-        if not self._already_seen(operation, revision):
-            self._assume(operation.key, Assumption(operation, operation.name, revision, _targets(operation)))
+    def wrote(self, operation: Operation, revision: int | None) -> bool:
+        """``operation`` was acknowledged, and made ``revision`` (None: the server did not tell). True if its echo came
+        before its answer."""
+        if self._already_seen(operation, revision):
+            return True
+        self._assume(operation.key, Assumption(operation, operation.name, revision, _targets(operation)))
+        return False
 
     def seen_at(self, key: Key) -> int:
         """The revision at which the cache saw the object: 0 if it is not there, -1 if it can't be read."""

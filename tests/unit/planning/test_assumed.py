@@ -111,9 +111,9 @@ def test_the_echo_of_an_earlier_write_does_not_end_a_later_one(world: World) -> 
 
 def test_a_write_whose_echo_came_before_the_answer_is_not_assumed(world: World) -> None:
     world.make(child("g", rules=rules(2)))
-    world.assumed.wrote(Update(KEY, NAME, {"rules": rules(9)}, {}, 1), world.revision)
-    world.assumed.wrote(Update(KEY, NAME, {"rules": rules(9)}, {}, 1), None)
-    world.assumed.wrote(CREATE, None)
+    assert world.assumed.wrote(Update(KEY, NAME, {"rules": rules(9)}, {}, 1), world.revision) is True
+    assert world.assumed.wrote(Update(KEY, NAME, {"rules": rules(9)}, {}, 1), None) is True
+    assert world.assumed.wrote(CREATE, None) is True
     assert len(world.assumed) == 0
 
 

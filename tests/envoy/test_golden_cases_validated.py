@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from tests.envoy.validating import complaints
+from tests.envoy.validating import complaints, complaints_of_each
 from tests.golden.cases import Case, cases
-from tests.golden.compiling import compiled
+from tests.golden.compiling import Ended, compiled
 
 pytestmark = pytest.mark.envoy
 
@@ -38,19 +38,60 @@ def test_there_are_cases() -> None:
     assert len(CASES) >= 60
 
 
+class Shown(NamedTuple):
+    """A case as it was compiled, the configuration that Envoy was shown, and what it has against that."""
+
+    ended: Ended
+    bootstrap: dict[str, Any]
+    routes: list[dict[str, Any]]
+    clusters: set[str]
+    complaints: str
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shown]:
+    """Case → what came of it; all of them are shown to Envoy together."""
+    found: dict[str, Shown] = {}
+    for case in CASES:
+        ended = compiled("ambassador", case.given, output="envoy", options=("--with-secrets",))
+        elements = case.document()["resources"]
+        routes = [element["config"] for element in elements if element["kind"] == "envoy_route"]
+        clusters = {element["config"]["name"] for element in elements if element["kind"] == "envoy_cluster"}
+        bootstrap = json.loads(ended.out) if ended.code == 0 else {"static_resources": {}}
+        bootstrap["static_resources"].setdefault("listeners", []).append(served(routes))
+        found[case.name] = Shown(ended, bootstrap, routes, clusters, "")
+    folder = tmp_path_factory.mktemp("validated")
+    compiled_ones = {name: one.bootstrap for name, one in found.items() if one.ended.code == 0}
+    complaints = complaints_of_each(compiled_ones, folder)
+    return {name: one._replace(complaints=complaints.get(name, "")) for name, one in found.items()}
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_envoy_takes_what_is_compiled(case: Case, tmp_path: Path) -> None:
-    ended = compiled("ambassador", case.given, output="envoy", options=("--with-secrets",))
-    assert ended.code == 0, ended.err
-    bootstrap = json.loads(ended.out)
-    static = bootstrap["static_resources"]
-    elements = case.document()["resources"]
-    routes = [element["config"] for element in elements if element["kind"] == "envoy_route"]
-    clusters = {element["config"]["name"] for element in elements if element["kind"] == "envoy_cluster"}
-    assert {cluster["name"] for cluster in static["clusters"]} == clusters
-    assert routes or clusters or static["listeners"]
-    static["listeners"].append(served(routes))
-    assert complaints(bootstrap, tmp_path) == ""
+def test_envoy_takes_what_is_compiled(case: Case, shown: dict[str, Shown]) -> None:
+    one = shown[case.name]
+    assert one.ended.code == 0, one.ended.err
+    static = one.bootstrap["static_resources"]
+    assert {cluster["name"] for cluster in static["clusters"]} == one.clusters
+    assert one.routes or one.clusters or len(static["listeners"]) > 1
+    assert one.complaints == ""
+
+
+def test_of_many_that_are_shown_together_the_wrong_one_is_told(tmp_path: Path) -> None:
+    good, bad = ([{"match": {"prefix": "/"}, "route": {"cluster": name}}] for name in ("there", "nowhere"))
+    clusters = [{"name": "there", "type": "STATIC", "connect_timeout": "1s"}]
+    other = [{"name": "there", "type": "STATIC", "connect_timeout": "2s", "respect_dns_ttl": True}]
+    elsewhere = [{"name": "nowhere", "type": "STATIC", "connect_timeout": "1s"}]
+    bootstraps = {
+        "has what another lacks": {"static_resources": {"listeners": [], "clusters": elsewhere}},
+        "good": {"static_resources": {"listeners": [served(good)], "clusters": clusters}},
+        "bad": {"static_resources": {"listeners": [served(bad)], "clusters": clusters}},
+        "also good": {"static_resources": {"listeners": [served(good)], "clusters": clusters}},
+        "deprecated": {"static_resources": {"listeners": [served(good)], "clusters": other}},
+    }
+    found = complaints_of_each(bootstraps, tmp_path)
+    assert {name for name, text in found.items() if text} == {"bad", "deprecated"}
+    assert "nowhere" in found["bad"]
+    assert "respect_dns_ttl" in found["deprecated"]
 
 
 def test_what_envoy_would_refuse_is_told(tmp_path: Path) -> None:

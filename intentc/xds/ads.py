@@ -211,7 +211,7 @@ class Discovery:
                 wake.clear()
                 before = session.serial
                 while (response := session.next()) is not None:
-                    await _taken(context, dialect.write(response))
+                    await _taken(context, await _in_turns(dialect.writing(response)))
                 if session.serial != before:
                     self._changed()
                 with anyio.move_on_after(session.patience()):

@@ -1,8 +1,8 @@
 """The two dialects of aggregated discovery, as messages: state of the world, and incremental.
 
 Why it exists: ``session`` knows one protocol; here it is read from and written in the fields of the one or the other.
-Responses are put together from bytes that are encoded already. A request may be long, and nobody shall wait for it: it
-is read in parts.
+Responses are put together from bytes that are encoded already. Either may be long, and nobody else shall wait for it:
+both are read and written in parts.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .session import Request, Response
 _FIELDS = 2_048
 _BYTES = 256 * 1024
 """How much is read at once: some 2 ms."""
+_RESOURCES = 1_000
+"""That are written at once."""
 _LONGEST_FIELD = 64 * 1024
 _OTHER_FIELDS = 64
 """Of a request, besides names."""
@@ -27,6 +29,10 @@ _OTHER_FIELDS = 64
 Reading = Generator[None, None, Request | None]
 """Reads a request, and yields after each part, so that others have their turn; gives None if the request is of a type
 that is not served. Raises ``ValueError`` for bytes that are no request, or hold what is too long."""
+
+
+Writing = Generator[None, None, bytes]
+"""Gives the bytes of a response, and yields as ``Reading``."""
 
 
 class Dialect(Protocol):
@@ -38,8 +44,8 @@ class Dialect(Protocol):
         """Read a request that names at most ``most`` resources; raises ``TooMuch`` for others."""
         ...
 
-    def write(self, response: Response) -> bytes:
-        """The bytes of a response."""
+    def writing(self, response: Response) -> Writing:
+        """Write a response."""
         ...
 
 
@@ -64,10 +70,12 @@ class StateOfTheWorld:
         limits.check_versions((version,))
         return Request(served, nonce, version, error, frozenset(names)) if served is not None else None
 
-    def write(self, response: Response) -> bytes:
+    def writing(self, response: Response) -> Writing:
         """See ``Dialect``."""
         parts = [wire.text(1, response.version)]
-        for resource in response.resources:
+        for number, resource in enumerate(response.resources, start=1):
+            if number % _RESOURCES == 0:
+                yield
             parts += (wire.head(2, len(resource.body)), resource.body)
         parts += (wire.text(4, response.kind), wire.text(5, response.nonce))
         return b"".join(parts)
@@ -99,10 +107,12 @@ class Incremental:
         served = _kind(kind)
         return Request(served, nonce, "", error, None, tuple(more), tuple(less), known) if served is not None else None
 
-    def write(self, response: Response) -> bytes:
+    def writing(self, response: Response) -> Writing:
         """See ``Dialect``."""
         parts = [wire.text(1, response.version)]
-        for one in response.resources:
+        for number, one in enumerate(response.resources, start=1):
+            if number % _RESOURCES == 0:
+                yield
             named = wire.text(1, one.version) + wire.head(2, len(one.body))
             parts += wire.wrapped(2, (named, one.body, wire.text(3, one.name)))
         parts += (wire.text(4, response.kind), wire.text(5, response.nonce))

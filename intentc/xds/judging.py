@@ -64,7 +64,7 @@ class Judge:
             self.blame(suspects[0].key, message)
             return True
         back = half(message, suspects)
-        _LOG.info("looking among %d for what Envoy refuses: %s", len(suspects), message)
+        _LOG.info("looking among %d for what Envoy refuses: %s", len(suspects), message[:_LONGEST_MESSAGE])
         standings.suspend(kind, back, suspects)
         for version in back:
             self._world.enforce(version.key)
@@ -92,7 +92,7 @@ class Judge:
         if not news:
             _LOG.info("%s %s waits for its address: %s", *key, message, extra=extra)
             return
-        _LOG.error("Envoy refuses %s %s: %s", *key, message, extra=extra)
+        _LOG.error("Envoy refuses %s %s: %s", *key, message[:_LONGEST_MESSAGE], extra=extra)
         self.write_down(key)
 
     def write_down(self, key: Key) -> None:
@@ -118,7 +118,8 @@ class Judge:
     def _acknowledged_once(self, kind: Type, names: set[str] | None, message: str) -> bool:
         world = self._world
         if len(world.streams) > 1:
-            _LOG.error("one Envoy refuses what others have in force; it is left with what it has: %s", message)
+            shown = message[:_LONGEST_MESSAGE]
+            _LOG.error("one Envoy refuses what others have in force; it is left with what it has: %s", shown)
             return False
         members = world.members(kind, names)
         if lists_names(message):

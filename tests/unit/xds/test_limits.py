@@ -20,8 +20,8 @@ from intentc.xds.draining import Draining
 from intentc.xds.judging import Judge
 from intentc.xds.kinds import Type
 from intentc.xds.serving import Server, running_xds
-from intentc.xds.session import Request, Session
-from intentc.xds.world import World
+from intentc.xds.session import Request, Response, Session
+from intentc.xds.world import Resource, World
 from tests.envoy.handmade import cluster as written_cluster
 from tests.envoy.handmade import write
 from tests.patience import PATIENCE
@@ -281,6 +281,20 @@ def test_a_long_request_is_read_and_taken_in_in_parts(whole: bool) -> None:
         taking += 1
         assert session.next() is None, "half a request is not answered"
     assert taking >= 9
+
+
+@pytest.mark.parametrize("dialect", [StateOfTheWorld(), Incremental()], ids=["state of the world", "incremental"])
+def test_a_long_response_is_written_in_parts(dialect: Dialect) -> None:
+    resources = [Resource(f"c{n}", "1.x.1", b"\x0a\x01x") for n in range(5_000)]
+    writing, parts = dialect.writing(Response(Type.CLUSTERS, "7", "1.x.1", resources)), 0
+    with pytest.raises(StopIteration) as end:
+        while True:
+            next(writing)
+            parts += 1
+    assert parts == 5
+    message = discovery_pb2.DiscoveryResponse() if dialect.whole else discovery_pb2.DeltaDiscoveryResponse()
+    message.ParseFromString(end.value.value)
+    assert (len(message.resources), message.nonce) == (5_000, "7")
 
 
 def test_what_an_envoy_newly_asks_for_is_told_in_parts() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 
-from .model import Batch, Correction, Key, Name, Resource, Snapshot
+from .model import Batch, Correction, HeldFacts, Key, Name, Resource, Snapshot
 from .pipeline.collecting import Collecting
 from .pipeline.evaluating import Evaluating
 from .pipeline.intake import Intake, LastGoodValues
@@ -188,6 +188,10 @@ class Engine:
     def last_good_values(self) -> dict[Key, Resource]:
         """The values by which held intents go on yielding facts, and which a restart would lose."""
         return self.parts.logic.last_good_values(self.parts.standing.held)
+
+    def held_facts(self) -> dict[Key, HeldFacts]:
+        """The facts of intents whose last run did not come to its end, which a restart would lose."""
+        return self.parts.logic.held_facts()
 
     @property
     def quiet(self) -> bool:

@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,6 +102,12 @@ def build_service(
 
     started = f"{process}, started at {datetime.now(UTC).isoformat(timespec='milliseconds')}"
 
+    def leading() -> bool:
+        return engine.parts.permission.granted
+
+    def settled() -> bool:
+        return engine.collecting.complete
+
     async def hold() -> None:
         if slot is not None and not observe:
             await hold_suspects(store, settings.installation, configuration.etcd.path, slot.suspects, by=started)
@@ -158,11 +164,9 @@ def build_service(
         keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
         etcd=", ".join(configuration.etcd.endpoints),
         probe=_probe(read, engine, compilers) if isinstance(write, HttpWriteService) else None,
-        keeper=Keeper(
-            retained,
-            engine.last_good_values,
-            settled=lambda: engine.collecting.complete,
-            leading=lambda: engine.parts.permission.granted,
+        retaining=(
+            Keeper(retained, engine.last_good_values, settled=settled, leading=leading),
+            Keeper(retained.facts, engine.held_facts, settled=settled, leading=leading),
         ),
     )
 
@@ -228,10 +232,10 @@ class CompilerService:
         keeping: Keeping | None = None,
         etcd: str = "",
         probe: ApiServerProbe | None = None,
-        keeper: Keeper | None = None,
+        retaining: Sequence[Keeper[Any]] = (),
     ) -> None:
         self.engine = engine
-        self._keeper = keeper
+        self._retaining = retaining
         self.results = Results(engine.parts, views or {})
         """What came of the inputs, for ``diagnostics.Browsed``."""
         self.answers = Answers(engine)
@@ -278,8 +282,8 @@ class CompilerService:
                 group.start_soon(self._outlook.run)
                 if self._probe is not None:
                     group.start_soon(self._probe.run)
-                if self._keeper is not None:
-                    group.start_soon(self._keeper.run)
+                for keeper in self._retaining:
+                    group.start_soon(keeper.run)
                 if self._keeping is not None:
                     group.start_soon(self._keeping.run)
                 if self.auditing is not None:

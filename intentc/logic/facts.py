@@ -52,6 +52,11 @@ class FactTable:
         """The facts to which an intent contributes, in the order in which it yielded them."""
         return self._names.get(contributor, ())
 
+    def of(self, contributor: Key) -> tuple[Fact, ...]:
+        """What an intent contributes, as it yielded it."""
+        names = self.contributed_by(contributor)
+        return tuple(Fact(*name, value) for name in names for value in self._values[name][contributor])
+
     def __iter__(self) -> Iterator[FactName]:
         """All facts to which somebody contributes."""
         return iter(tuple(self._values))

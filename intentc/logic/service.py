@@ -13,7 +13,7 @@ from typing import Any
 from intentc.cache import Held, State, Transition, shown
 from intentc.cache.states import known_name
 from intentc.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
-from intentc.model import Batch, Correction, Fact, Key, Name, Problem, Read, Resource, Schema, Snapshot
+from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem, Read, Resource, Schema, Snapshot
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
 
@@ -62,6 +62,10 @@ class Service(CachedWorld):
         self.revision = 0
         self.passed_over: dict[str, int] = {}
         """Kind → number of changes seen of kinds that the schema doesn't store."""
+        self._unfinished: set[Key] = set()
+        """Intents whose last run did not come to its end, and which go on yielding the facts of an earlier one."""
+        self._restored: dict[Key, tuple[Fact, ...]] = {}
+        """Facts that are intents of their own → what they yielded for an earlier process, until they have run."""
         self._healing = healing
         self._installation = installation
         self._cycles = FactCycles(self.name_of)
@@ -140,6 +144,11 @@ class Service(CachedWorld):
         else:
             self.reads.add(key, reads)
         if facts is None:
+            facts = self._kept_facts(key)
+        else:
+            self._restored.pop(key, None)
+            self._unfinished.discard(key)
+        if facts is None:
             self._cycles.runs(key)
             return nobody()
         concerned = self._concerned_by_facts(self._facts.replace(key, facts), self._cycles.runs(key))
@@ -185,6 +194,47 @@ class Service(CachedWorld):
             same = state is not None and state.create_revision == resource.create_revision
             if same and isinstance(state, Resource) and resource.mod_revision < state.mod_revision:
                 self.superseded.setdefault(key, resource)
+
+    def keep_facts(self, key: Key) -> Concerned:
+        """An intent is not run now: it goes on yielding what it yields, be it for an earlier process."""
+        facts = self._kept_facts(key)
+        return nobody() if facts is None else self._concerned_by_facts(self._facts.replace(key, facts), None)
+
+    def keeps_facts(self, key: Key) -> bool:
+        """Whether an intent goes on yielding the facts of an earlier run of it, also of an earlier process."""
+        return key in self._restored or (key in self._unfinished and bool(self._facts.contributed_by(key)))
+
+    def held_facts(self) -> dict[Key, HeldFacts]:
+        """The facts that a restart would lose: those of intents whose last run did not come to its end."""
+        found: dict[Key, HeldFacts] = {}
+        for key in self._unfinished:
+            state = self.cache.state(key)
+            facts = self._facts.of(key)
+            if facts:
+                found[key] = HeldFacts(key, state.create_revision if state is not None else 0, facts)
+        return found
+
+    def restore_facts(self, held: Iterable[HeldFacts]) -> Concerned:
+        """Begin with what intents yielded for an earlier process that did not run them to their end any more: until
+        they have run here nobody must do without. Of resources only those count that are still the same ones. For the
+        first listing, before anything is evaluated."""
+        changed: dict[FactName, bool] = {}
+        for key, create_revision, facts in held:
+            if key.kind not in self.intent_kinds:
+                continue
+            state = self.cache.state(key)
+            if key.kind not in self.cache.stored:
+                # Whether anybody claims this fact now is known only later.
+                self._restored[key] = facts
+            elif state is not None and state.create_revision == create_revision:
+                self._unfinished.add(key)
+                changed.update(self._facts.replace(key, facts))
+        return self._concerned_by_facts(changed, None)
+
+    def _kept_facts(self, key: Key) -> tuple[Fact, ...] | None:
+        """Note that ``key`` goes on yielding earlier facts; those of an earlier process, None if it yields its own."""
+        self._unfinished.add(key)
+        return self._restored.pop(key, None)
 
     def last_good_values(self, held: Iterable[Key]) -> dict[Key, Resource]:
         """What a restart would lose: the last readable values of resources that can't be read, and of ``held``, which
@@ -260,6 +310,8 @@ class Service(CachedWorld):
         for key in gone:
             self.reads.drop(key)
             self.superseded.pop(key, None)
+            self._unfinished.discard(key)
+            self._restored.pop(key, None)
             for name, toggled in self._facts.replace(key, ()).items():
                 changed[name] = toggled or changed.get(name, False)
         resumed = self._cycles.resume(gone)
@@ -288,6 +340,8 @@ class Service(CachedWorld):
                 continue
             if name not in self._facts:
                 gone.add(fact)
+                self._unfinished.discard(fact)
+                self._restored.pop(fact, None)
                 self.reads.drop(fact)
                 self._cycles.forget(fact)
                 further = step(fact, name, before)

@@ -3,7 +3,7 @@
 The bottom layer: it imports nothing of intentc, does no I/O, and knows no kind by name.
 """
 
-from .claims import Claim, Fact, Parent, ReferenceClaim, ResourceClaim, claimed
+from .claims import Claim, Fact, HeldFacts, Parent, ReferenceClaim, ResourceClaim, claimed
 from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
 from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
@@ -36,6 +36,7 @@ __all__ = [
     "Create",
     "Delete",
     "Fact",
+    "HeldFacts",
     "HeldInput",
     "InvalidInput",
     "Key",

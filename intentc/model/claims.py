@@ -50,6 +50,15 @@ class Fact(NamedTuple):
     value: Any
 
 
+class HeldFacts(NamedTuple):
+    """The facts of an intent whose later runs did not come to their end. ``create_revision``: of its resource; 0 for a
+    fact that is an intent of its own."""
+
+    key: Key
+    create_revision: int
+    facts: tuple[Fact, ...]
+
+
 Claim = ResourceClaim | ReferenceClaim
 
 

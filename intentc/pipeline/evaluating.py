@@ -211,15 +211,17 @@ class Evaluating:
         if outcome.status is Status.DONE:
             return logic.evaluated(key, outcome.reads, outcome.facts, complete=True)
         reads, facts = outcome.reads, None
-        if outcome.status is Status.HELD or (outcome.status is Status.FAILED and self._is_held_since_the_start(key)):
+        if outcome.status is Status.HELD or (outcome.status is Status.FAILED and self._is_to_be_recalled(key)):
             recalled = self._parts.runner.recall(key, logic.last_good(key))
             if recalled.status is Status.DONE:
                 reads, facts = reads | recalled.reads, recalled.facts
         return logic.evaluated(key, reads, facts, complete=False)
 
-    def _is_held_since_the_start(self, key: Key) -> bool:
-        """Whether this process never evaluated an intent completely, and knows with which value an earlier one did."""
-        return self._parts.book.is_unknown(key) and key in self._parts.logic.superseded
+    def _is_to_be_recalled(self, key: Key) -> bool:
+        """Whether this process never evaluated a failing intent completely, and knows of an earlier one not its facts,
+        but the value that it was evaluated with."""
+        logic = self._parts.logic
+        return self._parts.book.is_unknown(key) and key in logic.superseded and not logic.keeps_facts(key)
 
     def _tell_held(self, key: Key, reason: str, path: Path) -> None:
         extra = {"reason": reason, **about(self._parts, key, path)}
@@ -241,9 +243,13 @@ class Evaluating:
             # Paused: others go on using its facts, which follow what else it reads, before a restart and after it. A
             # suspect is not run even for those, since that may end the process.
             recalled = parts.runner.recall(key, parts.logic.last_good(key))
-            if recalled.status is Status.DONE:
-                facts = parts.logic.evaluated(key, recalled.reads, recalled.facts, complete=False)
-                self._intake.concern(_led_by((key,), facts))
+        else:
+            recalled = None
+        if recalled is not None and recalled.status is Status.DONE:
+            facts = parts.logic.evaluated(key, recalled.reads, recalled.facts, complete=False)
+        else:
+            facts = parts.logic.keep_facts(key)
+        self._intake.concern(_led_by((key,), facts))
         if parts.standing.stop(key, problem):
             self._tell_held(key, problem.reason, ())
         return True

@@ -16,7 +16,7 @@ from ..cache import Held, State, with_history
 from ..evaluation import Status
 from ..journal import Entry
 from ..logic import Concerned, Job
-from ..model import Batch, Change, Correction, HeldInput, Key, Name, Resource, Snapshot
+from ..model import Batch, Change, Correction, HeldFacts, HeldInput, Key, Name, Resource, Snapshot
 from ..model.reads import PARENT
 from .parts import Parts
 from .telling import about
@@ -29,6 +29,10 @@ class LastGoodValues(Protocol):
 
     async def load(self) -> Mapping[Key, Resource]:
         """What held intents were evaluated with last, by the processes before this one."""
+        ...
+
+    async def held_facts(self) -> Iterable[HeldFacts]:
+        """What intents yielded for the processes before this one whose last run there did not come to its end."""
         ...
 
     async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> Mapping[Key, Resource]:
@@ -82,7 +86,10 @@ class Intake:
             decoded.update(states)
             await asyncio.sleep(0)
         retained: Mapping[Key, Resource] = {}
+        facts: Iterable[HeldFacts] = ()
         if self._last_good is not None:
+            if not self.listed:
+                facts = await self._last_good.held_facts()
             unreadable = self._unreadable(item, decoded)
             if unreadable or not self.listed:
                 retained = await self._last_good.load()
@@ -92,6 +99,7 @@ class Intake:
                 decoded[key] = with_history(state, resource)
         self.apply(item, decoded)
         self._parts.logic.restore_superseded(retained)
+        self.concern(self._parts.logic.restore_facts(facts), resync=True)
 
     def _unreadable(self, snapshot: Snapshot, decoded: Mapping[Key, State]) -> list[Change]:
         """The changes whose values can't be read, and of which no readable value is known here."""

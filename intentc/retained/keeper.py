@@ -1,6 +1,6 @@
-"""Has the leader keep the last good values of held intents in etcd, and remove those of intents that are good again.
+"""Has the leader keep last good values, or facts, of held intents in etcd for as long as these are held.
 
-Why a loop beside the event's path: nothing waits for a retained value but the next process. What is held, and by which
+Why a loop beside the event's path: nothing waits for what is retained but the next process. What is held, and by which
 values it was good last, is the engine's business.
 """
 
@@ -8,27 +8,38 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from typing import Generic, Protocol, TypeVar
 
 import anyio
 
-from intentc.model import Key, Resource
+from intentc.model import HeldFacts, Key, Resource
 from intentc.watch.protocol import StoreError, StoreUnavailable
 
-from .values import RetainedValues
+T = TypeVar("T", bound=Resource | HeldFacts)
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
 """Seconds between looks."""
 
 
-class Keeper:
-    """``wanted``: the last good values to keep now. ``settled``: whether the world was looked through once, so that
+class Retained(Protocol[T]):
+    """Where something of each intent is kept: ``RetainedValues``, ``RetainedFacts``."""
+
+    async def list(self) -> dict[Key, T]: ...
+
+    async def put(self, one: T, /) -> None: ...
+
+    async def remove(self, key: Key) -> None: ...
+
+
+class Keeper(Generic[T]):
+    """``wanted``: what to keep now. ``settled``: whether the world was looked through once, so that
     what is not wanted may be removed. ``leading``: whether this process leads; another one only reads."""
 
     def __init__(
         self,
-        values: RetainedValues,
-        wanted: Callable[[], Mapping[Key, Resource]],
+        values: Retained[T],
+        wanted: Callable[[], Mapping[Key, T]],
         *,
         settled: Callable[[], bool],
         leading: Callable[[], bool],
@@ -39,9 +50,10 @@ class Keeper:
         self._settled = settled
         self._leading = leading
         self._period = period
-        self._kept: dict[Key, int] | None = None
-        """Key → mod revision of its retained value; None: not known, since another process may have written them."""
-        self._rejected: dict[Key, int] = {}
+        self._kept: dict[Key, object] | None = None
+        """Key → what tells its retained value from others; None: not known, since another process may have written
+        them."""
+        self._rejected: dict[Key, object] = {}
         """Values that etcd does not take, most likely for their size."""
 
     async def run(self) -> None:
@@ -58,7 +70,7 @@ class Keeper:
         wanted = self._wanted()
         try:
             if self._kept is None:
-                self._kept = {key: resource.mod_revision for key, resource in (await self._values.list()).items()}
+                self._kept = {key: _version(one) for key, one in (await self._values.list()).items()}
             for key in sorted(self._kept.keys() - wanted.keys()):
                 await self._values.remove(key)
                 del self._kept[key]
@@ -68,16 +80,25 @@ class Keeper:
         for key in sorted(wanted):
             await self._keep(key, wanted[key], self._kept)
 
-    async def _keep(self, key: Key, resource: Resource, kept: dict[Key, int]) -> None:
-        revision = resource.mod_revision
-        if revision in (kept.get(key), self._rejected.get(key)):
+    async def _keep(self, key: Key, one: T, kept: dict[Key, object]) -> None:
+        version = _version(one)
+        if version in (kept.get(key), self._rejected.get(key)):
             return
         try:
-            await self._values.put(resource)
+            await self._values.put(one)
         except StoreUnavailable as error:
-            _LOG.debug("the last good value of %s is not retained yet: %s", key, error)
+            _LOG.debug("the last good %s of %s are not retained yet: %s", _what(one), key, error)
         except StoreError as error:
-            _LOG.warning("the last good value of %s is not retained over a restart: %s", key, error)
-            self._rejected[key] = revision
+            _LOG.warning("the last good %s of %s are not retained over a restart: %s", _what(one), key, error)
+            self._rejected[key] = version
         else:
-            kept[key] = revision
+            kept[key] = version
+
+
+def _version(one: Resource | HeldFacts) -> object:
+    """What is equal for two that need not be written one after the other."""
+    return one.mod_revision if isinstance(one, Resource) else one
+
+
+def _what(one: Resource | HeldFacts) -> str:
+    return "values" if isinstance(one, Resource) else "facts"

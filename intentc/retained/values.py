@@ -10,17 +10,19 @@ resource that was deleted and created again begins without one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import anyio
 import msgspec
 
-from intentc.model import Change, InvalidInput, Key, Resource, Schema
+from intentc.model import Change, HeldFacts, InvalidInput, Key, Resource, Schema
 from intentc.watch.backoff import Backoff
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, Compacted, Delete, FutureRevision, Put, Store, StoreError
+
+from .facts import RetainedFacts
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_HISTORY = 16
@@ -49,6 +51,11 @@ class RetainedValues:
         self._resources = Layout.of(f"/{path}/")
         self._layout = Layout.of(retained_prefix(installation))
         self._backoff = backoff or Backoff()
+        self.facts = RetainedFacts(store, schema, installation=installation, backoff=backoff)
+
+    async def held_facts(self) -> Collection[HeldFacts]:
+        """The retained facts; waits for a store that can't be reached."""
+        return (await self.facts.load()).values()
 
     async def list(self) -> dict[Key, Resource]:
         """All retained values. Raises ``StoreError``. One that can't be read is left out."""
@@ -145,17 +152,22 @@ class KnownValues(NamedTuple):
 
     retained: Mapping[Key, Resource]
     readable: Mapping[Key, Resource]
+    facts: Collection[HeldFacts] = ()
 
     @classmethod
     async def of(cls, values: RetainedValues, schema: Schema, changes: Iterable[Change]) -> KnownValues:
         """For a listing with these changes. Waits for a store that can't be reached."""
         unreadable = [change for change in changes if change.kind in schema and not _is_readable(schema, change)]
         retained = await values.load()
-        return cls(retained, await values.before(unreadable, retained))
+        return cls(retained, await values.before(unreadable, retained), await values.held_facts())
 
     async def load(self) -> Mapping[Key, Resource]:
         """See ``RetainedValues.load``."""
         return self.retained
+
+    async def held_facts(self) -> Collection[HeldFacts]:
+        """See ``RetainedValues.held_facts``."""
+        return self.facts
 
     async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> Mapping[Key, Resource]:
         """See ``RetainedValues.before``."""

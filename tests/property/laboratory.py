@@ -150,9 +150,10 @@ class Laboratory:
             last_good=values,
         )
         engine = self.engine
-        self._keeper = Keeper(
-            values, engine.last_good_values, settled=lambda: engine.collecting.complete, leading=lambda: True
-        )
+        self._retaining: list[Keeper[Any]] = [
+            Keeper(values, engine.last_good_values, settled=lambda: engine.collecting.complete, leading=lambda: True),
+            Keeper(values.facts, engine.held_facts, settled=lambda: engine.collecting.complete, leading=lambda: True),
+        ]
         self._delivered.clear()
 
     async def settle(self) -> None:
@@ -173,7 +174,8 @@ class Laboratory:
             batches = self._batches()
             self._delivered.extend(batches)
             if not (await engine.step(list[Snapshot | Batch](batches)) or batches):
-                await self._keeper.tend()
+                for keeper in self._retaining:
+                    await keeper.tend()
                 return
         raise AssertionError(f"no end after {_ROUNDS} passes: {engine.status()['queue']}")
 

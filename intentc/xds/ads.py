@@ -85,6 +85,7 @@ class Discovery:
         self._logged_silence = -math.inf
         self._logged_refusal = -math.inf
         self._streams = limits.Streams()
+        self._made_up = limits.MadeUp()
         self._wakes: set[asyncio.Event] = set()
 
     def published(self) -> None:
@@ -147,6 +148,7 @@ class Discovery:
             listening.cancel()
             self._wakes.discard(wake)
             self._world.streams.discard(session)
+            self._made_up.note(session, 0)
             self._changed()
             _LOG.info("an Envoy has gone: %s", context.peer())
             await asyncio.gather(speaking, listening, return_exceptions=True)
@@ -165,6 +167,7 @@ class Discovery:
             request = await _in_turns(dialect.reading(message, most))
             if request is not None:
                 await _in_turns(session.receiving(request))
+                self._made_up.note(session, session.made_up)
                 wake.set()
                 self._changed()
             message = await anext(messages, None)

@@ -21,6 +21,12 @@ LONGEST_MESSAGE = 16_384
 """Characters of a refusal that are read; Envoy cuts its own off before."""
 MOST_STREAMS = 4_096
 MOST_STREAMS_OF_ADDRESS = 1_024
+MOST_MADE_UP = 256 * 1024 * 1024
+"""Bytes that names may take, over all streams, under which nothing was in force when clients named them."""
+FREE_MADE_UP = 64 * 1024
+"""Bytes that each stream may take of them, whatever the others have."""
+_BYTES_OF_NAME = 256
+"""That a name takes in tables, besides its characters."""
 UNREAD_SECONDS = 60.0
 """Within which a client must take a response."""
 
@@ -83,3 +89,27 @@ class Streams:
             self._of_address[address] -= 1
             if not self._of_address[address]:
                 del self._of_address[address]
+
+
+def cost(name: str) -> int:
+    """Bytes that a name takes."""
+    return len(name) + _BYTES_OF_NAME
+
+
+class MadeUp:
+    """What the names take, over all streams, that clients made up."""
+
+    def __init__(self) -> None:
+        self._of_stream: dict[object, int] = {}
+        self.total = 0
+
+    def note(self, stream: object, size: int) -> None:
+        """``stream`` has names of ``size`` bytes now; 0: it has ended. Raises ``TooMuch`` if that is too much."""
+        self.total += size - self._of_stream.pop(stream, 0)
+        if size:
+            self._of_stream[stream] = size
+        if size > FREE_MADE_UP and self.total > MOST_MADE_UP:
+            raise TooMuch(
+                "made up names",
+                f"names under which nothing is in force take more than {MOST_MADE_UP} bytes over all streams",
+            )

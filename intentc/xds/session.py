@@ -81,7 +81,7 @@ class _Subscription:
     Envoy has; ``sent``: responses without an answer, by nonce; ``unheard``: it waits for a first word, be there
     anything to tell or not; ``blocked_until``: the serial before which telling again would only be refused again;
     ``collected``: what changed up to this serial is in ``dirty``; ``accepted``: what it took last, in the dialect of
-    the whole state.
+    the whole state; ``made_up``: names under which nothing was in force when it named them.
     """
 
     def __init__(self) -> None:
@@ -94,6 +94,7 @@ class _Subscription:
         self.blocked_until = 0
         self.collected = 0
         self.accepted: Sequence[Resource] = ()
+        self.made_up: set[str] = set()
 
 
 class _Step(NamedTuple):
@@ -127,6 +128,8 @@ class Session:
         self.serial = 0
         """Everything published up to this was told and answered."""
         self.peer = peer
+        self.made_up = 0
+        """Bytes that names take under which nothing was in force."""
         self._world = world
         self._judge = judge
         self._whole = whole
@@ -223,6 +226,10 @@ class Session:
         subscription.collected = world.serial
         yield from world.recall(kind, request.version, request.known)
         subscription.told = dict(request.known)
+        for number, name in enumerate(request.known):
+            if number % _NAMES == 0:
+                yield
+            self._note(kind, subscription, name)
         if kind is Type.CLUSTERS and world.draining.seconds > 0:
             self._former = request.known.keys() - world.resources(kind).keys()
         if kind in WILDCARD:
@@ -266,15 +273,28 @@ class Session:
         subscription.names |= asked
         for name in dropped:
             subscription.told.pop(name, None)
+            self._forget(subscription, name)
         waiting = subscription.asked if request.kind in _AT_ONCE else subscription.dirty
         for number, name in enumerate(asked):
             if number % _NAMES == _NAMES - 1:
                 yield
+            self._note(request.kind, subscription, name)
             # It may have from a former stream what it asks for.
             if self._world.lacks(request.kind, name, subscription.told.pop(name, None)):
                 waiting.add(name)
         subscription.asked &= subscription.names
         subscription.dirty &= subscription.names
+
+    def _note(self, kind: Type, subscription: _Subscription, name: str) -> None:
+        """Count what a name takes that the client may have made up."""
+        if name not in subscription.made_up and name not in self._world.resources(kind):
+            subscription.made_up.add(name)
+            self.made_up += limits.cost(name)
+
+    def _forget(self, subscription: _Subscription, name: str) -> None:
+        if name in subscription.made_up:
+            subscription.made_up.discard(name)
+            self.made_up -= limits.cost(name)
 
     def _unanswered(self) -> bool:
         now = self._clock()
@@ -414,6 +434,8 @@ class Session:
             subscription.told[resource.name] = resource.version
         for name in step.gone:
             subscription.told.pop(name, None)
+            if name not in subscription.names:
+                self._forget(subscription, name)
         waiting = self._subscriptions.get(Type.ENDPOINTS)
         if waiting is not None:
             # A cluster that changed waits for its endpoints, though these are as they were, and it is taken only then.

@@ -89,6 +89,52 @@ async def test_ever_new_names_end_the_stream(mocker: MockerFixture) -> None:
 
 
 @pytest.mark.anyio
+async def test_names_that_clients_make_up_are_limited_over_all_streams(mocker: MockerFixture) -> None:
+    """A stream with few of them goes on, and those that end give their part back."""
+    mocker.patch.object(limits, "MOST_MADE_UP", 4_000)
+    mocker.patch.object(limits, "FREE_MADE_UP", 1_000)
+    many = asking(Type.ENDPOINTS, *(str(number) for number in range(10)), incremental=True)
+    async with serving() as server:
+        for _ in range(2):
+            async with connected(server.port, incremental=True) as first:
+                await first.send(many)
+                await first.ask(Type.CLUSTERS)
+                assert names(await first.told()) == {"a"}
+                error = await aborted(server, many, incremental=True)
+                assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+                assert str(error.details()).endswith("take more than 4000 bytes over all streams")
+                async with connected(server.port, incremental=True) as modest:
+                    await modest.ask(Type.ENDPOINTS, "x", "y")
+                    await modest.ask(Type.CLUSTERS)
+                    assert names(await modest.told()) == {"a"}
+            await no_streams(server)
+
+
+async def no_streams(server: Server) -> None:
+    with anyio.fail_after(PATIENCE):
+        while server.world.streams:  # noqa: ASYNC110  # nothing tells a test of it
+            await anyio.sleep(0.002)
+
+
+def test_names_that_are_given_up_or_known_to_be_gone_count_no_more() -> None:
+    world = World(draining=Draining(0.0))
+    want(world, cluster("a"))
+    world.publish()
+    session = session_of(world)
+    session.receive(Request(Type.ENDPOINTS, more=("x", "y")))
+    session.receive(Request(Type.ENDPOINTS, more=("x",), less=("y",)))
+    assert session.made_up == limits.cost("x")
+    session.receive(Request(Type.ENDPOINTS, less=("x", "z")))
+    assert session.made_up == 0
+    session.receive(Request(Type.CLUSTERS, known={"a": "1.x.1", "former": "1.x.1"}))
+    assert session.made_up == limits.cost("former")
+    first = session.next()
+    assert first is not None
+    assert list(first.gone) == ["former"]
+    assert session.made_up == 0
+
+
+@pytest.mark.anyio
 async def test_too_many_resources_of_a_former_stream_end_the_stream() -> None:
     known = {str(number): "1.x.1" for number in range(limits.MOST_NAMES + 1)}
     request = discovery_pb2.DeltaDiscoveryRequest(type_url=Type.CLUSTERS, initial_resource_versions=known)
@@ -170,9 +216,7 @@ async def test_more_streams_than_allowed_are_refused(limit: str, why: str, mocke
                 with pytest.raises(grpc.aio.AioRpcError) as error:
                     await late.told()
                 assert (error.value.code(), error.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, why)
-            with anyio.fail_after(PATIENCE):
-                while server.world.streams:  # noqa: ASYNC110  # nothing tells a test of it
-                    await anyio.sleep(0.002)
+            await no_streams(server)
 
 
 @pytest.mark.anyio

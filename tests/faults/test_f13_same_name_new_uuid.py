@@ -17,14 +17,12 @@ from tests.oracle.contrail import mark
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
-FQ_NAME = [*PROJECT, "group-0"]
 
-
-def anew(uuid: str) -> dict[str, Any]:
+def anew(uuid: str, name: str) -> dict[str, Any]:
     """A group of the same name, with another rule."""
     return {
         "uuid": uuid,
-        "fq_name": FQ_NAME,
+        "fq_name": [*PROJECT, name],
         "parent_type": "project",
         **rules(rule(RULE, group("group-2"), LOCAL, protocol="tcp")),
     }
@@ -41,7 +39,8 @@ async def origins(world: World, name: str) -> set[str]:
     return {(mark(found) or ["", "", ""])[2] for found in lists if found["fq_name"][-2] == name}
 
 
-NEW = "6c1f0000-0000-4000-8000-000000000001"
+NEW = {1: "6c1f0000-0000-4000-8000-000000000001", 2: "6c1f0000-0000-4000-8000-000000000002"}
+"""The uuids of the groups that are made again, by the number of transactions in which that is done."""
 LATE = 0.5
 """Seconds by which deletes come late to the server."""
 
@@ -50,45 +49,50 @@ def late_deletes(request: Request) -> Fault | None:
     return Slow(LATE) if request.mutates and request.deletes else None
 
 
-@pytest.mark.parametrize("transactions", [1, 2])
 @pytest.mark.parametrize("late", [False, True])
-async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(
-    faulty: FaultyWorld, transactions: int, late: bool
-) -> None:
+async def test_a_group_that_is_deleted_and_made_again_has_lists_of_its_own(faulty: FaultyWorld, late: bool) -> None:
+    """In one transaction, and another group in two."""
     world = faulty.world
     async with world.compiling() as service:
         await tenant(world)
         await world.settle(service)
-        former, old = await lists_of(world, "group-0"), await of_group(world, "group-0")
-        assert len(former) == 2
         if late:
             faulty.faults.rule = late_deletes
-        await replace_group(world, old, transactions)
-        await world.settle(service)
-        assert (await lists_of(world, "group-0")).isdisjoint(former)
-        assert await origins(world, "group-0") == {NEW}
-        await world.assert_compiled()
+        for transactions in (1, 2):
+            name = f"group-{transactions}"
+            former, old = await lists_of(world, name), await of_group(world, name)
+            assert len(former) == 2
+            await replace_group(world, old, name, transactions)
+            await world.settle(service)
+            assert (await lists_of(world, name)).isdisjoint(former)
+            assert await origins(world, name) == {NEW[transactions]}
+            await world.assert_compiled()
     await faulty.check()
 
 
-@pytest.mark.parametrize("transactions", [1, 2])
-async def test_what_was_replaced_while_the_compiler_was_down_is_told_apart_by_its_uuid(
-    faulty: FaultyWorld, transactions: int
-) -> None:
+async def test_what_was_replaced_while_the_compiler_was_down_is_told_apart_by_its_uuid(faulty: FaultyWorld) -> None:
+    """In one transaction, and another group in two."""
     world = faulty.world
     async with world.compiling() as service:
         await tenant(world)
         await world.settle(service)
-    former, old = await lists_of(world, "group-0"), await of_group(world, "group-0")
-    await replace_group(world, old, transactions)
+    former = {}
+    for transactions in (1, 2):
+        name = f"group-{transactions}"
+        former[name] = await lists_of(world, name)
+        assert len(former[name]) == 2
+        await replace_group(world, await of_group(world, name), name, transactions)
     await world.compile_once()
-    assert (await lists_of(world, "group-0")).isdisjoint(former)
-    assert await origins(world, "group-0") == {NEW}
+    for transactions, (name, lists) in enumerate(former.items(), 1):
+        assert (await lists_of(world, name)).isdisjoint(lists)
+        assert await origins(world, name) == {NEW[transactions]}
     await faulty.check()
 
 
-async def replace_group(world: World, old: str, transactions: int) -> None:
-    delete, create = ("DELETE", "security_group", {"uuid": old}), ("CREATE", "security_group", anew(NEW))
+async def replace_group(world: World, old: str, name: str, transactions: int) -> None:
+    """Another group of the name, in one transaction or in two."""
+    delete = ("DELETE", "security_group", {"uuid": old})
+    create = ("CREATE", "security_group", anew(NEW[transactions], name))
     if transactions == 1:
         await world.sync(delete, create)
     else:

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.processes import ROOT, Intentc
-from tests.integration.cli.test_plan_live import compiled, renamed
-from tests.integration.compile.world import PROJECT, World
-
-__all__ = ["compiled", "renamed"]
+from tests.integration.cli.processes import Intentc
+from tests.integration.compile.world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -52,29 +49,3 @@ async def test_a_plan_that_an_editor_laid_out_is_still_one(
     file.write_text(json.dumps(json.loads(file.read_text()), indent=2, sort_keys=True))
     applied = await intentc("apply", file)
     assert applied.code == 0, applied.err
-
-
-async def test_a_saved_plan_is_nothing_to_plan_for(
-    compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "rename.plan"
-    assert (await intentc("plan", renamed, "--out", file)).code == 0
-    refused = await intentc("plan", file)
-    assert refused.code == 2
-    assert "this is a saved plan" in refused.err
-    assert f"`intentc apply {file}` carries it out" in refused.err
-
-
-async def test_a_map_of_a_compiler_that_is_not_in_use_is_said_to_be_nobodys(compiled: World, intentc: Intentc) -> None:
-    refused = await intentc("plan", "--reactions", ROOT / "reactions" / "ambassador.yml")
-    assert refused.code == 2
-    assert "no compiler in use has these kinds; in use: contrail" in refused.err
-    assert "--compiler" not in refused.err
-
-
-async def test_who_cannot_let_go_is_named(compiled: World, intentc: Intentc) -> None:
-    refused = await intentc("plan", "--delete", "--kind", "virtual_network", "network-3", "--let-go")
-    assert refused.code == 3
-    name = ":".join((*PROJECT, "foot-3"))
-    assert f"virtual_machine_interface {name} can't let go: a virtual machine interface needs a network" in refused.err
-    assert "delete it before" in refused.err

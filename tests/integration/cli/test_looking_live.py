@@ -1,0 +1,223 @@
+"""``intentc plan`` and ``intentc audit`` only look: one world is asked all of it, and no test may change it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from intentc.auditing import AuditFailed, AuditProcess
+from intentc.dependencies import ReactionMap
+from intentc.diagnostics.serving import running_diagnostics
+from intentc.explaining import Answers
+from intentc.loading.paths import reactions_file
+from tests.integration.cli.plan_files import GROUP, told, written
+from tests.integration.cli.processes import ROOT, SAMPLE, Intentc
+from tests.integration.compile.world import PROJECT, World
+from tests.patience import PATIENCE
+from tests.scenario.scene import Scene
+from tests.unit.diagnostics.test_diagnostics_app import Compiler
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+LISTS = {f"{direction}-access-control-list" for direction in ("ingress", "egress")}
+
+
+@pytest.fixture
+def world(looked_at: World) -> World:
+    """The one of this module, for the commands' configuration."""
+    return looked_at
+
+
+@pytest.fixture
+def compiled(looked_at: World) -> World:
+    return looked_at
+
+
+async def test_what_deleting_a_group_would_do_is_told_and_nothing_is_written(compiled: World, intentc: Intentc) -> None:
+    before, numbers = await compiled.values(), await compiled.numbers()
+    ended = await intentc("plan", "--delete", "--kind", "security-group", "group-3", "-o", "json")
+    assert ended.code == 0, ended.err
+    plan = ended.json
+    assert (plan["apiVersion"], plan["formatVersion"]) == ("intentc/v1", "1.0")
+    name = ":".join(GROUP)
+    assert told(plan["applied"]) == {("delete", "security_group", name)}
+    assert told(plan["follows"]) == {("delete", "access_control_list", f"{name}:{each}") for each in LISTS} | {
+        ("update", "access_control_list", ":".join((*PROJECT, "group-2", "ingress-access-control-list")))
+    }
+    (update,) = (change for change in plan["follows"] if change["action"] == "update")
+    assert update["because"] == [{"kind": "security_group", "name": name}]
+    assert [field["field"] for field in update["fields"]] == ["access_control_list_entries.acl_rule[0]"]
+    assert [problem["name"] for problem in plan["problems"]] == [":".join((*PROJECT, "group-2"))]
+    assert plan["summary"] == {"create": 0, "update": 1, "delete": 3}
+    assert await compiled.values() == before
+    assert await compiled.numbers() == numbers
+    assert compiled.calls.mutations == {}
+
+
+async def test_numbers_that_nobody_has_yet_are_told_by_pool_and_owner(compiled: World, intentc: Intentc) -> None:
+    numbers = await compiled.numbers()
+    ended = await intentc("plan", SAMPLE)
+    assert ended.code == 0, ended.err
+    assert "+ route_target target:64512:<route_target_number for default-domain:shop:shop-router>" in ended.out
+    assert "security_group_id: <security_group_id for default-domain:shop:web>" in ended.out
+    assert ended.out.splitlines()[-1].startswith("Plan: 26 to create, 0 to change, 0 to delete (revision ")
+    assert await compiled.numbers() == numbers
+
+
+async def test_nothing_to_do_is_said_and_the_exit_code_tells_on_demand(
+    compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path
+) -> None:
+    same = written(tmp_path, {"fq_name": GROUP}, "same.yml")
+    nothing = await intentc("plan", same, "--exit-code")
+    assert (nothing.code, nothing.out.startswith("No difference: nothing would be written")) == (0, True)
+    assert (await intentc("plan", renamed)).code == 0
+    different = await intentc("plan", renamed, "--exit-code")
+    assert different.code == 1
+    assert "display_name: group-3 → the third" in different.out or "+ display_name: the third" in different.out
+
+
+async def test_bad_input_is_told_with_its_line_as_apply_would(
+    compiled: World, intentc: Intentc, tmp_path: Path
+) -> None:
+    bad = written(tmp_path, {"fq_name": (*PROJECT, "new"), "security_group_entries": "none"})
+    planned, applied = await intentc("plan", bad), await intentc("apply", bad)
+    assert planned.code == applied.code == 3
+    assert planned.err == applied.err
+    assert f"  where: {bad}:2" in planned.err
+    misspelt = await intentc("plan", "--delete", "--kind", "security_group", "group-77")
+    assert misspelt.code == 3
+    assert "there is no security_group named group-77" in misspelt.err
+
+
+@pytest.mark.parametrize("away", ["etcd", "client"])
+async def test_without_etcd_or_without_the_api_server_it_says_who_is_away(
+    compiled: World, intentc: Intentc, renamed: Path, away: str
+) -> None:
+    variable = {
+        "etcd": ("INTENTC_ETCD__ENDPOINTS", "127.0.0.1:1"),
+        "client": ("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1"),
+    }
+    ended = await intentc("plan", renamed, environment=dict([variable[away]]))
+    assert ended.code == 4, ended.err
+    assert {"etcd": "etcd", "client": "http://127.0.0.1:1"}[away] in ended.err
+
+
+async def test_another_map_is_compared_over_the_live_world(compiled: World, intentc: Intentc, tmp_path: Path) -> None:
+    own = (ROOT / "reactions" / "contrail.yml").read_text()
+    file = tmp_path / "map.yml"
+    file.write_text(own.replace("bgp_as_a_service, logical_router]", "bgp_as_a_service]", 1))
+    before = await compiled.values()
+    ended = await intentc("plan", "--reactions", file, "-o", "json")
+    assert ended.code == 0, ended.err
+    assert [(edge["action"], edge["to"], edge["pairs"]) for edge in ended.json["edges"]] == [
+        ("removed", "logical_router", 6)
+    ]
+    assert [(one["reader"], one["read"]) for one in ended.json["missing"]] == [
+        ("logical_router", "virtual_machine_interface")
+    ]
+    assert ended.json["writes"] == []
+    assert ended.json["against"].startswith("compared with the configured map, ")
+    assert (await intentc("plan", "--reactions", file, "--exit-code")).code == 1
+    itself = await intentc("plan", "--reactions", reactions_file("contrail"))
+    assert "is the configured map; it was compared with itself, since the compiler does not answer" in itself.out
+    assert await compiled.values() == before
+
+
+async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_compared_with(
+    compiled: World, intentc: Intentc
+) -> None:
+    """Its file says something else by now."""
+    scene = await Scene().begin()
+    lacking = ReactionMap([r for r in scene.offline.engine.parts.logic.reactions if r.kind != "security_group"])
+    scene.offline.engine.parts.logic.set_reactions(lacking)
+    async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answers(scene.offline.engine)) as url:
+        where = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.removeprefix("http://")}
+        ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json", environment=where)
+    assert ended.code == 0, ended.err
+    assert ended.json["against"] == f"compared with the map in force at {url}"
+    assert {(edge["action"], edge["kind"]) for edge in ended.json["edges"]} == {("added", "security_group")}
+
+
+async def test_an_invalid_map_ends_with_3_and_says_where(compiled: World, intentc: Intentc, tmp_path: Path) -> None:
+    file = tmp_path / "map.yml"
+    file.write_text("intent-compiler:\n  virtual_network:\n    self: [routing_instance, bogus]\n")
+    unknown = await intentc("plan", "--reactions", file)
+    assert unknown.code == 3
+    assert f"{file}:3: error UnknownKind: unknown kind 'bogus'" in unknown.out
+    file.write_text("intent-compiler:\n  virtual_network:\n    self: routing_instance\n")
+    broken = await intentc("plan", "--reactions", file)
+    assert broken.code == 3
+    assert f"where: {file}:3" in broken.err
+    file.write_text("intent-compiler: {}\n")
+    nobodys = await intentc("plan", "--reactions", file)
+    assert nobodys.code == 2
+    assert "give --compiler contrail" in nobodys.err
+
+
+async def test_a_saved_plan_is_nothing_to_plan_for(
+    compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "rename.plan"
+    assert (await intentc("plan", renamed, "--out", file)).code == 0
+    refused = await intentc("plan", file)
+    assert refused.code == 2
+    assert "this is a saved plan" in refused.err
+    assert f"`intentc apply {file}` carries it out" in refused.err
+
+
+async def test_a_map_of_a_compiler_that_is_not_in_use_is_said_to_be_nobodys(compiled: World, intentc: Intentc) -> None:
+    refused = await intentc("plan", "--reactions", ROOT / "reactions" / "ambassador.yml")
+    assert refused.code == 2
+    assert "no compiler in use has these kinds; in use: contrail" in refused.err
+    assert "--compiler" not in refused.err
+
+
+async def test_who_cannot_let_go_is_named(compiled: World, intentc: Intentc) -> None:
+    refused = await intentc("plan", "--delete", "--kind", "virtual_network", "network-3", "--let-go")
+    assert refused.code == 3
+    name = ":".join((*PROJECT, "foot-3"))
+    assert f"virtual_machine_interface {name} can't let go: a virtual machine interface needs a network" in refused.err
+    assert "delete it before" in refused.err
+
+
+async def test_a_converged_world_does_not_differ(compiled: World, intentc: Intentc) -> None:
+    before = await compiled.values()
+    ended = await intentc("audit")
+    assert (ended.code, ended.out) == (0, ""), ended.err
+    assert "no difference at revision " in ended.err
+    report = (await intentc("audit", "-o", "json")).json
+    assert report["apiVersion"] == "intentc/v1"
+    assert (report["differences"], report["held"], report["withheld"]) == ([], 0, 0)
+    assert report["owned"] == len(await compiled.owned()) >= 20
+    assert report["resources"] == len(before)
+    assert await compiled.values() == before
+    assert compiled.calls.mutations == {}
+
+
+async def test_an_audit_of_a_revision_to_come_says_that_it_cannot_be_read(compiled: World, intentc: Intentc) -> None:
+    ended = await intentc("audit", "--revision", 10**12)
+    assert ended.code == 3
+    assert f"revision {10**12} can't be read" in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("away", ["etcd", "client"])
+async def test_an_audit_without_etcd_or_without_the_ledger_says_who_is_away(
+    compiled: World, intentc: Intentc, away: str
+) -> None:
+    variable = {
+        "etcd": ("INTENTC_ETCD__ENDPOINTS", "127.0.0.1:1"),
+        "client": ("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1"),
+    }
+    ended = await intentc("audit", environment=dict([variable[away]]))
+    assert ended.code == 4, ended.err
+    assert {"etcd": "etcd", "client": "http://127.0.0.1:1"}[away] in ended.err
+
+
+async def test_the_service_is_told_why_there_is_no_report(
+    compiled: World, intentc: Intentc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1")
+    with pytest.raises(AuditFailed, match="ended with code 4"):
+        await AuditProcess(str(intentc.configuration), time_limit=PATIENCE)()

@@ -79,9 +79,10 @@ async def test_our_references_never_stand_in_the_way_of_a_users_delete(world: Wo
     await world.assert_compiled()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_a_storm_of_changes_with_restarts_in_it_ends_as_a_compile_of_its_end(world: World, seed: int) -> None:
-    """Names from a pool of five, so that things refer to each other, come again and meet on one instance."""
+    """Names from a pool of five, so that things refer to each other, come again and meet on one instance. Any number of
+    histories in simulated time: tests/simulation; with faults besides: tests/chaos."""
     chance = random.Random(seed)
     storm = _Storm(world, chance)
     async with world.compiling():

@@ -123,6 +123,7 @@ class Discovery:
     async def _refuse(self, context: grpc.aio.ServicerContext, status: grpc.StatusCode, limit: str, why: str) -> None:
         self._figures.refused(limit)
         self._log_refusal(context.peer(), why)
+        # Behind what the client has not read: until it does, or disconnects, its place among the streams stays taken.
         await context.abort(status, why)
 
     async def _admitted(
@@ -131,6 +132,8 @@ class Discovery:
         message = await self._first(messages, context)
         if message is None:
             return
+        # Not with the first response: a stream whose first response nobody reads could not be aborted.
+        await context.send_initial_metadata(())
         session = Session(self._world, self._judge, whole=dialect.whole, peer=context.peer(), count=self._figures.count)
         wake = asyncio.Event()
         _LOG.info("an Envoy is connected: %s", context.peer())
@@ -224,7 +227,6 @@ class Discovery:
         except Exception:
             if not context.cancelled():
                 _LOG.exception("a stream to an Envoy failed; it will come again")
-            context.cancel()
 
 
 async def _in_turns(parts: Generator[None, None, _Result]) -> _Result:

@@ -54,7 +54,7 @@ class Client:
 @asynccontextmanager
 async def connected(port: int, *, incremental: bool) -> AsyncIterator[Client]:
     """A stream to the server at ``port`` of loopback, over a connection of its own as each Envoy has."""
-    own = [("grpc.use_local_subchannel_pool", 1)]
+    own = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=own) as channel:
         method = "DeltaAggregatedResources" if incremental else "StreamAggregatedResources"
         request, response = (

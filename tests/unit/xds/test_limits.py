@@ -229,6 +229,10 @@ async def test_who_does_not_read_is_disconnected(mocker: MockerFixture) -> None:
         with anyio.fail_after(PATIENCE):
             while 'limit="unread"} 1.0' not in figures(server) or server.world.streams:  # noqa: ASYNC110  # as above
                 await anyio.sleep(0.01)
+        with pytest.raises(grpc.aio.AioRpcError, match=r"a response was not read within 0\.5 s") as error:
+            while True:
+                await client.told()
+        assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def session_of(world: World, *, whole: bool = False) -> Session:

@@ -77,10 +77,14 @@ class RetainedFacts:
         """Retain the facts of one intent. Raises ``StoreError``, also for facts that have no form in JSON."""
         try:
             facts = [(fact.kind, fact.name, _encoded(fact.value)) for fact in held.facts]
-        except TypeError as error:
+        except (TypeError, RecursionError) as error:
             raise StoreError(str(error)) from None
         value = msgspec.json.encode(_Retained(*held.key, held.create_revision, facts))
-        if _read(value) != held:
+        try:
+            same = _read(value) == held
+        except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:
+            raise StoreError(f"facts don't come back from JSON: {error}") from None
+        if not same:
             raise StoreError("facts come back from JSON as others")
         await self._store.transaction([], [Put(self._key(held.key), value)])
 
@@ -98,7 +102,7 @@ class RetainedFacts:
             for fact in held.facts:
                 if fact.kind not in self._schema or self._schema.kind(fact.kind).stored:
                     raise ValueError(f"{fact.kind} is no kind of facts")
-        except (msgspec.DecodeError, ValueError, TypeError) as error:
+        except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:
             _LOG.warning("the retained facts %s/%s are ignored: %s", change.kind, change.uuid, error)
             return None
         return held

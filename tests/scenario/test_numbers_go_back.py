@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from intentc.apiserver.layout import REFERENCE, Holder, Layout
 from intentc.model import Delete, Key
+from intentc.watch.protocol import Put
 from tests.scenario.scene import Scene
 
 pytestmark = pytest.mark.anyio
@@ -64,10 +67,15 @@ async def test_a_number_whose_former_route_target_a_network_names_goes_back_afte
 
 
 async def test_a_number_whose_route_target_somebody_keeps_from_being_deleted_stays_taken(scene: Scene) -> None:
+    """By a reference that only a server of an older version took; it stands in that server's index, too."""
     uuid, target = await router_with_target(scene)
-    await scene.apply("logical_router", "blue:other")
+    other = Key("logical_router", await scene.apply("logical_router", "blue:other"))
     key = await scene.offline.server.identify("route_target", [target])
-    await scene.change("logical_router", "blue:other", route_target_refs=[{"to": [target], "uuid": key}])
+    (stored,) = (one for one in (await scene.stored("logical_router")).values() if one["uuid"] == other.uuid)
+    references = [*stored["route_target_refs"], {"to": [target], "uuid": key}]
+    held = Put(Layout("contrail").hold(key, Holder(other, REFERENCE)), msgspec.json.encode(stored["fq_name"]))
+    await scene.offline.store.transaction((), [held])
+    await scene.put(other, {**stored, "route_target_refs": references})
     await scene.remove("logical_router", "blue:router")
     assert uuid in await scene.numbers()
     assert target in await scene.stored("route_target")

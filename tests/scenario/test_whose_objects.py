@@ -85,26 +85,30 @@ async def test_a_users_list_under_a_name_of_its_own_is_left_alone(scene: Scene) 
     assert await below_blue(scene) == {"default-domain:blue:web:mine": theirs}
 
 
-NEXT = "target:64512:8000102"
-"""The route target of the next object that needs one: the seeded networks have two."""
+NEXT, NEXT_BUT_ONE = "target:64512:8000102", "target:64512:8000103"
+"""The route targets of the next objects that need one: the seeded networks have two."""
+THEIRS: dict[str, Any] = {"uuid": "44444444-4444-4444-8444-444444444444", "fq_name": [NEXT]}
+"""One that a user made, which only a server of an older version takes."""
 
 
 async def test_a_users_object_at_a_name_that_we_need_is_reported_and_left_alone(scene: Scene) -> None:
-    uuid = await scene.apply("route_target", NEXT)
-    theirs = (await scene.stored("route_target"))[NEXT]
+    await scene.put(Key("route_target", THEIRS["uuid"]), THEIRS)
     scene.forget()
     await scene.apply("virtual_network", "blue:net")
-    assert uuid in scene.problems["NameTaken"]
-    assert (await scene.stored("route_target"))[NEXT] == theirs
-    assert [number for number in (await scene.numbers()).values() if number == 8000102] == [8000102]
+    assert NEXT in scene.problems["RouteTargetTaken"]
+    assert (await scene.stored("route_target"))[NEXT] == THEIRS
+    assert list(await scene.targets("routing_instance", "blue:net:net")) == [NEXT_BUT_ONE]
+    ledger = await scene.offline.local.ledger("default/")
+    assert sorted(value for _, _, value in ledger)[-2:] == [8000102, 8000103]
 
 
 async def test_ours_is_made_once_the_users_is_out_of_the_way(scene: Scene) -> None:
-    uuid = await scene.apply("route_target", NEXT)
+    await scene.put(Key("route_target", THEIRS["uuid"]), THEIRS)
     await scene.apply("virtual_network", "blue:net")
-    await scene.change("routing_instance", "blue:net:net", route_target_refs=[])
-    await scene.put(Key("route_target", uuid), None)
-    assert (await scene.stored("route_target"))[NEXT]["uuid"] != uuid
+    await scene.put(Key("route_target", THEIRS["uuid"]), None)
+    assert (await scene.stored("route_target"))[NEXT]["uuid"] != THEIRS["uuid"]
+    assert NEXT_BUT_ONE not in await scene.stored("route_target")
+    assert max((await scene.numbers()).values()) == 8000102
     assert list(await scene.targets("routing_instance", "blue:net:net")) == [NEXT]
     assert scene.problems == {}
 

@@ -58,7 +58,7 @@ async def stored(store: MemoryStore) -> list[Any]:
 async def replace(store: MemoryStore, old: str, new: str) -> None:
     (item,) = (await store.range(PREFIX, prefix_end(PREFIX))).items
     assert old.encode() in item.value
-    await store.transaction([], [Put(item.key, item.value.replace(old.encode(), new.encode()))])
+    await store.transaction([], [Put(item.key, item.value.replace(old.encode(), new.encode(errors="surrogateescape")))])
 
 
 @pytest.mark.parametrize("value", [VALUE, (VALUE, None), "", 3, 3.0, True, (), FrozenMap({"a": 1}), Opaque()])
@@ -87,6 +87,8 @@ async def test_the_facts_of_a_fact_are_kept_whatever_it_is_called(facts: Retaine
         ('"share"', '"other"'),
         ('"share"', '"box"'),
         ('{"kind"', '{"kin'),
+        ('"name":"a"', '"name":' + "[" * 100_000 + "]" * 100_000),
+        ('"name":"a"', '"name":"\udcff"'),
     ],
 )
 async def test_what_an_other_version_wrote_in_another_form_is_ignored_with_a_warning(

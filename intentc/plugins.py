@@ -14,13 +14,13 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from intentc.configuration import Configuration, Settings
-from intentc.dependencies import ReactionMap
-from intentc.dependencies.reactions import load
 from intentc.evaluation import Compiler, Intent, Naming, Overview
+from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.convert import did_you_mean
 from intentc.loading.paths import reactions_file
 from intentc.loading.schemas import load_schema
+from intentc.logic.dependencies import ReactionMap
+from intentc.logic.dependencies.reactions import load
 from intentc.model import InvalidInput, Schema
 
 GROUP = "intentc.compilers"

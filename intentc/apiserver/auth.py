@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.configuration.sections import Keystone as KeystoneSection
+from intentc.loading.configuration.sections import Keystone as KeystoneSection
 
 from .documents import Document
 from .errors import BadRequest, TooManyRequests, Unauthorized

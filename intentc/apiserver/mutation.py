@@ -15,31 +15,11 @@ import anyio
 from intentc.model import Key, Name, Schema
 from intentc.model.limits import LARGEST_VALUE
 from intentc.watch.keys import leader_key
-from intentc.watch.protocol import (
-    Compare,
-    Delete,
-    Operation,
-    Put,
-    Relation,
-    RequestTooLarge,
-    Store,
-    StoreError,
-    Target,
-)
+from intentc.watch.protocol import Compare, Delete, Operation, Put, Relation, RequestTooLarge, Store, StoreError, Target
 
 from .documents import Document, Relationship, encode, referred, relationships
 from .draft import Draft, Staged, fq_name_value
-from .errors import (
-    ApiError,
-    BadRequest,
-    Busy,
-    Conflict,
-    Malformed,
-    PreconditionFailed,
-    TooLarge,
-    from_store,
-    shortened,
-)
+from .errors import ApiError, BadRequest, Busy, Conflict, Malformed, PreconditionFailed, TooLarge, from_store, shortened
 from .integers import parse_integer
 from .layout import CHILD, REFERENCE, Holder, Layout
 

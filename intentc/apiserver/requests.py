@@ -26,7 +26,7 @@ Request = TypeVar("Request")
 
 _LARGEST_PAGE = 10_000
 _DEEPEST_BODY = 64
-"""Levels of objects and arrays: no deeper than what compilers take from etcd (``logic/door.py``)."""
+"""Levels of objects and arrays: no deeper than what compilers take from etcd (``logic/decoding.py``)."""
 
 
 class ReferenceRequest(

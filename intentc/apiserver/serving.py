@@ -16,9 +16,9 @@ from typing import NamedTuple
 import anyio
 import uvicorn
 
-from intentc.configuration import is_loopback
 from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
 from intentc.listening.origin import own_hosts, url_host
+from intentc.loading.configuration import is_loopback
 from intentc.model import Schema
 from intentc.watch.protocol import Store
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from intentc.configuration import Configuration, FilePath
-from intentc.configuration.sections import ClientTls
+from intentc.loading.configuration import Configuration, FilePath
+from intentc.loading.configuration.sections import ClientTls
 from intentc.model import InvalidInput
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import click
 from .errors import CommandError, Exit
 
 if TYPE_CHECKING:
-    from intentc.configuration.sections import Diagnostics
+    from intentc.loading.configuration.sections import Diagnostics
 
 Named = tuple[str, str]
 """Kind, and fq_name joined by ``:``."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from intentc.configuration import Configuration
-    from intentc.dependencies.check import Finding
+    from intentc.loading.configuration import Configuration
+    from intentc.logic.dependencies.check import Finding
 
 
 class Told(NamedTuple):
@@ -30,12 +30,12 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Told
     "needed"}``."""
     import msgspec
 
-    from intentc.dependencies.check_reads import Idle, idle_reactions, missing_reaction
     from intentc.logic.coverage import coverage
-    from intentc.offline import Offline
+    from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
+    from intentc.offline.offline import Offline
     from intentc.plugins import installed
 
-    from .compile import apply_inputs
+    from .commands.compile import apply_inputs
     from .transfer import read_input
 
     inputs, schema = read_input(files, configuration)
@@ -81,10 +81,10 @@ async def of_the_running(configuration: Configuration) -> Told:
     """Ask the running compiler, which counts since it started. ``missing``: ``{"reader", "read", "count"}``;
     ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks", "idle", "ran", "changed"}``; ``since``: seconds
     since 1970. The map is the one that it runs with."""
-    from intentc.dependencies import Finding, ReactionMap
-    from intentc.dependencies.check_reads import Idle, idle_reactions, missing_reaction
-    from intentc.dependencies.edges import Edge
-    from intentc.dependencies.reactions import Reaction, Visit
+    from intentc.logic.dependencies import Finding, ReactionMap
+    from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
+    from intentc.logic.dependencies.edges import Edge
+    from intentc.logic.dependencies.reactions import Reaction, Visit
     from intentc.plugins import installed
 
     from .waiting import asked

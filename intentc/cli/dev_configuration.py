@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from intentc.configuration import Configuration
+    from intentc.loading.configuration import Configuration
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from intentc.configuration import is_loopback
 from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
+from intentc.loading.configuration import is_loopback
 
 from .errors import CommandError
 

@@ -20,9 +20,9 @@ import click
 from .errors import CommandError, Exit
 
 if TYPE_CHECKING:
-    from intentc.embedded_envoy import Envoy
-    from intentc.xds.requests import Port, Request
-    from intentc.xds.serving import Server
+    from intentc.bridges.xds.requests import Port, Request
+    from intentc.bridges.xds.serving import Server
+    from intentc.embedded.envoy import Envoy
 
 _POLL_SECONDS = 0.01
 _TOLD_WITHIN_SECONDS = 30.0
@@ -65,14 +65,14 @@ async def running_gateway(
     ``listening``: where the elements want it to listen. ``drain_seconds``: Envoy's drain time, which both go by.
     Raises ``CommandError`` if such a port is taken, and ``EnvoyNotStarted``.
     """
-    from intentc.embedded_envoy import running_envoy
+    from intentc.embedded.envoy import running_envoy
     from intentc.watch.etcd import EtcdStore
 
     from .elements import needing_protobuf
 
     with needing_protobuf():
-        from intentc.xds.bootstrap import Address, bootstrap
-        from intentc.xds.serving import running_xds
+        from intentc.bridges.xds.bootstrap import Address, bootstrap
+        from intentc.bridges.xds.serving import running_xds
     for port in listening:
         _see_free(port)
     store = EtcdStore([etcd])

@@ -18,8 +18,8 @@ from .dev_configuration import written
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from intentc.configuration import Configuration
-    from intentc.service import CompilerService
+    from intentc.loading.configuration import Configuration
+    from intentc.service.service import CompilerService
 
 _TRANSACTION = 1024
 """Operations that the etcd of ``dev`` takes in one transaction."""
@@ -41,11 +41,11 @@ class Running(NamedTuple):
 async def running(configuration: Configuration) -> AsyncIterator[Running]:
     """All parts, started by condition and ended on leaving; gives how to reach them."""
     from intentc.apiserver.serving import running_api_server
-    from intentc.configuration import Address, Url
     from intentc.diagnostics.serving import running_diagnostics
-    from intentc.embedded import running_etcd
+    from intentc.embedded.etcd import running_etcd
+    from intentc.loading.configuration import Address, Url
     from intentc.plugins import installed
-    from intentc.service import build_service
+    from intentc.service.service import build_service
     from intentc.watch.etcd import EtcdStore
     from intentc.writing.endpoint import Endpoint
     from intentc.writing.http import http_services

@@ -12,11 +12,11 @@ from typing import Any
 import click
 import msgspec
 
+from intentc.bridges.xds.elements import Element, decode_element
+from intentc.bridges.xds.kinds import SECRET, TYPE_OF, calls_for_envoy
 from intentc.model import Schema
 from intentc.model.events import Change
 from intentc.model.sensitive import concealed
-from intentc.xds.elements import Element, decode_element
-from intentc.xds.kinds import SECRET, TYPE_OF, calls_for_envoy
 
 from .errors import CommandError, Exit
 
@@ -65,7 +65,7 @@ def _concealed(output: Mapping[str, Any], schema: Schema) -> Mapping[str, Any]:
 def _bootstrap(elements: list[Element]) -> tuple[dict[str, Any], list[str]]:
     """The configuration, and what is wrong with each element that is left out of it."""
     with needing_protobuf():
-        from intentc.xds.bootstrap import static_bootstrap
+        from intentc.bridges.xds.bootstrap import static_bootstrap
 
     wrong: list[str] = []
 

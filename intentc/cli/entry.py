@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from .commands import COMMANDS, CONFIG_FILE_OPTION, LazyGroup
 from .errors import EXIT_HELP, Exit, explain, show
+from .registry import COMMANDS, CONFIG_FILE_OPTION, LazyGroup
 from .streams import write_wholly
 
 _SERVERS = frozenset({"run", "dev", "apiserver", "xds"})

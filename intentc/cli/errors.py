@@ -62,8 +62,8 @@ def explain(error: BaseException) -> CommandError:
     import click
 
     from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown
-    from intentc.embedded import EtcdNotStarted
-    from intentc.embedded_envoy import EnvoyNotStarted
+    from intentc.embedded.envoy import EnvoyNotStarted
+    from intentc.embedded.etcd import EtcdNotStarted
     from intentc.leading import PathClaimed, PathMarked, UnreadableClaim
     from intentc.model import InvalidInput, SeveralInvalid
     from intentc.watch.protocol import AccessDenied, NotTrusted, StoreError

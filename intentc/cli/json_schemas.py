@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from intentc.configuration import Configuration
-from intentc.configuration.sections import Section
-from intentc.configuration.values import Secret
-from intentc.dependencies.reactions import ROOT, SELF
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Section
+from intentc.loading.configuration.values import Secret
+from intentc.logic.dependencies.reactions import ROOT, SELF
 from intentc.model import Kind
 from intentc.model.kind import Writer
 from intentc.model.names import kebab, snake

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
-from .orders import picked
+from .directives import picked
 
 if TYPE_CHECKING:
-    from intentc.configuration import Configuration
+    from intentc.loading.configuration import Configuration
     from intentc.model import Kind
     from intentc.watch.protocol import Store
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from .commands import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
+from .registry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from intentc.configuration import Configuration, Loaded
+    from intentc.loading.configuration import Configuration, Loaded
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_LOG = logging.getLogger("intentc.configuration")
+_LOG = logging.getLogger("intentc.loading.configuration")
 
 
 def output_option_with(*further: str) -> Callable[[_Function], _Function]:
@@ -81,8 +81,8 @@ def configured(*, service: bool = False) -> Callable[[_Function], _Function]:
 def load_configuration(config_file: str | None, *, service: bool) -> Loaded:
     """The configuration from the nearest of: the command's option, the group's, the environment; and logs set up as it
     says."""
-    from intentc.configuration import load
     from intentc.diagnostics import logs
+    from intentc.loading.configuration import load
 
     before = click.get_current_context().find_root().params.get("config_file")
     name = config_file or before or os.environ.get(CONFIG_FILE_VARIABLE)

@@ -13,10 +13,10 @@ from .errors import CommandError, Exit
 from .plan_text import change_lines
 
 if TYPE_CHECKING:
-    from intentc.configuration import Configuration
+    from intentc.loading.configuration import Configuration
     from intentc.logic.coverage import Missing
+    from intentc.offline.preview.reacting import Comparison
     from intentc.plugins import Loaded
-    from intentc.preview.reacting import Comparison
 
 
 _NOTE = "note"
@@ -26,8 +26,8 @@ _NOTE = "note"
 async def compare_maps(file: Path, compiler: str | None, configuration: Configuration) -> Comparison:
     """What the map in ``file`` would mean in place of that of ``compiler``. Raises ``InvalidInput`` with file:line if
     it is no map, and ``CommandError``."""
+    from intentc.offline.preview.reacting import compare
     from intentc.plugins import installed
-    from intentc.preview.reacting import compare
 
     from .planning import live, progress, trial_over
 
@@ -57,8 +57,8 @@ async def _in_force(name: str, file: Path, configured: Loaded, configuration: Co
     """``configured`` with the map of the compiler ``name`` that the running service has in force, which may be another
     than its file says by now; and what the new one is compared with, for people. If nobody answers, the configured
     one."""
-    from intentc.dependencies import ReactionMap
-    from intentc.dependencies.reactions import Reaction, Visit
+    from intentc.logic.dependencies import ReactionMap
+    from intentc.logic.dependencies.reactions import Reaction, Visit
     from intentc.plugins import reaction_maps
 
     from .waiting import asked, url_of
@@ -85,7 +85,7 @@ async def _in_force(name: str, file: Path, configured: Loaded, configuration: Co
 
 def _whose(file: Path, in_force: Loaded) -> str:
     """The compiler in use that knows most of a map's kinds. Raises ``CommandError`` if that is none, or not one."""
-    from intentc.dependencies.reactions import load
+    from intentc.logic.dependencies.reactions import load
 
     kinds = {reaction.kind for reaction in load(file)}
     known = {

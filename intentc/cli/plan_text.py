@@ -12,8 +12,8 @@ import msgspec
 from .places import line_of
 
 if TYPE_CHECKING:
-    from intentc.pipeline.differences import Field
-    from intentc.preview.report import Change, Plan
+    from intentc.inspection.differences import Field
+    from intentc.offline.preview.report import Change, Plan
 
 _SIGNS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
 _LONGEST_VALUE = 160

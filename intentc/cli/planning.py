@@ -17,12 +17,12 @@ import msgspec
 from .errors import CommandError, Exit
 
 if TYPE_CHECKING:
-    from intentc.configuration import Configuration
+    from intentc.loading.configuration import Configuration
     from intentc.loading.resources import Loaded as Resource
     from intentc.model import Key, Schema
+    from intentc.offline.preview import Gathered, Trial
+    from intentc.offline.preview.saved import Input, Saved
     from intentc.plugins import Loaded
-    from intentc.preview import Gathered, Trial
-    from intentc.preview.saved import Input, Saved
     from intentc.writing.connection import Connection
 
     from .client import ApiClient
@@ -43,7 +43,7 @@ class Impossible(CommandError):
 def input_of(given: Iterable[str], *, delete: bool, kind: str | None, let_go: bool) -> Input:
     """What the arguments of ``apply`` and ``delete`` mean, files read. Raises ``InvalidInput``."""
     from intentc.loading.resources import read_texts
-    from intentc.preview.saved import Input, Text
+    from intentc.offline.preview.saved import Input, Text
 
     if kind is not None:
         return Input(delete=True, kind=kind, names=tuple(given), let_go=let_go)
@@ -68,9 +68,9 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
     """The plan for an input, over the world of now. ``salt``: of the saved plan with which it is going to be compared.
     Raises ``CommandError``, ``InvalidInput`` and ``StoreError``."""
     from intentc.model import Key
+    from intentc.offline.preview import plan
+    from intentc.offline.preview.saved import Saved
     from intentc.plugins import installed
-    from intentc.preview import plan
-    from intentc.preview.saved import Saved
 
     from .places import located
 
@@ -100,7 +100,7 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
 
 async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
     """The world as it is now. Raises ``CommandError`` and ``StoreError``."""
-    from intentc.preview import gather
+    from intentc.offline.preview import gather
     from intentc.writing import Throttled, Unreachable, WriteError
     from intentc.writing.http import http_services
 
@@ -135,8 +135,8 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
 
 def trial_over(gathered: Gathered, compilers: Loaded, configuration: Configuration, text: str = "") -> Trial:
     """A copy of the world with compilers that have the service's settings and limits. ``text``: as for ``Trial``."""
+    from intentc.offline.preview import Trial
     from intentc.planning import DeleteGuard
-    from intentc.preview import Trial
 
     settings = configuration.intentc
     limits = settings.limits
@@ -154,8 +154,8 @@ async def carry_out(
     client: ApiClient, given: Input, resources: list[Resource], schema: Schema, seen: Mapping[Key, int] | None = None
 ) -> list[Done]:
     """Do at the server of ``client`` what an input says. ``seen``: as for ``apply_by``."""
-    from .apply import apply_by
-    from .delete import delete_by, delete_named
+    from .commands.apply import apply_by
+    from .commands.delete import delete_by, delete_named
     from .ordering import fq_name_of
 
     if given.kind:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .directives import Desk, Target, picked
 from .errors import CommandError
-from .orders import Desk, Target, picked
 
 if TYPE_CHECKING:
-    from intentc.configuration.sections import Diagnostics
+    from intentc.loading.configuration.sections import Diagnostics
     from intentc.model import Key
 
 _LISTED = 1_000

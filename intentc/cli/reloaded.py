@@ -1,6 +1,6 @@
 """What a SIGHUP reads again, for the commands that serve: the same file, the same environment, the same adaptation.
 
-Why apart: ``run`` and ``dev`` do it alike. What becomes of it is ``intentc.reloading``'s business.
+Why apart: ``run`` and ``dev`` do it alike. What becomes of it is ``intentc.service.reload``'s business.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from intentc.configuration import Configuration, Loaded
-    from intentc.engine import Engine
+    from intentc.engine.engine import Engine
     from intentc.evaluation import Compiler
-    from intentc.reloading import Reloading
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.service.reload import Reloading
 
-_LOG = logging.getLogger("intentc.configuration")
+_LOG = logging.getLogger("intentc.loading.configuration")
 
 
 def reloading_of(
@@ -29,8 +29,8 @@ def reloading_of(
 ) -> Reloading:
     """Reloads what ``loaded`` was read from. ``adapted``: what the command makes of a configuration. ``relog``: logs
     are set up anew, as the configuration says."""
-    from intentc.configuration import load
-    from intentc.reloading import Reloading
+    from intentc.loading.configuration import load
+    from intentc.service.reload import Reloading
 
     def read() -> Loaded:
         again = load(loaded.file, os.environ)

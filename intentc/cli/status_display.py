@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from .status import lines
+from .commands.status import lines
 
 _WIDTH = 40
 

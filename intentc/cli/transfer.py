@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import anyio
 
-from intentc.configuration import Configuration
+from intentc.loading.configuration import Configuration
 from intentc.loading.resources import Loaded, load_what_can_be
 from intentc.model import InvalidInput, Schema, all_invalid
 from intentc.plugins import installed

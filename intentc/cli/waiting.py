@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 import httpx2
 
-from intentc.configuration import Address
-from intentc.configuration.sections import Diagnostics
+from intentc.loading.configuration import Address
+from intentc.loading.configuration.sections import Diagnostics
 
 from .errors import CommandError, Exit
 

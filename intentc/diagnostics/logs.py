@@ -26,7 +26,7 @@ _LEVELS = {"warn": "WARNING", "fatal": "CRITICAL", "panic": "CRITICAL"}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 _ABOUT = frozenset({"key", "resource", "reaction_path"})
-"""What lines about an intent or an object carry for programs; ``pipeline/telling.py`` says what they mean."""
+"""What lines about an intent or an object carry for programs; ``engine/log_fields.py`` says what they mean."""
 
 
 class Redaction:

@@ -18,9 +18,9 @@ import anyio
 import uvicorn
 from prometheus_client import CollectorRegistry
 
-from intentc.configuration import is_loopback
 from intentc.listening.connections import BACKLOG, Connections, Listener, http_protocol, most_connections
 from intentc.listening.origin import own_hosts, url_host
+from intentc.loading.configuration import is_loopback
 
 from .access import EVERYBODY, Access, Tls
 from .app import diagnostics_app

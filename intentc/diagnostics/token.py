@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 
-from intentc.configuration import Secret
-from intentc.configuration.risks import SHORTEST_TOKEN
+from intentc.loading.configuration import Secret
+from intentc.loading.configuration.risks import SHORTEST_TOKEN
 
 _LOG = logging.getLogger(__name__)
 

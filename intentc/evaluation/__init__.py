@@ -11,13 +11,13 @@ from .budget import PROCESS, Budget, BudgetExceeded
 from .claiming import refer, shared
 from .compiler import Compiler
 from .context import Context, Waiting
+from .crash_marker import Slot, state_directory
 from .intent import Intent, View
 from .limits import LimitExceeded, Limits
 from .naming import Naming
 from .outcome import Explained, Outcome, Status, Wish
 from .overview import Compiled, Overview, Row
 from .runner import BUDGET_EXCEEDED, Runner
-from .slot import Slot, state_directory
 from .watchdog import Watchdog
 
 __all__ = [

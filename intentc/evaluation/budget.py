@@ -32,8 +32,8 @@ from functools import partial
 from types import FrameType
 from typing import Protocol, TypeVar, TypeVarTuple
 
+from .author_lines import DOOR, author_line
 from .limits import Limits
-from .places import DOOR, author_line
 from .watchdog import Watchdog
 
 _LOG = logging.getLogger(__name__)

@@ -30,14 +30,14 @@ from intentc.model import (
 )
 from intentc.model.reads import object_read
 
+from .author_lines import author_line, came_from_keyboard
 from .budget import PROCESS, Budget, BudgetExceeded, guarded
 from .context import Context, Waiting
 from .conversion import Converter, InvalidOutput
+from .crash_marker import Slot
 from .intent import Intent, with_fields
 from .limits import LimitExceeded, Limits
 from .outcome import Explained, Outcome, Status
-from .places import author_line, came_from_keyboard
-from .slot import Slot
 from .visibility import Visibility
 
 EVALUATION_FAILED = "EvaluationFailed"

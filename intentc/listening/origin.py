@@ -14,7 +14,7 @@ from typing import NamedTuple
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from intentc.configuration import canonical_host
+from intentc.loading.configuration import canonical_host
 
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths of probes, which may come without a ``Host``, as HTTP/1.0 allows and no browser does."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from intentc.cache import ALL, Cache, State, Transition, shown
-from intentc.cache.states import Offers, counts, name_in_force
+from intentc.logic.cache import ALL, Cache, State, Transition, shown
+from intentc.logic.cache.states import Offers, counts, name_in_force
 from intentc.model import Key, Link, Name, Read, Resource
 from intentc.model.ownership import is_made_by
 from intentc.model.reads import TAKEN, index_read, object_read, sources_read, targets_read

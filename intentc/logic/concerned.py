@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from intentc.dependencies import Path
+from intentc.logic.dependencies import Path
 from intentc.model import Key, Name, Problem
 
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from intentc.cache import State, Transition
-from intentc.cache.states import NO_OFFERS
-from intentc.dependencies import DependencyProcessor, Path, ReactionMap
-from intentc.dependencies.edges import Declared, Edge, along, edges
-from intentc.dependencies.reactions import SELF
+from intentc.logic.cache import State, Transition
+from intentc.logic.cache.states import NO_OFFERS
+from intentc.logic.dependencies import DependencyProcessor, Path, ReactionMap
+from intentc.logic.dependencies.edges import Declared, Edge, along, edges
+from intentc.logic.dependencies.reactions import SELF
 from intentc.model import Key, Read
 from intentc.model.reads import TAKEN, index_read, name_read, object_read, sources_read
 

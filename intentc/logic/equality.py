@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from intentc.cache import Held, Transition, shown
+from intentc.logic.cache import Held, Transition, shown
 from intentc.model import Name, Resource, object_uuid
 from intentc.model.kind import Relation
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from intentc.cache import Held, State, Transition, shown
-from intentc.cache.states import known_name
-from intentc.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
+from intentc.logic.cache import Held, State, Transition, shown
+from intentc.logic.cache.states import known_name
+from intentc.logic.dependencies import DependencyProcessor, Neighbours, Path, ReactionMap, ReadIndex
 from intentc.model import Batch, Correction, Fact, HeldFacts, Key, Name, Problem, Read, Resource, Schema, Snapshot
 from intentc.model.reads import TAKEN, allocation_read, fact_read, presence_read, setting_read
 from intentc.model.values import freeze
@@ -20,7 +20,7 @@ from intentc.model.values import freeze
 from .changes import ChangedReads
 from .concerned import Concerned, Job, nobody
 from .cycles import FactCycles, Hop, step
-from .door import arrivals, decoded_slices
+from .decoding import arrivals, decoded_slices
 from .equality import input_changed
 from .facts import FactName
 from .world import CachedWorld

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from intentc.cache import Cache, Held
+from intentc.logic.cache import Cache, Held
 from intentc.model import HeldInput, Key, Resource, Schema, Target
 from intentc.model.values import freeze
 

@@ -7,16 +7,7 @@ from .claims import Claim, Fact, HeldFacts, Parent, ReferenceClaim, ResourceClai
 from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
 from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
-from .operations import (
-    AddReference,
-    Create,
-    Delete,
-    Operation,
-    ReferenceValue,
-    RemoveReference,
-    Update,
-    verb,
-)
+from .operations import AddReference, Create, Delete, Operation, ReferenceValue, RemoveReference, Update, verb
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
 from .provenance import Reason, Source, reference_part

@@ -2,7 +2,7 @@
 
 A read is a small tuple, so that it hashes fast and costs little to keep by the hundred thousand. Its first element
 says which of the sorts below it is. Absence and the empty set are results like any other: they are read under the
-same tuple. Recording and looking readers up is ``dependencies/reads.py``; answering reads is the ``World``.
+same tuple. Recording and looking readers up is ``logic/dependencies/reads.py``; answering reads is the ``World``.
 """
 
 from __future__ import annotations

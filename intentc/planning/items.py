@@ -9,17 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from intentc.model import (
-    AddReference,
-    Create,
-    Delete,
-    Key,
-    Name,
-    Operation,
-    ReferenceValue,
-    RemoveReference,
-    Update,
-)
+from intentc.model import AddReference, Create, Delete, Key, Name, Operation, ReferenceValue, RemoveReference, Update
 
 from .claims import EXISTENCE, Item
 from .diff import in_order

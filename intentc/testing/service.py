@@ -12,7 +12,7 @@ from typing import Any
 from intentc.evaluation import Compiler
 from intentc.loading.resources import Loaded
 from intentc.model import InvalidInput, Name, Operation, Problem
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from intentc.plugins import Loaded as Plugins
 from intentc.plugins import find_compilers, load_all
 from intentc.watch.keys import Layout

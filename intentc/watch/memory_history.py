@@ -9,15 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 
-from intentc.watch.protocol import (
-    Compacted,
-    Compare,
-    FutureRevision,
-    KeyValue,
-    Relation,
-    Target,
-    WatchEvent,
-)
+from intentc.watch.protocol import Compacted, Compare, FutureRevision, KeyValue, Relation, Target, WatchEvent
 
 _ABSENT = KeyValue("", b"", 0, 0, 0)
 

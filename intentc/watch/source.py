@@ -19,8 +19,10 @@ from intentc.watch.applied import Applied
 from intentc.watch.audit import Audit, View
 from intentc.watch.backoff import Backoff
 from intentc.watch.heartbeat import Heartbeat, Pulse
+from intentc.watch.history_check import Witness
 from intentc.watch.keys import Layout
 from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
+from intentc.watch.progress import Reach
 from intentc.watch.protocol import (
     AccessDenied,
     Compacted,
@@ -33,9 +35,7 @@ from intentc.watch.protocol import (
     WatchBatch,
     WatchProgress,
 )
-from intentc.watch.reach import Reach
 from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
-from intentc.watch.witness import Witness
 
 _LOGGER = logging.getLogger(__name__)
 # etcd tells its progress each 10 minutes; without heartbeats that is the only sign of life.

@@ -10,10 +10,10 @@ import os
 
 import msgspec
 
-from intentc.configuration import Configuration
-from intentc.engine import Engine
+from intentc.engine.engine import Engine
+from intentc.loading.configuration import Configuration
 from intentc.model import Change, Snapshot
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from intentc.plugins import installed
 from tests.perf import made
 

@@ -16,8 +16,8 @@ import anyio
 from playwright.async_api import Browser, Page
 
 from intentc.cli.transfer import read_input
-from intentc.configuration import Configuration
-from intentc.orders import Book, Pause
+from intentc.directives import Book, Pause
+from intentc.loading.configuration import Configuration
 from tests.browser.site import Site, chromium, site
 from tests.patience import PATIENCE
 from tests.scenario.scene import rule, rules
@@ -95,7 +95,7 @@ async def _drawn(page: Page) -> None:
 
 async def main(folder: Path) -> None:
     # Names that mean something to who looks, and are the same on every machine.
-    with patch("intentc.service.process_name", lambda: "compiler-1"):
+    with patch("intentc.service.service.process_name", lambda: "compiler-1"):
         async with chromium() as browser, site("shop-1") as shown:
             await shown.serve()
             await shown.compile()

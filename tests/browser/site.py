@@ -15,12 +15,12 @@ import httpx2
 import msgspec
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, async_playwright
 
-from intentc.configuration import Configuration
 from intentc.diagnostics.access import EVERYBODY, Access
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.embedded import running_etcd
+from intentc.embedded.etcd import running_etcd
+from intentc.loading.configuration import Configuration
 from intentc.plugins import installed
-from intentc.service import CompilerService
+from intentc.service.service import CompilerService
 from intentc.watch.etcd import EtcdStore
 from tests.integration.compile.world import PERSON, PROJECT, World
 from tests.patience import PATIENCE

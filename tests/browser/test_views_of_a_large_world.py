@@ -14,10 +14,10 @@ import pytest
 
 from intentc.diagnostics.answering import MOST_BYTES
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.engine import Engine
-from intentc.explaining import Answers
-from intentc.pipeline.report import pending
-from intentc.pipeline.results import Results
+from intentc.engine.engine import Engine
+from intentc.engine.report import pending
+from intentc.inspection import Answers
+from intentc.inspection.results import Results
 from tests.browser.large_world import FULL, at_rest
 
 pytestmark = [pytest.mark.anyio]

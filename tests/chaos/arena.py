@@ -15,7 +15,7 @@ import httpx2
 import msgspec
 from anyio.to_thread import run_sync
 
-from intentc.embedded_process import free_ports
+from intentc.embedded.process import free_ports
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.defects.tenancy import Tenancy
-from tests.unit.pipeline.plant import Plant
+from tests.unit.engine.plant import Plant
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from intentc.model import Key
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put

@@ -18,7 +18,7 @@ from intentc.watch.source import Source
 from intentc.writing import UnknownOutcome
 from tests.defects.tenancy import PROJECT, Tenancy
 from tests.patience import PATIENCE
-from tests.unit.pipeline.plant import Plant
+from tests.unit.engine.plant import Plant
 
 pytestmark = pytest.mark.anyio
 

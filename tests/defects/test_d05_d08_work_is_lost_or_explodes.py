@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from intentc.dependencies import DependencyProcessor, load
+from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Key
 from intentc.queue import KeyedQueue
 from intentc.watch.protocol import Put
 from intentc.writing import Conflict, Rejected, UnknownOutcome
-from tests.unit.pipeline.plant import BoxIntent, Plant
+from tests.unit.engine.plant import BoxIntent, Plant
 
 pytestmark = pytest.mark.anyio
 

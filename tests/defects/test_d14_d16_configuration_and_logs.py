@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from intentc.configuration import Configuration, load
-from intentc.configuration.sections import Compilation
+from intentc.loading.configuration import Configuration, load
+from intentc.loading.configuration.sections import Compilation
 from intentc.plugins import installed
-from intentc.service import CompilerService, build_service
+from intentc.service.service import CompilerService, build_service
 from intentc.testing.recording import Acknowledging
 from intentc.watch.memory import MemoryStore
 from intentc.writing import ReadService
 from tests.defects.tenancy import Tenancy
-from tests.unit.pipeline.plant import Plant
+from tests.unit.engine.plant import Plant
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.dependencies import DependencyProcessor, findings, load
 from intentc.loading.paths import reactions_file
+from intentc.logic.dependencies import DependencyProcessor, findings, load
 from intentc.model import Key
 from tests.property.laboratory import LOADED
 

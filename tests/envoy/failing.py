@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pprint import pformat
 from typing import Any
 
-from intentc.embedded_envoy import Envoy
-from intentc.xds.serving import Server
+from intentc.bridges.xds.serving import Server
+from intentc.embedded.envoy import Envoy
 
 _SHOWN = ("dynamic_listeners", "dynamic_active_clusters", "dynamic_route_configs")
 _LINES = 60

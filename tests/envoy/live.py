@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 import anyio
 import httpx2
 
-from intentc.cli.apply import apply_resources
+from intentc.bridges.xds.requests import ports
 from intentc.cli.client import ApiClient, Change
+from intentc.cli.commands.apply import apply_resources
 from intentc.cli.connecting import api_server
 from intentc.cli.dev_gateway import Gateway, running_gateway
 from intentc.cli.dev_servers import Running, running
 from intentc.cli.elements import elements_of
 from intentc.cli.transfer import Sent, present, read_input, send
-from intentc.configuration import Configuration, Settings
-from intentc.configuration.sections import Etcd, Intentc
+from intentc.inspection.outputs import lower_level, shown
+from intentc.loading.configuration import Configuration, Settings
+from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.loading.resources import Loaded
-from intentc.pipeline.outputs import lower_level, shown
 from intentc.writing.connection import Connection
-from intentc.xds.requests import ports
 from tests.envoy.held_ports import held_port
 from tests.envoy.manifests import Manifest
 from tests.patience import PATIENCE

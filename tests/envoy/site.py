@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import anyio
 import anyio.to_thread
 
-from intentc.embedded_envoy import Envoy, running_envoy
+from intentc.bridges.xds.bootstrap import Address, bootstrap
+from intentc.bridges.xds.serving import Server, running_xds
+from intentc.embedded.envoy import Envoy, running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Operation
-from intentc.xds.bootstrap import Address, bootstrap
-from intentc.xds.serving import Server, running_xds
 from tests.envoy.backends import backend
 from tests.envoy.handmade import cluster, listener, rejections, route, virtual_host, write
 from tests.envoy.held_ports import held_port

@@ -11,8 +11,8 @@ from envoy.config.bootstrap.v3.bootstrap_pb2 import Bootstrap
 from envoy.config.cluster.v3.cluster_pb2 import Cluster
 from google.protobuf import json_format
 
-from intentc.embedded_envoy import find_binary
-from intentc.xds.newer_fields import parsed
+from intentc.bridges.xds.newer_fields import parsed
+from intentc.embedded.envoy import find_binary
 from tests.envoy.validating import complaints
 from tests.patience import PATIENCE
 from tests.unit.ambassador.cluster_world import clusters, endpoints, resolver, service, subset

@@ -15,7 +15,7 @@ import anyio
 import httpx2
 import pytest
 
-from intentc.embedded_process import free_ports
+from intentc.embedded.process import free_ports
 from tests import forking
 from tests.envoy.backends import who_answers
 from tests.forking import Ended, Running

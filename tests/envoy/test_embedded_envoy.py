@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc import embedded_envoy
-from intentc.embedded_envoy import Envoy, EnvoyNotStarted, find_binary, running_envoy, wheel_binary
+from intentc.embedded import envoy as embedded_envoy
+from intentc.embedded.envoy import Envoy, EnvoyNotStarted, find_binary, running_envoy, wheel_binary
 from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
@@ -66,7 +66,7 @@ async def test_it_ends_when_the_block_is_cancelled() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
 def test_it_ends_with_a_process_that_is_killed() -> None:
     script = (
-        "import time\nfrom intentc.embedded_envoy import Envoy\n"
+        "import time\nfrom intentc.embedded.envoy import Envoy\n"
         "envoy = Envoy({})\nenvoy.start()\nprint(envoy.process.pid, flush=True)\ntime.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from intentc.explaining.provenance import parts_of
-from intentc.pipeline.naming import called
-from intentc.xds.bootstrap import XDS_CLUSTER
+from intentc.bridges.xds.bootstrap import XDS_CLUSTER
+from intentc.inspection.lookup.element_names import called
+from intentc.inspection.why.provenance import parts_of
 from tests.envoy.backends import backend
 from tests.envoy.live import Live
 from tests.envoy.manifests import ambassador, host, listener, mapping, service

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import BadRequest
+from intentc.bridges.xds.bootstrap import static_bootstrap
 from intentc.cli.elements import elements_of
-from intentc.xds.bootstrap import static_bootstrap
 from tests.envoy.validating import complaints
 from tests.unit.ambassador.gateway_world import auth, log, module, rate_limit, tracing
 from tests.unit.ambassador.host_world import Gate, host, listener, manifest, mapping, tls_host

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from intentc.bridges.xds.bootstrap import static_bootstrap
 from intentc.compilers.ambassador.routing.regexes import BadRegex, check
-from intentc.xds.bootstrap import static_bootstrap
 from tests.envoy.validating import complaints
 from tests.unit.ambassador.host_world import manifest
 from tests.unit.ambassador.mapping_world import Routes, mapping, routes

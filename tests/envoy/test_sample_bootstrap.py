@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from intentc.cli.xds import command as xds
-from intentc.configuration import load
+from intentc.cli.commands.xds import command as xds
+from intentc.loading.configuration import load
 from intentc.loading.yaml import load_yaml
 from intentc.plugins import installed
 from tests.envoy.validating import complaints

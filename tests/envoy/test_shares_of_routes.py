@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from intentc.embedded_envoy import running_envoy
+from intentc.embedded.envoy import running_envoy
 from tests.envoy.backends import backend, counted, who_answers
 from tests.envoy.held_ports import FreePort
 from tests.envoy.test_routes_are_taken import bootstrap

@@ -10,23 +10,13 @@ import anyio.to_thread
 import msgspec
 import pytest
 
-from intentc.embedded_envoy import running_envoy
+from intentc.bridges.xds.bootstrap import Address, bootstrap
+from intentc.bridges.xds.serving import running_xds
+from intentc.embedded.envoy import running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
-from intentc.xds.bootstrap import Address, bootstrap
-from intentc.xds.serving import running_xds
 from tests.envoy.backends import backend
-from tests.envoy.handmade import (
-    cluster,
-    eds_cluster,
-    element,
-    endpoints,
-    gone,
-    listener,
-    route,
-    virtual_host,
-    write,
-)
+from tests.envoy.handmade import cluster, eds_cluster, element, endpoints, gone, listener, route, virtual_host, write
 from tests.envoy.held_ports import FreePort
 from tests.envoy.site import Site, ask, reaches, until
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from intentc.embedded_envoy import find_binary
+from intentc.embedded.envoy import find_binary
 from tests.patience import PATIENCE
 
 _ADMIN = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}}

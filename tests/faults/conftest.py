@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.faults.bench import Bench, running_bench

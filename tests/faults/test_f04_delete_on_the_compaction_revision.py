@@ -1,9 +1,9 @@
 """F04, a delete on the compaction revision: etcd 3.4.23 compacts it away from a watch that is opened right there
 (etcd #18089, #19179), so that no event ever tells of it.
 
-What a watch alone would lose is found here before it is opened: the witness of the past (``watch/witness.py``) asks for
-the last applied revision, is told that it is compacted, and has everything listed. Without that the slow relist finds
-it, as a missed event; either is counted.
+What a watch alone would lose is found here before it is opened: the witness of the past (``watch/history_check.py``)
+asks for the last applied revision, is told that it is compacted, and has everything listed. Without that the slow
+relist finds it, as a missed event; either is counted.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from intentc.watch.protocol import Put
 from tests.faults.bench import Bench
 from tests.faults.load import Tenants

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from intentc.configuration import Configuration
-from intentc.configuration.sections import Etcd, Intentc
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.faults.recorded import Recorded, carry_out, dangling, in_any_order, lay_ground, record

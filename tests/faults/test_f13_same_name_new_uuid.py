@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.service import CompilerService
+from intentc.service.service import CompilerService
 from tests.faults.server_faults import Fault, Late, Request, Slow, no_fault
 from tests.faults.writing_world import RULE, FaultyWorld, lists_of
 from tests.integration.compile.contents import LOCAL, group, instance_targets, network, rule, rules, targets, tenant

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from intentc.configuration.sections import Limits
+from intentc.loading.configuration.sections import Limits
 from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, PATIENCE, SCALE
 from tests.faults.server_faults import Fault, Late, Refuse, Request, Slow, no_fault

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from intentc.queue import Backoff, KeyedQueue
-from intentc.service import CompilerService
+from intentc.service.service import CompilerService
 from tests.faults.scale import in_full
 from tests.faults.scale_writing import PATIENCE, SCALE
 from tests.faults.server_faults import Fault, Refuse, Request, Rule, no_fault
@@ -148,7 +148,7 @@ async def test_a_refused_object_heals_at_once_when_its_resource_is_mended(
     faulty: FaultyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the back-off, which is longer than this test."""
-    monkeypatch.setattr("intentc.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(first=9 * PATIENCE)))
+    monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(first=9 * PATIENCE)))
     world, faults = faulty.world, faulty.faults
 
     def refuse_the_rule(request: Request) -> Fault | None:

@@ -7,8 +7,8 @@ import pytest
 
 from intentc.evaluation import Limits
 from tests.scenario.poisoned import held, poison_boxes, running, settled
+from tests.unit.engine.plant import Plant
 from tests.unit.evaluation.poisons import POISONS
-from tests.unit.pipeline.plant import Plant
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from intentc.journal import Write
-from intentc.service import CompilerService
+from intentc.service.service import CompilerService
 from tests.faults.scale_writing import SCALE
 from tests.faults.writing_world import FaultyWorld, many_groups
 from tests.integration.compile.contents import tenant

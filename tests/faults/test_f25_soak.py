@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from tests.faults.bench import Bench
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.watch.etcd import EtcdStore
 from tests.faults.bench import Bench, running_bench

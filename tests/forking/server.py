@@ -143,7 +143,7 @@ def _load_everything() -> None:
     """What every process would import and read anew: modules, and what ships and is read once per process, such as
     the kinds."""
     import intentc
-    from intentc.configuration.reading import load
+    from intentc.loading.configuration.reading import load
     from intentc.plugins import find_compilers, installed, load_all
 
     for module in pkgutil.walk_packages(intentc.__path__, "intentc."):

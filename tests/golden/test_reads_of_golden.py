@@ -11,12 +11,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.cli.compile import apply_inputs
+from intentc.cli.commands.compile import apply_inputs
 from intentc.cli.ordering import targets_first
-from intentc.dependencies.edges import Edge
 from intentc.loading.resources import load_resources
 from intentc.logic.coverage import Coverage, coverage
-from intentc.offline import Offline
+from intentc.logic.dependencies.edges import Edge
+from intentc.offline.offline import Offline
 from intentc.plugins import find_compilers, load_all
 from tests.golden.cases import COMPILERS, cases
 from tests.mutation.listed import redundant

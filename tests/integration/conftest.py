@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded import Etcd, find_binary, wheel_binary
+from intentc.embedded.etcd import Etcd, find_binary, wheel_binary
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from tests.integration.certificates import write_certificate

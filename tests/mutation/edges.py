@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from intentc.dependencies import ReactionMap
-from intentc.dependencies.reactions import SELF
+from intentc.logic.dependencies import ReactionMap
+from intentc.logic.dependencies.reactions import SELF
 
 State = tuple[str, str]
 """(kind, cause)"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from intentc.dependencies import ReactionMap
+from intentc.logic.dependencies import ReactionMap
 from intentc.model import Key, Read
 from intentc.model.reads import object_read, targets_read
 from tests.mutation.edges import Pair

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, Protocol
 
-from intentc.dependencies import ReactionMap
+from intentc.logic.dependencies import ReactionMap
 from intentc.model import Batch, Change, Snapshot
 from intentc.plugins import Loaded
 from tests.property.laboratory import Laboratory

@@ -18,12 +18,12 @@ import anyio
 import msgspec
 
 from intentc.cli.process import run_service
-from intentc.configuration import Configuration
-from intentc.engine import Engine
+from intentc.engine.engine import Engine
 from intentc.journal import Entry
+from intentc.loading.configuration import Configuration
 from intentc.model import Key
 from intentc.plugins import installed
-from intentc.service import build_service
+from intentc.service.service import build_service
 from intentc.watch.etcd import EtcdStore
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import http_services

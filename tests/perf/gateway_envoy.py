@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from intentc.embedded_envoy import running_envoy
-from intentc.xds.ads import Discovery, listening
-from intentc.xds.bootstrap import Address, bootstrap
-from intentc.xds.judging import Judge
-from intentc.xds.metrics import Figures
-from intentc.xds.world import World
+from intentc.bridges.xds.ads import Discovery, listening
+from intentc.bridges.xds.bootstrap import Address, bootstrap
+from intentc.bridges.xds.metrics import Figures
+from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.world import World
+from intentc.embedded.envoy import running_envoy
 
 _WITHIN_SECONDS = 60.0
 

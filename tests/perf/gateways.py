@@ -24,10 +24,10 @@ from typing import Any
 
 import msgspec
 
-from intentc.assembly import assemble
 from intentc.cli.process import run_service
-from intentc.embedded_process import free_ports
-from intentc.engine import Engine
+from intentc.embedded.process import free_ports
+from intentc.engine.assembly import assemble
+from intentc.engine.engine import Engine
 from intentc.model import Batch, Change, Create, Delete, Key, Schema, Snapshot, Update
 from intentc.model.manifest import manifest_uuid
 from intentc.model.values import ENCODER
@@ -160,9 +160,9 @@ class Assembling:
 
     def __init__(self, listing: Snapshot) -> None:
         # Not part of the compiler's memory, which was looked at before.
-        from intentc.xds.encoding import load_extensions
-        from intentc.xds.intake import Intake
-        from intentc.xds.world import World
+        from intentc.bridges.xds.encoding import load_extensions
+        from intentc.bridges.xds.intake import Intake
+        from intentc.bridges.xds.world import World
 
         load_extensions()
         self.world = World()

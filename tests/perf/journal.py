@@ -23,11 +23,11 @@ from unittest.mock import patch
 import anyio
 import anyio.lowlevel
 
-from intentc.assembly import assemble
-from intentc.configuration import Configuration
-from intentc.engine import Engine
+from intentc.engine.assembly import assemble
+from intentc.engine.engine import Engine
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
+from intentc.loading.configuration import Configuration
 from intentc.model import Batch, Change, Snapshot
 from intentc.plugins import Loaded, installed
 from intentc.testing.recording import Acknowledging
@@ -108,8 +108,8 @@ def _noting(way: str) -> Iterator[None]:
         return
     nothing = "intentc.journal.Journal"
     with (
-        patch("intentc.pipeline.evaluating.Entry", lambda **fields: None),
-        patch("intentc.pipeline.sending.Write", lambda **fields: None),
+        patch("intentc.engine.evaluator.Entry", lambda **fields: None),
+        patch("intentc.engine.sender.Write", lambda **fields: None),
         patch(f"{nothing}.add", lambda self, line: None),
         patch(f"{nothing}.wrote", lambda self, line: None),
     ):

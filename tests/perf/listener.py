@@ -15,10 +15,10 @@ from typing import Any
 
 import anyio
 
-from intentc.cache import Cache
 from intentc.cli.process import run_service
-from intentc.configuration import Configuration
-from intentc.logic.door import arrivals
+from intentc.loading.configuration import Configuration
+from intentc.logic.cache import Cache
+from intentc.logic.decoding import arrivals
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.source import Source

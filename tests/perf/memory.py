@@ -15,11 +15,11 @@ from typing import cast
 
 import anyio
 
-from intentc.assembly import assemble
-from intentc.cache import Cache
-from intentc.configuration import Configuration
+from intentc.engine.assembly import assemble
 from intentc.evaluation import Context, Intent
-from intentc.logic.door import arrivals
+from intentc.loading.configuration import Configuration
+from intentc.logic.cache import Cache
+from intentc.logic.decoding import arrivals
 from intentc.model import Change, Claim, Fact, Snapshot
 from intentc.plugins import Loaded, installed
 from intentc.writing import ReadService, WriteService

@@ -11,7 +11,7 @@ from typing import Any
 
 from intentc.apiserver.serving import running_api_server
 from intentc.cli.process import run_service
-from intentc.configuration import Configuration
+from intentc.loading.configuration import Configuration
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore
 

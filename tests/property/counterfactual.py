@@ -12,7 +12,7 @@ from typing import Any
 
 from intentc.apiserver.errors import ApiError
 from intentc.model import Key, Name, Source
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from intentc.watch.memory import MemoryStore
 from tests.oracle.contrail import Json, World

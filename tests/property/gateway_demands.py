@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from intentc.model import Problem
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from tests.oracle import ambassador_manifests as oracle
 from tests.oracle.ambassador import Ambiguous, Answer, Request, answer
 from tests.oracle.ambassador_manifests import Json

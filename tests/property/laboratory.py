@@ -18,8 +18,8 @@ from intentc.apiserver.errors import ApiError, Malformed
 from intentc.apiserver.local import LocalWriteService
 from intentc.apiserver.seeds import write_seeds
 from intentc.apiserver.service import ApiServer
-from intentc.assembly import assemble
-from intentc.engine import Engine
+from intentc.engine.assembly import assemble
+from intentc.engine.engine import Engine
 from intentc.model import AddReference, Batch, Create, Delete, Key, Name, RemoveReference, Snapshot, Update
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.retained import Keeper, RetainedValues

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Key
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from tests.property.demands import live
 from tests.property.laboratory import LOADED, POOL, Laboratory
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, Put

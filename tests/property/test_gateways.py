@@ -31,18 +31,7 @@ from tests.property.gateways import (
 )
 from tests.property.laboratory import Laboratory
 from tests.property.profiles import share
-from tests.property.steps import (
-    Compact,
-    DeleteLower,
-    DeliverAgain,
-    Forecast,
-    Kill,
-    Mend,
-    Restart,
-    Settle,
-    Spoil,
-    Step,
-)
+from tests.property.steps import Compact, DeleteLower, DeliverAgain, Forecast, Kill, Mend, Restart, Settle, Spoil, Step
 from tests.property.weather import Outcome
 from tests.simulation.clock import simulate
 

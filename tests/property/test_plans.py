@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from intentc.cli.errors import CommandError
 from intentc.model import InvalidInput
-from intentc.preview.saved import Input
+from intentc.offline.preview.saved import Input
 from tests.property.profiles import share
 from tests.property.resources import Put, anything, tenants
 from tests.property.test_same_outcome import without_automatic
 from tests.simulation.clock import simulate
-from tests.unit.preview.living import Living, texts, told_by, uuids_in
+from tests.unit.offline.living import Living, texts, told_by, uuids_in
 
 
 class Change(NamedTuple):

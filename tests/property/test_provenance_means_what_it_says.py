@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.apiserver.errors import ApiError
-from intentc.explaining.provenance import Because, parts_of, reads_of
+from intentc.inspection.outputs import lower_level
+from intentc.inspection.why.provenance import Because, parts_of, reads_of
 from intentc.model import Key, Name, Source
-from intentc.offline import Offline
-from intentc.pipeline.outputs import lower_level
+from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from tests.oracle.contrail import Json, World, mark
 from tests.property import gateway_steps, laboratory

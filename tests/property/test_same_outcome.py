@@ -8,7 +8,7 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from tests.oracle.contrail import Expected, Json, World, actual, mark
 from tests.property.laboratory import INSTALLATION, LOADED, POOL, Laboratory, stored_world
 from tests.property.profiles import share

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from intentc.embedded import Etcd, find_binary
+from intentc.embedded.etcd import Etcd, find_binary
 from intentc.watch.etcd import EtcdStore
 from tests.questions.questions import QUESTIONS
 from tests.questions.site import running_site, tell

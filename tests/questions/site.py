@@ -13,9 +13,9 @@ from typing import Any
 import anyio
 import msgspec
 
-from intentc.configuration import Configuration
-from intentc.configuration.sections import Intentc
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore
 from tests.faults.bench import Bench, running_bench

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from intentc.watch.etcd import EtcdStore
 from tests.integration.conftest import fresh_etcd, fresh_etcd_store
 from tests.questions.questions import QUESTIONS

@@ -20,8 +20,8 @@ from intentc.evaluation import BUDGET_EXCEEDED, PROCESS, Limits, Outcome, Runner
 from intentc.model import Key
 from intentc.watch.source import Source
 from tests.patience import PATIENCE
+from tests.unit.engine.plant import POOL, BoxIntent, Plant, until
 from tests.unit.evaluation.poisons import POISONS
-from tests.unit.pipeline.plant import POOL, BoxIntent, Plant, until
 
 _BEAT = 0.01
 
@@ -62,7 +62,7 @@ def poison_boxes(monkeypatch: pytest.MonkeyPatch, limits: Limits) -> None:
         return found
 
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
-    monkeypatch.setattr("intentc.assembly.Runner", partial(_Counting, limits=limits))
+    monkeypatch.setattr("intentc.engine.assembly.Runner", partial(_Counting, limits=limits))
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from intentc.model import MARK_KEY, Key, Name
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.memory import MemoryStore

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.audit import Difference, Report, audit
+from intentc.directives import Book, Drop, Pause
 from intentc.model import Key
-from intentc.orders import Book, Drop, Pause
+from intentc.offline.audit import Difference, Report, audit
 from intentc.planning import DeleteGuard
 from intentc.watch.protocol import Compacted
 from tests.scenario.scene import Scene, fq_name, rule, rules

@@ -8,13 +8,13 @@ from functools import cache
 import msgspec
 import pytest
 
-from intentc.cli.compile import apply_inputs
-from intentc.explaining.why import why
+from intentc.cli.commands.compile import apply_inputs
+from intentc.engine.parts import Parts
+from intentc.inspection.why.why import why
 from intentc.loading.resources import load_resources
 from intentc.model import Name, ReferenceClaim
 from intentc.model.provenance import reference_part
-from intentc.offline import Offline
-from intentc.pipeline.parts import Parts
+from intentc.offline.offline import Offline
 from intentc.plugins import Loaded, find_compilers, load_all
 from tests.golden.cases import COMPILERS, Case, cases
 

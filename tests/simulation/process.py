@@ -14,12 +14,12 @@ from typing import Any, NoReturn
 from unittest.mock import patch
 
 from intentc.apiserver.service import ApiServer
-from intentc.assembly import assemble
-from intentc.configuration import Configuration
-from intentc.configuration.sections import Etcd, Intentc
+from intentc.engine.assembly import assemble
 from intentc.leading import Election
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.plugins import Loaded
-from intentc.service import build_service
+from intentc.service.service import build_service
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
 from tests.property.laboratory import INSTALLATION, LAYOUT, CountingService
@@ -107,7 +107,7 @@ class Process:
         with ExitStack() as patches:
             for function in _WITH_CLOCKS:
                 patches.enter_context(patch.dict(function.__kwdefaults__, clock=now))
-            patches.enter_context(patch("intentc.service.process_name", lambda: name))
+            patches.enter_context(patch("intentc.service.service.process_name", lambda: name))
             self.service = build_service(CONFIGURATION, loaded, self.link, self.write, self.write)
         self.engine = self.service.engine
         self._task = asyncio.get_running_loop().create_task(self.service.run())

@@ -9,7 +9,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 
-from intentc.engine import Engine
+from intentc.engine.engine import Engine
 from intentc.watch.protocol import Compacted
 from tests.property.laboratory import LAYOUT, Laboratory
 from tests.simulation.clock import now

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from intentc.auditing import Auditing
-from intentc.orders import Orders
-from intentc.service import CompilerService
-from intentc.takeover import TakeOver
+from intentc.directives import Orders
+from intentc.service.audits import Auditing
+from intentc.service.service import CompilerService
+from intentc.service.takeover import TakeOver
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.source import Source
-from tests.unit.pipeline.plant import Plant
+from tests.unit.engine.plant import Plant
 
 INSTALLATION = "default"
 PREFIX = "/contrail/"

@@ -21,7 +21,7 @@ GENERATED = {PACKAGE / "watch" / "rpc_pb2.py"}
 MAXIMUM_LINES = 500
 MEDIAN_LINES = 150
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
-WHERE_KINDS_ARE_KNOWN = (PACKAGE / "compilers", PACKAGE / "apiserver" / "admission", PACKAGE / "xds")
+WHERE_KINDS_ARE_KNOWN = (PACKAGE / "compilers", PACKAGE / "apiserver" / "admission", PACKAGE / "bridges")
 
 
 def modules(*folders: Path) -> Iterator[Path]:

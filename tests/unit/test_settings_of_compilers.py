@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import intentc.compilers
-from intentc.configuration import load
+from intentc.loading.configuration import load
 from intentc.model import InvalidInput
 from intentc.plugins import check_settings, find_compilers, installed
 

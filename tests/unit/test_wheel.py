@@ -10,7 +10,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from intentc.cli.etcd_roles import command
+from intentc.cli.commands.etcd_roles import command
 from intentc.cli.version import commit
 
 ROOT = Path(__file__).parents[2]

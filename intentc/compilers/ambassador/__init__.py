@@ -2,8 +2,8 @@
 
 Rules: the specification of Ambassador's kinds (spec/ambassador.md). The way is the seed's: Ambassador configuration ⇒
 intermediate representation ⇒ Envoy configuration, as intents of resources ⇒ facts ⇒ objects ``envoy_*``, one for each
-element, which ``intentc.xds`` serves to Envoy. The kinds are declared in ``config/schemas/ambassador``, who wakes whom
-in ``reactions/ambassador.yml``.
+element, which ``intentc.bridges.xds`` serves to Envoy. The kinds are declared in ``config/schemas/ambassador``, who
+wakes whom in ``reactions/ambassador.yml``.
 
 Beside this file stand the intents, one file for each kind, named after it. The typed values that they tell each other,
 and the pure functions that make them, are in ``routing`` (what is matched, and what becomes of it), ``upstreams``

@@ -1,6 +1,6 @@
 """The quarantine's page: who is in it, why, since when, and the command that ends it.
 
-Why commands and no buttons: the page only reads; an order is signed by who gives it (``intentc.orders``).
+Why commands and no buttons: the page only reads; an order is signed by who gives it (``intentc.directives``).
 """
 
 from __future__ import annotations

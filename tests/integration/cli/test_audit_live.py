@@ -12,7 +12,7 @@ import anyio
 import msgspec
 import pytest
 
-from intentc.auditing import AuditProcess
+from intentc.service.audits import AuditProcess
 from tests.integration.cli.processes import ROOT, Intentc
 from tests.integration.compile.contents import network, tenant
 from tests.integration.compile.world import PROJECT, WITHIN_SECONDS, World, until

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from intentc.cli.commands import COMMANDS
 from intentc.cli.entry import intentc as command_line
+from intentc.cli.registry import COMMANDS
 from tests.integration.cli.processes import SAMPLE, Intentc, Service
 from tests.integration.compile.world import World, until
 from tests.oracle.contrail import mark, normal

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from intentc.auditing import AuditFailed, AuditProcess
-from intentc.dependencies import ReactionMap
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.explaining import Answers
+from intentc.inspection import Answers
 from intentc.loading.paths import reactions_file
+from intentc.logic.dependencies import ReactionMap
+from intentc.service.audits import AuditFailed, AuditProcess
 from tests.integration.cli.plan_files import GROUP, told, written
 from tests.integration.cli.processes import ROOT, SAMPLE, Intentc
 from tests.integration.compile.world import PROJECT, World

@@ -16,7 +16,7 @@ import pytest
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.model.manifest import manifest_uuid
 from intentc.plugins import find_compilers, load_all
-from intentc.service import CompilerService
+from intentc.service.service import CompilerService
 from intentc.watch.etcd import EtcdStore
 from tests import forking
 from tests.integration.compile.world import World, counted_world

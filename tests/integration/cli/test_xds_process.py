@@ -8,10 +8,10 @@ import grpc.aio
 import pytest
 from envoy.service.discovery.v3 import discovery_pb2
 
+from intentc.bridges.xds.kinds import Type
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Put
-from intentc.xds.kinds import Type
 from tests.integration.cli.processes import Intentc
 from tests.integration.compile.world import until
 

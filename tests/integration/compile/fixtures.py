@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from intentc.configuration import Configuration
+from intentc.loading.configuration import Configuration
 from intentc.plugins import Loaded, installed
 from intentc.watch.etcd import EtcdStore
 from tests.integration.compile.world import World, counted_world

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from intentc.pipeline.drift import REVERTS
+from intentc.engine.drift import REVERTS
 from tests.integration.compile.contents import instance_targets, network, targets
 from tests.integration.compile.world import World
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.integration.compile.contents import (
-    EVERYWHERE,
-    EVERYWHERE_V6,
-    LOCAL,
-    acl_rule,
-    anywhere,
-    group,
-    rule,
-    rules,
-)
+from tests.integration.compile.contents import EVERYWHERE, EVERYWHERE_V6, LOCAL, acl_rule, anywhere, group, rule, rules
 from tests.integration.compile.world import World
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from intentc.cache import Cache
-from intentc.dependencies import DependencyProcessor
-from intentc.dependencies.reactions import load
 from intentc.loading.paths import reactions_file
+from intentc.logic.cache import Cache
+from intentc.logic.dependencies import DependencyProcessor
+from intentc.logic.dependencies.reactions import load
 from intentc.model import Key
 from tests.integration.compile.contents import feet, instance_targets, interface, network, own_target, targets
 from tests.integration.compile.world import PROJECT, World

@@ -22,11 +22,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from intentc.apiserver import serving
 from intentc.apiserver.app import create_app
 from intentc.apiserver.serving import Running
-from intentc.configuration import Configuration
-from intentc.configuration.sections import Etcd, Intentc
-from intentc.pipeline.permission import OBSERVING
+from intentc.engine.permission import OBSERVING
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.plugins import Loaded
-from intentc.service import CompilerService, build_service
+from intentc.service.service import CompilerService, build_service
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete as DeleteKey
 from intentc.watch.protocol import Put, prefix_end

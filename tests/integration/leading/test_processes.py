@@ -14,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.etcd

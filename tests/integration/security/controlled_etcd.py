@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded import Etcd, find_binary, wheel_binary
+from intentc.embedded.etcd import Etcd, find_binary, wheel_binary
 from tests.integration.security.authority import Authority, Issued
 from tests.patience import PATIENCE
 

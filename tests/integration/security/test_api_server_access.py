@@ -15,8 +15,8 @@ import pytest
 
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.apiserver.serving import Running, running_api_server
-from intentc.configuration import Secret
 from intentc.loading import load_schema
+from intentc.loading.configuration import Secret
 from intentc.watch.memory import MemoryStore
 from intentc.writing import UnknownOutcome, Unreachable
 from intentc.writing.connection import Connection

@@ -13,7 +13,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
 from tests import forking

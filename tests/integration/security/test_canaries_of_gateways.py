@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from tests.faults.processes import Process, start
 from tests.integration.compile.world import WITHIN_SECONDS
 from tests.integration.security.test_canaries import PAGES, Place, processes

@@ -11,8 +11,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.configuration import Secret
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
+from intentc.loading.configuration import Secret
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreError, StoreUnavailable

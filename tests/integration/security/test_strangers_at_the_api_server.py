@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from intentc.apiserver.serving import running_api_server
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
 from tests.integration.cli.processes import PROGRAM, ROOT, environment_with

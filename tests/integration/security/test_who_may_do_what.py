@@ -12,7 +12,7 @@ import httpx2
 import msgspec
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from tests.faults.processes import Process, start
 from tests.integration.cli.processes import PROGRAM, ROOT, environment_with
 from tests.integration.compile.world import WITHIN_SECONDS

@@ -5,16 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from intentc.watch.protocol import (
-    Compacted,
-    Delete,
-    Put,
-    Store,
-    StoreError,
-    Watch,
-    WatchBatch,
-    WatchProgress,
-)
+from intentc.watch.protocol import Compacted, Delete, Put, Store, StoreError, Watch, WatchBatch, WatchProgress
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio

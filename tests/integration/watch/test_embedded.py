@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc import embedded
-from intentc.embedded import Etcd, EtcdNotStarted, find_binary, running_etcd, wheel_binary
+from intentc.embedded import etcd as embedded
+from intentc.embedded.etcd import Etcd, EtcdNotStarted, find_binary, running_etcd, wheel_binary
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Operation, Put, TooManyOperations
 from tests.patience import PATIENCE
@@ -82,7 +82,7 @@ async def test_it_ends_when_the_block_is_cancelled() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
 def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
-        "import pathlib, sys, time\nfrom intentc.embedded import Etcd\n"
+        "import pathlib, sys, time\nfrom intentc.embedded.etcd import Etcd\n"
         "etcd = Etcd(pathlib.Path(sys.argv[1]))\netcd.start()\nprint(etcd.process.pid, flush=True)\ntime.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from intentc.embedded import Etcd
+from intentc.embedded.etcd import Etcd
 from intentc.model.events import Batch, Snapshot
 from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.etcd import EtcdStore

@@ -15,8 +15,8 @@ from envoy.config.cluster.v3.cluster_pb2 import Cluster
 from envoy.config.endpoint.v3.endpoint_pb2 import ClusterLoadAssignment
 from google.protobuf.json_format import ParseDict
 
+from intentc.bridges.xds.newer_fields import parsed
 from intentc.testing import Problem
-from intentc.xds.newer_fields import parsed
 from tests.unit.ambassador.host_world import Gate, manifest
 from tests.unit.ambassador.mapping_world import EVERYTHING, mapping
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from intentc.compilers.ambassador.envoy_names import elements_called
+from intentc.inspection.lookup.element_names import called
 from intentc.model import Name
-from intentc.offline import Offline
-from intentc.pipeline.naming import called
+from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest, world
 from tests.property.gateways import KINDS

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intentc.bridges.xds.domains import covering as covering_domain
 from intentc.compilers.ambassador.hosts.hostnames import aligned, covering, covers, is_pattern, rank
-from intentc.xds.domains import covering as covering_domain
 
 PATTERNS = ["*", "a.b", "*.b", "*b", "a.*", "a*", "x.a.b", "*.a.b", "*a.b", "x.*", "x.a.*", "b"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from intentc.bridges.xds.elements import decode_element
 from intentc.compilers.ambassador.secret import SecretIntent
 from intentc.model.events import Change
-from intentc.xds.elements import decode_element
 from tests.unit.ambassador.host_world import (
     Gate,
     host,

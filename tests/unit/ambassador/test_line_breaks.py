@@ -18,8 +18,8 @@ from intentc.compilers.ambassador.gateway.traffic import (
     RetryPolicy,
     Text,
 )
-from intentc.configuration.sections import Intentc
-from intentc.orders.order import Pause
+from intentc.directives.directive import Pause
+from intentc.loading.configuration.sections import Intentc
 
 
 @pytest.mark.parametrize(

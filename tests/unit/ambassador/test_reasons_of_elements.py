@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.reasons.sufficient import sufficient
-from intentc.explaining.provenance import parts_of
+from intentc.inspection.outputs import lower_level
+from intentc.inspection.why.provenance import parts_of
 from intentc.model import Name
-from intentc.offline import Offline
-from intentc.pipeline.outputs import lower_level
+from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest
 from tests.property.gateways import KINDS, certified

@@ -9,8 +9,8 @@ import pytest
 
 from intentc import Overview
 from intentc.compilers.ambassador.views import VIEWS
+from intentc.inspection.results import Results
 from intentc.model import Problem
-from intentc.pipeline.results import Results
 from tests.golden.cases import Case, cases
 from tests.unit.ambassador.host_world import Gate, host, listener, manifest, route, tls_host
 from tests.unit.ambassador.mapping_world import EVERYTHING, mapping

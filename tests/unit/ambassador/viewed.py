@@ -7,8 +7,8 @@ from typing import Any
 
 from intentc import Row
 from intentc.compilers.ambassador.views import VIEWS
+from intentc.inspection.results import Results
 from intentc.model import Problem
-from intentc.pipeline.results import Results
 from tests.unit.ambassador.host_world import Gate
 
 

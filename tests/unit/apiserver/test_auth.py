@@ -8,17 +8,15 @@ import pytest
 
 from intentc.apiserver.auth import Keystone, StaticRole, StaticUser, static_users
 from intentc.apiserver.logins import MOST_TOKENS, network_of
-from intentc.configuration.sections import (
-    Keystone as Section,
-)
-from intentc.configuration.sections import (
+from intentc.loading.configuration.sections import Keystone as Section
+from intentc.loading.configuration.sections import (
     KeystoneAssignment,
     KeystoneData,
     KeystoneProject,
     KeystoneRole,
     KeystoneUser,
 )
-from intentc.configuration.values import Secret
+from intentc.loading.configuration.values import Secret
 
 from .conftest import refused
 

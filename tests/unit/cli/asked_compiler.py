@@ -10,7 +10,7 @@ from anyio.from_thread import start_blocking_portal
 
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.evaluation import Compiler as Package
-from intentc.explaining import Answers
+from intentc.inspection import Answers
 from intentc.testing import MemoryService, service_for
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 

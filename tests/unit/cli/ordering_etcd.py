@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import msgspec
 
-from intentc.orders import Book, Kept
-from intentc.orders.order import Order
+from intentc.directives import Book, Kept
+from intentc.directives.directive import Order
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Operation, Put, TransactionResult
 

@@ -13,12 +13,12 @@ import pytest
 
 from intentc.apiserver.errors import Busy, Malformed, OutcomeUnknown
 from intentc.apiserver.serving import AddressTaken
-from intentc.cli import commands
-from intentc.cli.commands import with_default
+from intentc.cli import registry as commands
 from intentc.cli.errors import CommandError, Exit, explain, show
+from intentc.cli.registry import with_default
 from intentc.diagnostics.serving import AddressInUse
-from intentc.embedded import EtcdNotStarted
-from intentc.embedded_envoy import EnvoyNotStarted
+from intentc.embedded.envoy import EnvoyNotStarted
+from intentc.embedded.etcd import EtcdNotStarted
 from intentc.model import InvalidInput
 from intentc.watch.protocol import AccessDenied, StoreUnavailable
 from tests.unit.cli.ended import Intentc
@@ -113,7 +113,7 @@ def test_exit_codes_speak_of_commands_that_exist_and_of_held_intents(intentc: In
 def test_what_dev_shall_load_is_read_before_anything_is_started(
     intentc: Intentc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.embedded.find_binary", lambda: pytest.fail("etcd was started"))
+    monkeypatch.setattr("intentc.embedded.etcd.find_binary", lambda: pytest.fail("etcd was started"))
     ended = intentc("dev", "--load", tmp_path / "none.yml")
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.splitlines()[0] == "error: can't be read: No such file or directory"
@@ -189,7 +189,7 @@ def test_every_failure_has_its_exit_code(error: BaseException, code: Exit) -> No
 
 
 def test_an_internal_error_shows_no_traceback_but_its_place(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intentc.cli.check._findings", lambda configuration: 1 / 0)
+    monkeypatch.setattr("intentc.cli.commands.check._findings", lambda configuration: 1 / 0)
     ended = intentc("check")
     assert ended.code == Exit.INTERNAL
     what, where, following = ended.err.splitlines()[-3:]

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from tests.unit.cli.ended import Intentc
 
 SAMPLE = Path(__file__).parents[3] / "sample" / "tenant.yml"

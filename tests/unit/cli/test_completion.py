@@ -8,10 +8,10 @@ import sys
 import pytest
 from click.shell_completion import get_completion_class
 
-from intentc.cli.commands import COMMANDS
-from intentc.cli.completion import SHELLS, VARIABLE
+from intentc.cli.commands.completion import SHELLS, VARIABLE
 from intentc.cli.entry import intentc as group
 from intentc.cli.errors import Exit
+from intentc.cli.registry import COMMANDS
 from tests.unit.cli.ended import Intentc
 
 
@@ -40,7 +40,7 @@ def test_the_program_offers_all_commands_and_loads_none() -> None:
     script = (
         f"import os, sys; os.environ.update({VARIABLE}='bash_complete', COMP_WORDS='intentc ', COMP_CWORD='1')\n"
         "from intentc.cli.entry import main\n"
-        "try:\n    main()\nfinally:\n    assert 'intentc.cli.apply' not in sys.modules\n"
+        "try:\n    main()\nfinally:\n    assert 'intentc.cli.commands.apply' not in sys.modules\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines() == [f"plain,{name}" for name in COMMANDS]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.cli.connecting import api_server, etcd_store
-from intentc.configuration import Configuration, load
+from intentc.loading.configuration import Configuration, load
 from intentc.model import InvalidInput
 from intentc.writing.untrusted import trust_lack
 from tests.integration.security.authority import Authority

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from intentc.cli.errors import Exit
-from intentc.orders import Pause
+from intentc.directives import Pause
 from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
 from tests.unit.cli.toy_api_server import ToyApiServer

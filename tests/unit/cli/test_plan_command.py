@@ -8,13 +8,13 @@ import pytest
 
 from intentc.cli.plan_reactions import lines as lines_of_comparison
 from intentc.cli.plan_text import lines
-from intentc.dependencies import Finding
+from intentc.inspection.differences import Field
 from intentc.logic.coverage import Missing
+from intentc.logic.dependencies import Finding
 from intentc.model import Problem
-from intentc.pipeline.differences import Field
-from intentc.preview.reach import EdgeChange, Reach
-from intentc.preview.reacting import Comparison
-from intentc.preview.report import Change, Number, Owner, Plan, Withheld, summary_of
+from intentc.offline.preview.reach import EdgeChange, Reach
+from intentc.offline.preview.reacting import Comparison
+from intentc.offline.preview.report import Change, Number, Owner, Plan, Withheld, summary_of
 from tests.unit.cli.ended import Intentc
 
 PLACEHOLDER = "<route_target_number for d:p:net:net>"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from intentc.cli.errors import Exit
+from intentc.directives import AllowDeletes, Drop, Retry
 from intentc.loading.yaml import load_yaml
-from intentc.orders import AllowDeletes, Drop, Retry
 from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
 from tests.unit.cli.toy_api_server import ToyApiServer

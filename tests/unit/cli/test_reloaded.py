@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from intentc.cli.reloaded import reloading_of
-from intentc.configuration import Configuration, load
 from intentc.diagnostics import logs
-from tests.unit.pipeline.conftest import plant
-from tests.unit.pipeline.plant import Plant
+from intentc.loading.configuration import Configuration, load
+from tests.unit.engine.conftest import plant
+from tests.unit.engine.plant import Plant
 
 __all__ = ["plant"]
 

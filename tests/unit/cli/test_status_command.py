@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from intentc.cli import waiting
+from intentc.cli.commands.status import span, told
 from intentc.cli.errors import CommandError, Exit
-from intentc.cli.status import span, told
 from intentc.cli.status_display import rendered
 from intentc.loading.yaml import load_yaml
 from tests.unit.cli.ended import Intentc
@@ -196,7 +196,7 @@ def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> No
 def test_the_last_audit_is_told(
     intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch, role: str, audit: Any, text: str
 ) -> None:
-    monkeypatch.setattr("intentc.cli.status.time.time", lambda: NOW)
+    monkeypatch.setattr("intentc.cli.commands.status.time.time", lambda: NOW)
     compiler.status = [status(audit=audit, role=role)]
     assert table(intentc("status").out)["last audit"] == text
 
@@ -210,7 +210,7 @@ def test_an_older_compiler_is_understood_as_far_as_it_tells(intentc: Intentc, co
 def test_watched_without_a_terminal_it_is_one_line_of_json_for_each_change(
     intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("intentc.cli.status._PERIOD", 0.0)
+    monkeypatch.setattr("intentc.cli.commands.status._PERIOD", 0.0)
     compiler.status = [status(), status(rates={"evaluations": 1.0, "writes": 0.0}), status(), BUSY, status()]
     answers = len(compiler.status)
     current = waiting.current_status

@@ -10,8 +10,8 @@ import pytest
 
 from intentc.cli.errors import CommandError, Exit
 from intentc.cli.waiting import wait_for
-from intentc.configuration import Address
-from intentc.configuration.sections import Diagnostics
+from intentc.loading.configuration import Address
+from intentc.loading.configuration.sections import Diagnostics
 
 WHERE = Diagnostics(address=Address("127.0.0.1:8877"))
 

@@ -10,7 +10,7 @@ from anyio.from_thread import start_blocking_portal
 
 from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.explaining import Answers
+from intentc.inspection import Answers
 from intentc.loading.yaml import load_yaml
 from tests.scenario.scene import Scene, rule, rules
 from tests.unit.cli.ended import Intentc

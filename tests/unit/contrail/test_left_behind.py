@@ -7,7 +7,7 @@ from pytest_mock import MockerFixture
 
 from intentc.apiserver.errors import NotFound
 from intentc.model import Key, Name
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from intentc.plugins import find_compilers, load_all
 from intentc.watch.protocol import Put
 from intentc.writing import WriteError

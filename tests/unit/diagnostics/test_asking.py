@@ -15,7 +15,7 @@ from intentc.diagnostics.app import PATHS, VIEWS
 from intentc.diagnostics.asking import QUESTIONS
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
-from intentc.explaining import states
+from intentc.inspection import resource_states as states
 from tests.patience import PATIENCE
 from tests.unit.diagnostics.asked import INGRESS, WEB, Answered
 from tests.unit.diagnostics.test_diagnostics_app import Compiler

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from intentc.auditing import Auditing
+from intentc.bridges.xds.metrics import Figures
 from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REFUSED, ROLE, registry_of
 from intentc.loading.yaml import load_yaml
-from intentc.xds.metrics import Figures
-from tests.unit.pipeline.conftest import plant
-from tests.unit.pipeline.plant import Plant
+from intentc.service.audits import Auditing
+from tests.unit.engine.conftest import plant
+from tests.unit.engine.plant import Plant
 from tests.unit.serving import service_of
 
 __all__ = ["plant"]
@@ -111,7 +111,7 @@ def test_the_ten_questions_are_ten() -> None:
 
 
 def test_every_command_that_is_named_exists() -> None:
-    from intentc.cli.commands import COMMANDS
+    from intentc.cli.registry import COMMANDS
 
     named = set(re.findall(r"(?:`|\$ )intentc ([a-z][a-z-]*)", PAGE))
     assert named <= COMMANDS.keys()

@@ -8,15 +8,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from intentc.leading import (
-    OtherLeader,
-    PathClaimed,
-    PathInUse,
-    PathMarked,
-    UnreadableClaim,
-    claim_path,
-    release_path,
-)
+from intentc.leading import OtherLeader, PathClaimed, PathInUse, PathMarked, UnreadableClaim, claim_path, release_path
 from intentc.model import MARK_KEY
 from intentc.watch.keys import claim_key, leader_key
 from intentc.watch.memory import MemoryStore

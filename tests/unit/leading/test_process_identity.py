@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 
 from intentc.leading.leadership import leader_value, leading_process, read_versions
-from intentc.leading.process_identity import (
-    ProcessIdentity,
-    can_be_judged,
-    is_dead,
-    read_identity,
-    this_process,
-)
+from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
 
 _PRINTS_ITSELF = """
 import sys, time

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.dependencies import load
 from intentc.logic import Service
+from intentc.logic.dependencies import load
 from intentc.model import Change, HeldInput, Key, Read, Snapshot
 from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
 from tests.property.profiles import share

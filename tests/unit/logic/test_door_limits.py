@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.cache import Held
 from intentc.loading import load_schema
-from intentc.logic.door import DEEPEST_VALUE, MOST_LINKS, decoded
+from intentc.logic.cache import Held
+from intentc.logic.decoding import DEEPEST_VALUE, MOST_LINKS, decoded
 from intentc.model import Change, Resource
 from intentc.model.limits import LARGEST_VALUE
 from intentc.model.nesting import deeper_than

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.dependencies import load
 from intentc.logic import Concerned, Service
+from intentc.logic.dependencies import load
 from intentc.model import Change, Correction, Name
 from intentc.model.reads import object_read
 from tests.toy_kinds import batch, broken, deleted, key, keys, put, snapshot, toy_schema

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.cache import State
-from intentc.dependencies import load
 from intentc.logic import Concerned, Service
+from intentc.logic.cache import State
+from intentc.logic.dependencies import load
 from intentc.model import Key, Kind, Snapshot
 from tests.toy_kinds import batch, broken, deleted, key, put, reference, snapshot, toy_schema
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from intentc.dependencies import load
 from intentc.logic import Concerned, Service
+from intentc.logic.dependencies import load
 from intentc.model import Name, object_uuid
 from intentc.model.reads import object_read, targets_read
 from tests.toy_kinds import batch, key, keys, put, reference, snapshot, toy_schema

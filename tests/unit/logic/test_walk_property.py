@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.dependencies import DependencyProcessor, load
 from intentc.logic import Service
+from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Change, Key, Snapshot
 from tests.property.profiles import share
 from tests.toy_kinds import batch, deleted, put, reference, toy_schema

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from intentc.dependencies.check import findings
 from intentc.loading.yaml import load_yaml
+from intentc.logic.dependencies.check import findings
 from intentc.plugins import load_all
 from intentc.testing import load, service_for
 

@@ -14,11 +14,11 @@ import pytest
 
 from intentc.cli.entry import run
 from intentc.cli.ordering import targets_first
-from intentc.dependencies import DependencyProcessor, load
 from intentc.loading.resources import load_resources
 from intentc.logic import Service
+from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Key
-from intentc.offline import Offline
+from intentc.offline.offline import Offline
 from intentc.plugins import find_compilers, load_all
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,0 +1,281 @@
+"""The aggregated discovery service over gRPC: one stream an Envoy, in either dialect.
+
+Why it exists: here, and in ``watch``, is gRPC. Messages come and go as bytes; what is said is ``session``'s business.
+Methods are named by their paths, so that no generated stubs are needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+import grpc.aio
+
+from intentc.listening.connections import most_connections
+
+from . import limits
+from .dialects import Dialect, Incremental, StateOfTheWorld
+from .kinds import Type
+from .metrics import Figures
+from .rejections import Judge
+from .session import Session
+from .world import World
+
+_Result = TypeVar("_Result")
+_LOG = logging.getLogger(__name__)
+_SERVICE = "envoy.service.discovery.v3.AggregatedDiscoveryService"
+_GRACE = 1.0
+_MOST_CONNECTIONS = 4096
+_SHARE_OF_FILES = 2
+HANDSHAKE_SECONDS = 10.0
+"""Within which a new connection must have begun HTTP/2."""
+_IDLE_SECONDS = 60.0
+"""After which a connection without a stream is closed."""
+FIRST_REQUEST_SECONDS = 10.0
+"""Within which a new stream must bring its first request."""
+_LOG_PERIOD = 60.0
+"""Seconds between two log lines about silent streams."""
+_MOST_STREAMS = 16
+"""Of one connection; an Envoy opens one."""
+_OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("grpc.max_receive_message_length", limits.LARGEST_REQUEST),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_concurrent_streams", _MOST_STREAMS),
+    ("grpc.max_connection_idle_ms", int(_IDLE_SECONDS * 1000)),
+    # An Envoy that is gone without a word is noticed, and one that pings more often than gRPC likes is not cut off.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.max_ping_strikes", 0),
+    ("grpc.so_reuseport", 0),
+)
+
+
+class AddressTaken(OSError):
+    """Nothing can listen at the address; the message says what to do."""
+
+
+class Discovery:
+    """The streams over one world. ``changed`` is called when an answer has changed what is to be published; ``sleep``
+    returns after the given seconds; ``clock`` gives seconds."""
+
+    def __init__(
+        self,
+        world: World,
+        judge: Judge,
+        figures: Figures,
+        changed: Callable[[], None],
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._world = world
+        self._judge = judge
+        self._figures = figures
+        self._changed = changed
+        self._sleep = sleep
+        self._clock = clock
+        self._logged_silence = -math.inf
+        self._logged_refusal = -math.inf
+        self._streams = limits.Streams()
+        self._made_up = limits.MadeUp()
+        self._wakes: set[asyncio.Event] = set()
+
+    def published(self) -> None:
+        """Something was published: every stream looks whether it concerns it."""
+        for wake in self._wakes:
+            wake.set()
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """The service's methods."""
+        return grpc.method_handlers_generic_handler(
+            _SERVICE,
+            {
+                "StreamAggregatedResources": self._method(StateOfTheWorld()),
+                "DeltaAggregatedResources": self._method(Incremental()),
+            },
+        )
+
+    def _method(self, dialect: Dialect) -> grpc.RpcMethodHandler:
+        async def serve(requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> None:
+            await self._stream(dialect, requests, context)
+
+        return grpc.stream_stream_rpc_method_handler(serve)
+
+    async def _stream(
+        self, dialect: Dialect, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+    ) -> None:
+        try:
+            with self._streams.admitted(context.peer()):
+                await self._admitted(dialect, aiter(requests), context)
+        except ValueError as error:
+            await self._refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "malformed", str(error))
+        except limits.TooMuch as error:
+            await self._refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, error.limit, str(error))
+
+    async def _refuse(self, context: grpc.aio.ServicerContext, status: grpc.StatusCode, limit: str, why: str) -> None:
+        self._figures.refused(limit)
+        self._log_refusal(context.peer(), why)
+        # Behind what the client has not read: until it does, or disconnects, its place among the streams stays taken.
+        await context.abort(status, why)
+
+    async def _admitted(
+        self, dialect: Dialect, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+    ) -> None:
+        message = await self._first(messages, context)
+        if message is None:
+            return
+        # Not with the first response: a stream whose first response nobody reads could not be aborted.
+        await context.send_initial_metadata(())
+        session = Session(self._world, self._judge, whole=dialect.whole, peer=context.peer(), count=self._figures.count)
+        wake = asyncio.Event()
+        _LOG.info("an Envoy is connected: %s", context.peer())
+        self._world.streams.add(session)
+        self._wakes.add(wake)
+        speaking = asyncio.create_task(self._speak(session, dialect, context, wake))
+        listening = asyncio.create_task(self._listen(session, dialect, message, messages, wake))
+        try:
+            await asyncio.wait([speaking, listening], return_when=asyncio.FIRST_COMPLETED)
+            for task in (speaking, listening):
+                if task.done():
+                    await task
+        finally:
+            speaking.cancel()
+            listening.cancel()
+            self._wakes.discard(wake)
+            self._world.streams.discard(session)
+            self._made_up.note(session, 0)
+            self._changed()
+            _LOG.info("an Envoy has gone: %s", context.peer())
+            await asyncio.gather(speaking, listening, return_exceptions=True)
+
+    async def _listen(
+        self,
+        session: Session,
+        dialect: Dialect,
+        message: bytes | None,
+        messages: AsyncIterator[bytes],
+        wake: asyncio.Event,
+    ) -> None:
+        """Take in ``message`` and all that follow, each in parts: whoever sends much holds up nobody else."""
+        while message is not None:
+            most = limits.most_names(max(len(self._world.resources(kind)) for kind in Type))
+            request = await _in_turns(dialect.reading(message, most))
+            if request is not None:
+                await _in_turns(session.receiving(request))
+                self._made_up.note(session, session.made_up)
+                wake.set()
+                self._changed()
+            message = await anext(messages, None)
+
+    async def _first(self, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> bytes | None:
+        """The first message; None if the client ends the stream without one. Aborts a stream that stays silent."""
+
+        async def receive() -> bytes | None:
+            return await anext(messages, None)
+
+        async def wait() -> None:
+            await self._sleep(FIRST_REQUEST_SECONDS)
+
+        first, silence = asyncio.create_task(receive()), asyncio.create_task(wait())
+        try:
+            await asyncio.wait([first, silence], return_when=asyncio.FIRST_COMPLETED)
+            if first.done():
+                return first.result()
+        finally:
+            first.cancel()
+            silence.cancel()
+        self._log_silence(context.peer())
+        reason = f"no request came within {FIRST_REQUEST_SECONDS:g} s; open a stream again and send one"
+        await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, reason)
+        return None
+
+    def _log_refusal(self, peer: str, why: str) -> None:
+        now = self._clock()
+        if now - self._logged_refusal >= _LOG_PERIOD:
+            self._logged_refusal = now
+            _LOG.warning("aborted a stream from %s: %s", peer, why)
+
+    def _log_silence(self, peer: str) -> None:
+        now = self._clock()
+        if now - self._logged_silence >= _LOG_PERIOD:
+            self._logged_silence = now
+            _LOG.warning("aborted a stream from %s: no request came within %g s", peer, FIRST_REQUEST_SECONDS)
+
+    async def _speak(
+        self, session: Session, dialect: Dialect, context: grpc.aio.ServicerContext, wake: asyncio.Event
+    ) -> None:
+        try:
+            while True:
+                wake.clear()
+                before = session.serial
+                while (response := session.next()) is not None:
+                    await _taken(context, await _in_turns(dialect.writing(response)))
+                if session.serial != before:
+                    self._changed()
+                with anyio.move_on_after(session.patience()):
+                    await wake.wait()
+        except limits.TooMuch:
+            raise
+        except Exception:
+            if not context.cancelled():
+                _LOG.exception("a stream to an Envoy failed; it will come again")
+
+
+async def _in_turns(parts: Generator[None, None, _Result]) -> _Result:
+    """What ``parts`` returns in the end; others have their turn after each of them."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            result: _Result = end.value
+            return result
+        await asyncio.sleep(0)
+
+
+async def _taken(context: grpc.aio.ServicerContext, message: bytes) -> None:
+    """Send ``message``. Raises ``TooMuch`` if the client does not take it in time."""
+    try:
+        async with asyncio.timeout(limits.UNREAD_SECONDS):
+            await context.write(message)
+    except TimeoutError:
+        raise limits.TooMuch("unread", f"a response was not read within {limits.UNREAD_SECONDS:g} s") from None
+
+
+def _connection_limits() -> tuple[tuple[str, Any], ...]:
+    return (
+        ("grpc.max_allowed_incoming_connections", most_connections(_MOST_CONNECTIONS, _SHARE_OF_FILES)),
+        ("grpc.server_handshake_timeout_ms", int(HANDSHAKE_SECONDS * 1000)),
+    )
+
+
+@asynccontextmanager
+async def listening(discovery: Discovery, host: str, port: int) -> AsyncIterator[int]:
+    """Serve at ``host``:``port`` (0: a free one) until the block is left; gives the port. Raises ``AddressTaken``.
+
+    gRPC accepts connections itself, so the limits of ``listening.connections`` are its own options here: a connection
+    past the limit is closed at once, and nobody is displaced for it. A connection has no greatest age: cutting streams
+    that work would make every Envoy ask for everything again.
+    """
+    server = grpc.aio.server(options=(*_OPTIONS, *_connection_limits()))
+    server.add_generic_rpc_handlers((discovery.handlers(),))
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        bound = server.add_insecure_port(address)
+    except RuntimeError:
+        bound = 0
+    if not bound:
+        raise AddressTaken(f"can't listen on {address}; choose another --address")
+    await server.start()
+    try:
+        yield bound
+    finally:
+        with anyio.CancelScope(shield=True):
+            await server.stop(_GRACE)

@@ -1,0 +1,87 @@
+"""Rejections as they are written to etcd, and taken away again: ``/<path>/envoy_rejection/<uuid>``.
+
+Why it exists: the compiler holds what Envoy refused, and a restarted server must not offer it again; both read these
+records. They are written straight to the store, not through the API server: what an Envoy says must not depend on it.
+When to write what is ``judging``'s business.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+import anyio
+import msgspec
+
+from intentc.watch.keys import Layout
+from intentc.watch.protocol import Delete, Operation, Put, Store, StoreError
+
+from .element_states import Key
+from .elements import Rejection
+from .kinds import REJECTION
+
+_LOG = logging.getLogger(__name__)
+_RETRY = 1.0
+"""Seconds between tries while the store does not answer."""
+
+
+def record_uuid(key: Key) -> str:
+    """The uuid of the record about an element: of one element always the same."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"intentc:{REJECTION}:{key[0]}:{key[1]}"))
+
+
+def record_value(rejection: Rejection) -> bytes:
+    """The record as a resource in etcd."""
+    name = [rejection.element_kind, rejection.element_name]
+    header = {"uuid": record_uuid((name[0], name[1])), "fq_name": name, "name": name[1]}
+    return msgspec.json.encode(header | msgspec.to_builtins(rejection))
+
+
+class Records:
+    """What is to be written about elements, the latest of each; written in the background."""
+
+    def __init__(self, store: Store, path: str) -> None:
+        self._store = store
+        self._layout = Layout.of(f"/{path.strip('/')}/")
+        self._waiting: dict[Key, Rejection | None] = {}
+        self._there: set[Key] = set()
+        self._wake = anyio.Event()
+
+    @property
+    def waiting(self) -> int:
+        """How many writes are left to do."""
+        return len(self._waiting)
+
+    def pending(self, key: Key) -> bool:
+        """Whether something about ``key`` is left to write."""
+        return key in self._waiting
+
+    def seen(self, key: Key) -> None:
+        """The store has a record about ``key``."""
+        self._there.add(key)
+
+    def record(self, key: Key, rejection: Rejection | None) -> None:
+        """Have ``rejection`` written; None: have no record about ``key``, if there is one."""
+        if rejection is None and key not in self._there:
+            return
+        (self._there.discard if rejection is None else self._there.add)(key)
+        self._waiting[key] = rejection
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Write what there is to write, until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            while self._waiting:
+                key, rejection = next(iter(self._waiting.items()))
+                at = self._layout.key(REJECTION, record_uuid(key))
+                operation: Operation = Delete(at) if rejection is None else Put(at, record_value(rejection))
+                try:
+                    await self._store.transaction([], [operation])
+                except StoreError as error:
+                    _LOG.warning("a rejection can't be recorded yet: %s", error, extra={"key": " ".join(key)})
+                    await anyio.sleep(_RETRY)
+                    continue
+                if self._waiting.get(key) is rejection:
+                    del self._waiting[key]

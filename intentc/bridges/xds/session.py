@@ -1,0 +1,446 @@
+"""One Envoy's stream: what it subscribed to, what it was told and answered, and what comes next.
+
+Why it exists: the order in which changes are told is the whole point of aggregated discovery. Everything published is
+told in *rounds*: what changed since the last round, clusters before their endpoints, those before listeners, those
+before routes, and each type only when the one before it is answered. A round's content is fixed when it begins, so that
+a stream of changes can't keep routes waiting for ever. What an Envoy newly asks for of endpoints and secrets it gets at
+once: its clusters and listeners wait for it.
+
+Pure: bytes come and go through ``ads``, in one of two ``dialects``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
+
+from . import limits
+from .encoding import Version
+from .kinds import WILDCARD, Type
+from .places import Places
+from .rejections import Judge
+from .world import Resource, World
+
+_AT_ONCE = (Type.SECRETS, Type.ENDPOINTS)
+_NAMES = 500
+"""That are taken in, or told, at once, of those that an Envoy names."""
+_PATIENCE = 1.0
+"""Seconds for which everything else waits until clusters are taken: an Envoy answers only when all of them are warm,
+and one whose name can't be resolved must not hold up the others for longer."""
+
+
+class Request(NamedTuple):
+    """What an Envoy said, in either dialect.
+
+    ``error``: why it refuses ``nonce``. State of the world: the last ``version`` it accepted, and all the ``names``
+    that it wants. Incremental: names of which it wants ``more`` or ``less`` than before, and what is ``known`` to it
+    from a former stream, name → version.
+    """
+
+    kind: Type
+    nonce: str = ""
+    version: str = ""
+    error: str | None = None
+    names: frozenset[str] | None = None
+    more: tuple[str, ...] = ()
+    less: tuple[str, ...] = ()
+    known: Mapping[str, str] = MappingProxyType({})
+
+
+class Response(NamedTuple):
+    """What to tell: ``resources`` in force, and names of those ``gone``."""
+
+    kind: Type
+    nonce: str
+    version: str
+    resources: Sequence[Resource]
+    gone: Sequence[str] = ()
+
+
+class _Sent(NamedTuple):
+    nonce: str
+    serial: int
+    names: set[str] | None
+    trial: list[Version]
+    until: float
+    """Until when others wait for the answer."""
+    addresses: dict[str, tuple[str, ...]]
+    """Of listeners that were told, none for those gone."""
+    resources: Sequence[Resource]
+
+
+class _Subscription:
+    """To one type.
+
+    ``dirty``: names to be told in the next round; ``asked``: to be told at once; ``told``: name → version that the
+    Envoy has; ``sent``: responses without an answer, by nonce; ``unheard``: it waits for a first word, be there
+    anything to tell or not; ``blocked_until``: the serial before which telling again would only be refused again;
+    ``collected``: what changed up to this serial is in ``dirty``; ``accepted``: what it took last, in the dialect of
+    the whole state; ``made_up``: names under which nothing was in force when it named them.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.dirty: set[str] = set()
+        self.asked: set[str] = set()
+        self.told: dict[str, str] = {}
+        self.sent: dict[str, _Sent] = {}
+        self.unheard = False
+        self.blocked_until = 0
+        self.collected = 0
+        self.accepted: Sequence[Resource] = ()
+        self.made_up: set[str] = set()
+
+
+class _Step(NamedTuple):
+    kind: Type
+    names: set[str]
+    resources: list[Resource]
+    gone: list[str]
+    endpoints: set[str]
+    """Under which names the clusters told here want endpoints."""
+    trial: list[Version]
+    """Who is on trial in this."""
+    serial: int
+    """As of which it was fixed."""
+
+
+class Session:
+    """The protocol of one stream. ``whole``: of wildcard types everything is told, not only what changed (state of the
+    world). ``count`` is told ``push``, ``ack`` or ``nack`` with the type; ``peer``: where it comes from, for people;
+    ``clock`` gives seconds."""
+
+    def __init__(
+        self,
+        world: World,
+        judge: Judge,
+        *,
+        whole: bool,
+        peer: str = "",
+        count: Callable[[str, Type], None] = lambda what, kind: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.serial = 0
+        """Everything published up to this was told and answered."""
+        self.peer = peer
+        self.made_up = 0
+        """Bytes that names take under which nothing was in force."""
+        self._world = world
+        self._judge = judge
+        self._whole = whole
+        self._count = count
+        self._clock = clock
+        self._subscriptions: dict[Type, _Subscription] = {}
+        self._collected = 0
+        self._round: deque[_Step] | None = None
+        self._nonces = 0
+        self._places = Places()
+        self._receiving = False
+        self._former: set[str] = set()
+        """Clusters that this Envoy brought from a former stream, and that are not in force: they are kept for it alone,
+        for the drain time from when it has answered what is."""
+        self._former_until = math.inf
+
+    def receive(self, request: Request) -> None:
+        """Take in what the Envoy says, at once."""
+        for _ in self.receiving(request):
+            pass
+
+    def receiving(self, request: Request) -> Generator[None, None, None]:
+        """Take in what the Envoy says; yields after each part, so that others have their turn. Raises ``TooMuch`` if it
+        names too many resources."""
+        self._receiving = True
+        in_force = len(self._world.resources(request.kind))
+        limits.check_number(max(len(request.names or request.more), len(request.known)), in_force)
+        subscription = self._subscriptions.get(request.kind)
+        if subscription is None:
+            subscription = yield from self._first(request)
+            self._subscriptions[request.kind] = subscription
+        if not self._stale(request, subscription) and request.kind not in WILDCARD:
+            yield from self._subscribe(request, subscription)
+            limits.check_number(len(subscription.names), in_force)
+        self._receiving = False
+
+    def _stale(self, request: Request, subscription: _Subscription) -> bool:
+        """Take in the answer, if it is one; whether it is to an older response: what is wanted now stands in the answer
+        to the latest one."""
+        if not request.nonce or not subscription.sent:
+            return False
+        sent = subscription.sent.pop(request.nonce, None)
+        if sent is None:
+            return self._whole
+        if self._whole:
+            # What was told before that stood in this response, too.
+            later = {n: one for n, one in subscription.sent.items() if int(n) > int(request.nonce)}
+            subscription.sent = later
+        self._answered(request, subscription, sent)
+        return False
+
+    def next(self) -> Response | None:
+        """What to say now; None if an answer, or a change, must come first, or ``patience`` must end."""
+        while not self._receiving:
+            response = self._asked()
+            if response is not None:
+                return response
+            if self._unanswered():
+                return None
+            if self._round is None:
+                if not self._begin_round():
+                    return None
+            elif self._round:
+                response = self._say(self._round.popleft())
+                if response is not None:
+                    return response
+            else:
+                self._round = None
+                self._all_answered()
+        return None
+
+    def _all_answered(self) -> None:
+        self.serial = self._collected
+        if self._former and self._former_until == math.inf:
+            self._former_until = self._clock() + self._world.draining.seconds
+
+    def patience(self) -> float | None:
+        """Seconds after which ``next`` may have something to say though no answer came; None if it won't."""
+        left = [
+            sent.until - self._clock()
+            for subscription in self._subscriptions.values()
+            for sent in subscription.sent.values()
+            if self._clock() < sent.until < math.inf
+        ]
+        if not left and self._former_until < math.inf:
+            left = [max(0.0, self._former_until - self._clock())]
+        return max(left, default=None)
+
+    def _first(self, request: Request) -> Generator[None, None, _Subscription]:
+        """Who comes back says what it has accepted; that was right then, whatever is refused now. Clusters that are not
+        in force any more are kept: its old filter chains may still ask them."""
+        subscription = _Subscription()
+        world, kind = self._world, request.kind
+        subscription.collected = world.serial
+        yield from world.recall(kind, request.version, request.known)
+        subscription.told = dict(request.known)
+        for number, name in enumerate(request.known):
+            if number % _NAMES == 0:
+                yield
+            self._note(kind, subscription, name)
+        if kind is Type.CLUSTERS and world.draining.seconds > 0:
+            self._former = request.known.keys() - world.resources(kind).keys()
+        if kind in WILDCARD:
+            subscription.unheard = True
+            subscription.dirty = self._differing(kind, subscription)
+        return subscription
+
+    def _differing(self, kind: Type, subscription: _Subscription) -> set[str]:
+        """The names of what it should have and has not, or the other way round."""
+        if kind not in WILDCARD:
+            return set(subscription.names)
+        there, told = self._world.resources(kind), subscription.told
+        return {name for name, one in there.items() if told.get(name) != one.version} | (told.keys() - there.keys())
+
+    def _answered(self, request: Request, subscription: _Subscription, sent: _Sent) -> None:
+        if request.error is None:
+            self._count("ack", request.kind)
+            if request.kind is Type.LISTENERS:
+                self._places.accepted(sent.addresses, whole=self._whole)
+            if request.kind is Type.CLUSTERS and self._whole:
+                subscription.accepted = sent.resources
+            self._world.acknowledged(request.kind, sent.trial)
+            return
+        self._count("nack", request.kind)
+        subscription.accepted = ()  # who of them it has is not known, and what it refuses is not to be told again
+        if not self._judge.refused(request.kind, sent.names, sent.trial, request.error):
+            return
+        subscription.blocked_until = sent.serial + 1
+        subscription.dirty |= sent.names if sent.names is not None else set(self._world.resources(request.kind))
+        for step in self._round or ():
+            self._subscriptions[step.kind].dirty |= step.names
+        self._round = None
+
+    def _subscribe(self, request: Request, subscription: _Subscription) -> Iterator[None]:
+        asked = set(request.more)
+        dropped = set(request.less)
+        if request.names is not None:
+            asked |= request.names - subscription.names
+            dropped |= subscription.names - request.names
+        subscription.names -= dropped
+        subscription.names |= asked
+        for name in dropped:
+            subscription.told.pop(name, None)
+            self._forget(subscription, name)
+        waiting = subscription.asked if request.kind in _AT_ONCE else subscription.dirty
+        for number, name in enumerate(asked):
+            if number % _NAMES == _NAMES - 1:
+                yield
+            self._note(request.kind, subscription, name)
+            # It may have from a former stream what it asks for.
+            if self._world.lacks(request.kind, name, subscription.told.pop(name, None)):
+                waiting.add(name)
+        subscription.asked &= subscription.names
+        subscription.dirty &= subscription.names
+
+    def _note(self, kind: Type, subscription: _Subscription, name: str) -> None:
+        """Count what a name takes that the client may have made up."""
+        if name not in subscription.made_up and name not in self._world.resources(kind):
+            subscription.made_up.add(name)
+            self.made_up += limits.cost(name)
+
+    def _forget(self, subscription: _Subscription, name: str) -> None:
+        if name in subscription.made_up:
+            subscription.made_up.discard(name)
+            self.made_up -= limits.cost(name)
+
+    def _unanswered(self) -> bool:
+        now = self._clock()
+        return any(now < sent.until for one in self._subscriptions.values() for sent in one.sent.values())
+
+    def _asked(self) -> Response | None:
+        for kind in _AT_ONCE:
+            subscription = self._subscriptions.get(kind)
+            if subscription is None or self._world.serial < subscription.blocked_until:
+                continue
+            while subscription.asked and not subscription.sent:
+                names = self._together(kind, subscription.asked)
+                subscription.asked -= names
+                response = self._say(self._step(kind, names, subscription))
+                if response is not None:
+                    return response
+        return None
+
+    def _together(self, kind: Type, names: set[str]) -> set[str]:
+        """Which of these may stand in one response. Secrets on trial stand alone: an Envoy takes one that it refused
+        without a word when it is told the same again, so nothing could be learned from a second trial."""
+        trial = self._world.trial(kind, names) if kind is Type.SECRETS else []
+        return {trial[0].resource} if trial else set(names)
+
+    def _begin_round(self) -> bool:
+        """Fix what the next round tells; False if there is nothing to tell yet."""
+        world = self._world
+        if any(world.serial < subscription.blocked_until for subscription in self._subscriptions.values()):
+            return False
+        for kind, subscription in self._subscriptions.items():
+            changed = world.changed_since(kind, subscription.collected)
+            if changed is None:
+                subscription.dirty |= self._differing(kind, subscription)
+                subscription.unheard |= kind in WILDCARD
+            else:
+                subscription.dirty.update(changed if kind in WILDCARD else subscription.names.intersection(changed))
+            subscription.collected = world.serial
+            if kind is Type.SECRETS:
+                subscription.asked |= subscription.dirty
+                subscription.dirty = set()
+        self._collected = world.serial
+        if self._former_until <= self._clock():
+            self._subscriptions[Type.CLUSTERS].dirty |= self._former
+            self._former, self._former_until = set(), math.inf
+        steps = []
+        for kind in Type:
+            told = self._subscriptions.get(kind)
+            if told is not None and (told.dirty or told.unheard):
+                if kind is Type.LISTENERS:
+                    steps += self._hand_over(told)
+                steps += self._steps(kind, told)
+        for step in steps:
+            self._subscriptions[step.kind].dirty = set()
+        steps = self._removals_last(steps)
+        if not steps:
+            self._all_answered()
+            return False
+        self._round = deque(steps)
+        return True
+
+    def _removals_last(self, steps: list[_Step]) -> list[_Step]:
+        """The steps with those clusters that are gone removed after all others: of an Envoy that was not waited for,
+        routes and listeners may still refer to them."""
+        place = next((number for number, step in enumerate(steps) if step.kind is Type.CLUSTERS), None)
+        if place is None or len(steps) == 1:
+            return steps
+        step, subscription = steps[place], self._subscriptions[Type.CLUSTERS]
+        if self._whole:
+            there = self._world.resources(Type.CLUSTERS)
+            former = [one for one in subscription.accepted if one.name not in there]
+            first, last = step._replace(resources=[*step.resources, *former]), step._replace(endpoints=set())
+            last = last._replace(gone=[one.name for one in former])
+            return [*steps[:place], first, *steps[place + 1 :], last] if former else steps
+        if not step.gone:
+            return steps
+        first, last = step._replace(gone=[]), _Step(step.kind, set(step.gone), [], step.gone, set(), [], step.serial)
+        return [*steps[:place], first, *steps[place + 1 :], last]
+
+    def _hand_over(self, subscription: _Subscription) -> list[_Step]:
+        """The step before that of listeners in which those go that leave an address to another; none if there are no
+        such. Whoever waits for an address is not in it."""
+        world, kind = self._world, Type.LISTENERS
+        there = world.resources(kind)
+        wanted = {name: resource.addresses for name, resource in there.items()}
+        leaving, coming = self._places.hand_over(subscription.dirty, wanted)
+        if not leaving:
+            return []
+        others = [one for one in there.values() if one.name not in leaving | coming] if self._whole else []
+        trial = world.trial(kind, {one.name for one in others})
+        return [_Step(kind, leaving, others, sorted(leaving), set(), trial, world.serial)]
+
+    def _steps(self, kind: Type, subscription: _Subscription) -> list[_Step]:
+        """One; but of routes under names that an Envoy may have made up only so many at once."""
+        if kind is not Type.ROUTES:
+            return [self._step(kind, subscription.dirty, subscription)]
+        unknown = subscription.dirty - self._world.resources(kind).keys()
+        known, rest, serial = subscription.dirty - unknown, iter(unknown), self._world.serial
+        steps = [self._step(kind, known, subscription)] if known else []
+        while names := set(islice(rest, _NAMES)):
+            steps.append(_Step(kind, names, [], [], set(), [], serial))
+        return steps
+
+    def _step(self, kind: Type, names: set[str], subscription: _Subscription) -> _Step:
+        world = self._world
+        there = world.resources(kind)
+        found = {name: there[name] for name in sorted(names & there.keys())}
+        missing = names.difference(there).intersection(subscription.told)
+        if kind is Type.CLUSTERS:
+            missing -= self._former
+        gone = sorted(name for name in missing if not world.leaves_alone(kind, name))
+        told = list(world.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
+        endpoints = {world.endpoints_of[name] for name in found if name in world.endpoints_of}
+        trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
+        return _Step(kind, set(names), told, gone, endpoints if kind is Type.CLUSTERS else set(), trial, world.serial)
+
+    def _say(self, step: _Step) -> Response | None:
+        everything = self._whole and step.kind in WILDCARD
+        world, subscription = self._world, self._subscriptions[step.kind]
+        if step.kind is Type.CLUSTERS and step.gone:
+            # Some may be back since the round began; routes that go on referring to them don't come again.
+            back = {name for name in step.gone if name in world.resources(step.kind)}
+            there = [world.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
+            gone = [name for name in step.gone if name not in back]
+            step = step._replace(gone=gone, resources=[*step.resources, *there])
+        if step.kind is Type.ROUTES and not step.resources:
+            step = step._replace(resources=[world.no_routes(name) for name in sorted(step.names)])
+        if not (step.resources or step.gone or everything or subscription.unheard):
+            return None
+        subscription.unheard = False
+        self._nonces += 1
+        names = None if everything else step.names
+        until = self._clock() + _PATIENCE if step.kind is Type.CLUSTERS else math.inf
+        addresses = dict.fromkeys(step.gone, ()) | {one.name: one.addresses for one in step.resources}
+        sent = _Sent(str(self._nonces), step.serial, names, step.trial, until, addresses, step.resources)
+        subscription.sent[sent.nonce] = sent
+        for resource in step.resources if not self._whole else ():
+            subscription.told[resource.name] = resource.version
+        for name in step.gone:
+            subscription.told.pop(name, None)
+            if name not in subscription.names:
+                self._forget(subscription, name)
+        waiting = self._subscriptions.get(Type.ENDPOINTS)
+        if waiting is not None:
+            # A cluster that changed waits for its endpoints, though these are as they were, and it is taken only then.
+            waiting.asked |= step.endpoints & waiting.names
+        if step.kind is Type.LISTENERS:
+            self._places.told(addresses)
+        self._count("push", step.kind)
+        return Response(step.kind, sent.nonce, world.version(step.kind), step.resources, step.gone)

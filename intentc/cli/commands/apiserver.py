@@ -1,0 +1,117 @@
+"""``intentc apiserver``: the reference API server alone, beside an etcd that runs already."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from ..errors import CommandError, Exit
+from ..options import configured
+from ..process import run_service
+
+if TYPE_CHECKING:
+    from intentc.apiserver.auth import Keystone
+    from intentc.apiserver.authorization import Policy
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.model import Schema
+
+_LOG = logging.getLogger("intentc.apiserver")
+
+
+@click.command(name="apiserver")
+@configured(service=True)
+def command(loaded: Loaded) -> int:
+    """Serve Contrail's REST API at server.address, over the etcd of etcd.endpoints.
+
+    Prints its URL on stdout once it answers. Several may run over one etcd. SIGTERM ends it with 0.
+    """
+    return run_service(_serve, loaded.configuration)
+
+
+async def _serve(configuration: Configuration) -> int:
+    from intentc.apiserver.serving import running_api_server
+    from intentc.plugins import installed
+
+    from ..connecting import check_files, etcd_store
+    from ..signals import ended_by_signals
+
+    server = configuration.server
+    if server.tls.enabled:
+        check_files(server.tls.cert_file, server.tls.key_file, server.tls.client_ca_file)
+    schema = installed(configuration).schema
+    keystone = _keystone(configuration)
+    store = etcd_store(configuration)
+    policy = _policy(configuration, schema)
+    if keystone is not None and not policy.compiler_users:
+        _LOG.warning(
+            "neither intentc.compiler_users nor client.id is set: whoever has the role %s may write the fields of"
+            " compilers",
+            policy.cloud_admin_role,
+        )
+    try:
+        async with (
+            running_api_server(
+                store,
+                schema,
+                path=configuration.etcd.path,
+                host=server.address.host,
+                port=server.address.port,
+                hosts=server.hosts,
+                max_txn_ops=configuration.intentc.limits.max_txn_ops,
+                keystone=keystone,
+                policy=policy,
+                certificate=server.tls.cert_file if server.tls.enabled else "",
+                certificate_key=server.tls.key_file if server.tls.enabled else "",
+                client_ca=server.tls.client_ca_file if server.tls.enabled else "",
+            ) as running,
+            ended_by_signals(),
+        ):
+            click.echo(running.url)
+            _LOG.info("serving %s kinds at %s", len(schema.kinds), running.url)
+            await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+    return Exit.DONE
+
+
+def _keystone(configuration: Configuration) -> Keystone | None:
+    """Who gives out and checks tokens; None with ``no_auth``. Raises ``CommandError`` if nobody could log in."""
+    from intentc.apiserver.auth import Keystone, static_users
+
+    if configuration.is_open:
+        return None
+    users = static_users(configuration.keystone)
+    if not users:
+        raise CommandError(
+            "nobody could log in: no_auth is not set, and there are no users",
+            where="keystone.assignment.data.users",
+            next_step="set no_auth: true, or name users there",
+        )
+    return Keystone(users, lifetime=float(configuration.keystone.store.expire))
+
+
+def _policy(configuration: Configuration, schema: Schema) -> Policy:
+    """Who may do what. Raises ``CommandError`` for ``rbac`` without the kind that holds its rules."""
+    from intentc.apiserver.admission.tenants import ACCESS_LIST
+    from intentc.apiserver.authorization import Mode, Policy
+
+    if configuration.is_open:
+        return Policy()
+    mode = Mode(configuration.aaa_mode or Mode.CLOUD_ADMIN.value)
+    if mode is Mode.RBAC and ACCESS_LIST not in schema:
+        raise CommandError(
+            f"rbac takes its rules from the kind {ACCESS_LIST}, which none of the configured compilers knows",
+            where="aaa_mode",
+            next_step="set aaa_mode: cloud-admin, or add its schema in a folder of intentc.schemas",
+        )
+    own = configuration.intentc.compiler_users or (configuration.client.id,)
+    return Policy(
+        mode,
+        configuration.cloud_admin_role,
+        configuration.global_read_only_role,
+        frozenset(user for user in own if user),
+    )

@@ -1,0 +1,148 @@
+"""``intentc audit``: everything compiled from scratch at one revision, and what differs from what is there.
+
+It needs no running compiler, and does not disturb one. Beside a busy compiler it also shows what that one is about to
+write. The service has the same command made beside itself (``service/audits/process.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+import msgspec
+
+from ..errors import CommandError, Exit
+from ..options import configured, output_option
+from ..process import run_service
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.offline.audit import Change, Difference, Report
+
+_NICE = 10
+
+
+@click.command(name="audit")
+@output_option
+@click.option(
+    "--revision", type=click.IntRange(min=1), help="Audit etcd as it stood then; without it, as it stands now."
+)
+@click.option("--beside-service", is_flag=True, hidden=True, help="Give way to others, and end when stdin is closed.")
+@configured()
+def command(output: str, revision: int | None, beside_service: bool, loaded: Loaded) -> int:
+    """Compile everything from scratch, and print each object that is not as it should be.
+
+    Nothing is written, and no number is given: one that is missing shows as <POOL for NAME>. Values are never printed.
+    Exit code 0 if nothing differs, 1 if something does, else 5 if some intents are held, or deletes withheld.
+    """
+    if beside_service:
+        _give_way()
+    report = run_service(_audit, loaded.configuration, revision or 0)
+    if not report.resources:
+        raise CommandError(
+            f"nothing lies under /{loaded.configuration.etcd.path}/, so there is nothing to compare",
+            where="etcd.path",
+            next_step="see that it is the path under which the API server keeps its resources",
+        )
+    _print(output, report)
+    if report.differences:
+        return Exit.DIFFERENT
+    return Exit.HELD if report.held or report.withheld else Exit.DONE
+
+
+def _give_way() -> None:
+    """Be no burden to the service, and don't outlive it: whatever ends it closes our standard input."""
+    os.nice(_NICE)
+
+    def watch() -> None:
+        while os.read(0, 1):
+            pass
+        os._exit(Exit.INTERRUPTED)
+
+    threading.Thread(target=watch, name="end with the service", daemon=True).start()
+
+
+async def _audit(configuration: Configuration, revision: int) -> Report:
+    from intentc.offline.audit import audit
+    from intentc.planning import DeleteGuard
+    from intentc.plugins import installed
+    from intentc.watch.protocol import Compacted, FutureRevision
+    from intentc.writing import Throttled, Unreachable, WriteError
+    from intentc.writing.http import http_services
+
+    from ..connecting import api_server, etcd_store
+
+    settings, endpoint = configuration.intentc, api_server(configuration)
+    compilers = installed(configuration)
+    limits = settings.limits
+    store = etcd_store(configuration)
+    try:
+        async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
+            return await audit(
+                compilers,
+                store,
+                read,
+                path=configuration.etcd.path,
+                installation=settings.installation,
+                settings=settings.settings,
+                guard=DeleteGuard(limits.max_deletes, limits.max_deletes_percent / 100),
+                revision=revision,
+            )
+    except (Compacted, FutureRevision) as error:
+        raise CommandError(
+            f"revision {revision} can't be read: {error}" if revision else str(error),
+            where="etcd",
+            next_step="ask for one that etcd has, or leave --revision out",
+        ) from None
+    except WriteError as error:
+        away = isinstance(error, Unreachable | Throttled)
+        raise CommandError(
+            f"the ledger of numbers can't be read: {error}",
+            where=endpoint.url,
+            next_step="see that the API server runs, and that client and keystone are right",
+            code=Exit.UNREACHABLE if away else Exit.INVALID,
+        ) from None
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+
+
+def _print(output: str, report: Report) -> None:
+    from ..output import print_document
+
+    rows = [(d.kind, d.name, _what(d), ", ".join(d.origins)) for d in report.differences]
+    print_document(output, msgspec.to_builtins(report), ("kind", "name", "differs", "origins"), rows)
+    if output == "table":
+        click.echo(_summary(report), err=True)
+
+
+def _what(difference: Difference) -> str:
+    """``update access_control_list_entries``, say; several writes one after the other."""
+    return "; ".join(_shown(change) for change in difference.operations)
+
+
+def _shown(change: Change) -> str:
+    from intentc.offline.audit.report import WAIT
+
+    if change.operation == WAIT:
+        return f"waits for {', '.join(change.fields)}"
+    return " ".join((change.operation, ",".join(change.fields))).rstrip()
+
+
+def _summary(report: Report) -> str:
+    count = len(report.differences)
+    found = "no difference" if not count else f"{count} {'object differs' if count == 1 else 'objects differ'}"
+    further = [
+        f"{number} {text}"
+        for number, text in (
+            (report.held, "held"),
+            (report.withheld, "deletes withheld"),
+            (report.problems, "problems"),
+        )
+        if number
+    ]
+    counted = f"{report.owned} of {report.resources} resources are ours"
+    return "; ".join([f"{found} at revision {report.revision}", counted, *further])

@@ -1,0 +1,210 @@
+"""``intentc compile``: offline, resources in, lower-level resources out; no server needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from ..errors import Exit
+from ..options import compilers_option, complete_files, configured, output_option_with, with_compilers
+from ..process import run_service
+
+if TYPE_CHECKING:
+    from intentc.apiserver.errors import ApiError
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.loading.resources import Loaded as Input
+    from intentc.model import InvalidInput, Problem
+    from intentc.offline.offline import GivenNumbers
+
+
+@click.command(name="compile")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
+@output_option_with("envoy")
+@click.option(
+    "--allocations",
+    type=click.Path(dir_okay=False, exists=True),
+    help="Numbers already given, YAML: {pool: {fq_name of the owner, joined by ':': number}}.",
+)
+@click.option("--view", help="In place of the resources, this view of them: `routes`, say (`intentc show`).")
+@click.option(
+    "--keep-going", is_flag=True, help="Leave out resources that can't be used, compile the rest; exit code 5."
+)
+@click.option("--with-secrets", is_flag=True, help="With -o envoy: private keys and other secrets, too, in clear.")
+@compilers_option
+@configured()
+def command(
+    files: tuple[str, ...],
+    output: str,
+    allocations: str | None,
+    view: str | None,
+    keep_going: bool,
+    with_secrets: bool,
+    compilers: tuple[str, ...],
+    loaded: Loaded,
+) -> int:
+    """Compile the resources in FILE... (YAML or JSON; a folder; - for stdin), and print what follows from them.
+
+    The same input gives the same bytes, whatever its order. What an API server would fill in is filled in by the same
+    rules; numbers that nobody was given yet are the lowest free ones, in the order of their owners' names. Exit code 5
+    if some intents are held, or with --keep-going some resources are left out.
+
+    `-o envoy` prints a configuration file of Envoy, complete but for secrets.
+    """
+    if with_secrets and output != "envoy":
+        raise click.UsageError("--with-secrets goes with -o envoy only", click.get_current_context())
+    if view and output == "envoy":
+        raise click.UsageError("--view is no configuration of Envoy; take one of the two", click.get_current_context())
+    configuration = with_compilers(loaded.configuration, compilers)
+    return run_service(_compile, files, output, allocations, view, keep_going, with_secrets, configuration)
+
+
+async def _compile(
+    files: tuple[str, ...],
+    output: str,
+    allocations: str | None,
+    view: str | None,
+    keep_going: bool,
+    with_secrets: bool,
+    configuration: Configuration,
+) -> int:
+    from intentc.inspection.secrets import concealed_outputs
+    from intentc.offline.offline import Offline
+    from intentc.plugins import installed
+
+    from ..places import located
+    from ..transfer import read_input, read_what_can_be
+
+    left_out: list[InvalidInput] = []
+    if keep_going:
+        inputs, _, left_out = read_what_can_be(files, configuration)
+    else:
+        inputs, _ = read_input(files, configuration)
+    settings = configuration.intentc
+    compilers = installed(configuration)
+    offline = Offline(
+        compilers,
+        installation=settings.installation,
+        settings=settings.settings,
+        given=_given(allocations),
+    )
+    await offline.seed()
+    if keep_going:
+        left_out += await apply_what_can_be(offline, inputs)
+    else:
+        await apply_inputs(offline, inputs)
+    for error in left_out:
+        click.echo(f"left out: {error}", err=True)
+    problems = [located(problem, inputs) for problem in offline.problems()]
+    if view:
+        from intentc.inspection.results import Results
+
+        from .show import print_view
+
+        await print_view(output, view, Results(offline.engine.parts, compilers.views))
+    elif output == "envoy":
+        from ..elements import print_bootstrap
+
+        print_bootstrap(offline.outputs(), compilers.schema, with_secrets=with_secrets)
+    else:
+        _print(output, concealed_outputs(offline.engine.parts, offline.outputs()), problems)
+    _print_problems(output, problems)
+    return Exit.HELD if offline.engine.parts.standing.held or left_out else Exit.DONE
+
+
+async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
+    """Apply resources of files to an ``Offline`` in one go. Raises ``InvalidInput`` naming those that are refused."""
+    from intentc.apiserver.errors import ApiError
+    from intentc.model import InvalidInput, all_invalid
+
+    try:
+        await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in inputs)
+    except ApiError as error:
+        if error.item is None:
+            raise InvalidInput(error.message) from None
+        raise all_invalid([refusal for _, refusal in _refusals(error, inputs)]) from None
+
+
+async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[InvalidInput]:
+    """The same without those that are refused; what is wrong with these."""
+    from intentc.apiserver.errors import ApiError
+
+    left, errors = list(inputs), []
+    while left:
+        try:
+            await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in left)
+        except ApiError as error:
+            if error.item is None:
+                raise
+            refused = _refusals(error, left)
+            errors += [refusal for _, refusal in refused]
+            gone = {place for place, _ in refused}
+            left = [resource for place, resource in enumerate(left) if place not in gone]
+        else:
+            break
+    return errors
+
+
+def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:
+    """The place in ``inputs`` of each that is refused, and what is wrong with it."""
+    from intentc.model import InvalidInput
+
+    from ..places import place_of, told_of
+
+    found = []
+    for item, detail in error.refused or ((error.item or 0, error.detail),):
+        resource = inputs[item]
+        found.append((item, InvalidInput(told_of(resource, detail), source=place_of(resource, detail))))
+    return found
+
+
+def _given(path: str | None) -> GivenNumbers:
+    if path is None:
+        return {}
+    from intentc.loading import convert, load_yaml
+
+    given: Mapping[str, Mapping[str, int]] = convert(load_yaml(Path(path)), dict[str, dict[str, int]])
+    return given
+
+
+def _print(output: str, resources: list[dict[str, Any]], problems: list[Problem]) -> None:
+    from ..output import print_document
+
+    rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in resources]
+    content = {"resources": resources, "problems": [msgspec.structs.asdict(problem) for problem in problems]}
+    print_document(output, content, ("kind", "name", "contents"), rows)
+
+
+def _print_problems(output: str, problems: list[Problem]) -> None:
+    """For people, where they don't stand in the document."""
+    from ..places import line_of
+
+    if output in ("table", "envoy"):
+        for problem in problems:
+            click.echo(line_of(problem), err=True)
+
+
+def summary(resource: Mapping[str, Any]) -> str:
+    """What stands in a resource, in a few words: its references by name, and how long its lists are."""
+    parts = []
+    for field, value in resource.items():
+        if field.endswith("_refs"):
+            names = (_entry(entry) for entry in value)
+            parts.append(f"{field.removesuffix('_refs')}: {', '.join(names)}")
+        elif field == "origins":
+            parts.append(f"from {', '.join(_origin(origin) for origin in value)}")
+        elif isinstance(value, dict):
+            parts += [f"{len(items)} {name}" for name, items in value.items() if isinstance(items, list)]
+    return "; ".join(parts)
+
+
+def _origin(origin: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, (origin.get("kind"), origin.get("name"), origin.get("field"))))
+
+
+def _entry(entry: Mapping[str, Any]) -> str:
+    attribute = ", ".join(str(value) for value in (entry.get("attr") or {}).values() if isinstance(value, str | int))
+    return f"{entry['to'][-1]} ({attribute})" if attribute else str(entry["to"][-1])

@@ -1,0 +1,124 @@
+"""``intentc get``: show resources as the API server has them."""
+
+from __future__ import annotations
+
+import difflib
+import uuid as uuid_module
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from ..errors import CommandError, Exit
+from ..options import configured, output_option
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Loaded
+    from intentc.model import Kind, Schema
+
+    from ..client import ApiClient
+
+_COLUMNS = ("name", "uuid", "parent")
+
+
+@click.command(name="get")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
+@output_option
+@configured()
+def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> int:
+    """Show the resources of KIND, or the one with NAME; without KIND, which kinds there are.
+
+    KIND in any spelling: snake_case, kebab-case, CamelCase, plural. NAME: the fq_name joined by ":", a uuid, or an end
+    of the fq_name that fits one resource only.
+    """
+    if kind is None:
+        return _kinds(output, loaded)
+    return anyio.run(_get, kind, name, output, loaded)
+
+
+def _kinds(output: str, loaded: Loaded) -> int:
+    from intentc.plugins import installed
+
+    from ..output import print_document
+
+    kinds = sorted(installed(loaded.configuration).schema, key=lambda kind: kind.name)
+    rows = [(kind.name, kind.group, " ".join(kind.description.split())) for kind in kinds]
+    content = {"kinds": [{"name": name, "group": group, "description": text} for name, group, text in rows]}
+    print_document(output, content, ("kind", "group", "description"), rows)
+    return Exit.DONE
+
+
+async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) -> int:
+    from intentc.model.sensitive import concealed
+    from intentc.plugins import installed
+    from intentc.writing.connection import Connection
+
+    from ..client import ApiClient
+    from ..connecting import api_server
+    from ..lookup import remedy
+    from ..output import print_document
+
+    kind = kind_named(installed(loaded.configuration).schema, kind_name)
+    async with ApiClient(Connection(api_server(loaded.configuration))) as client:
+        if name is None:
+            found, others = await client.listed(kind)
+        else:
+            found, others = [await named(client, kind, name)], []
+    if kind.system:
+        # A user gets his own secrets back, whole; copies that a compiler made of them are not for reading.
+        found = [concealed(kind, data) for data in found]
+    rows = [(":".join(data.get("fq_name", ())), data.get("uuid", ""), data.get("parent_type", "")) for data in found]
+    content: dict[str, Any] = {"resources": [{"kind": kind.name, **data} for data in found]}
+    if others:
+        content["unreadable"] = [{"kind": kind.name, **one._asdict()} for one in others]
+    print_document(output, content, _COLUMNS, rows)
+    for one in others:
+        shown = ":".join(one.fq_name) or one.uuid
+        click.echo(f"{kind.name} {shown}: {one.message}; {remedy(kind, one.uuid)}", err=True)
+    return Exit.DONE
+
+
+async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
+    """The one resource that ``name`` means. Raises ``CommandError`` if there is none, or several, or if its value can't
+    be read."""
+    from ..lookup import look_up, unreadable
+
+    found = await look_up(client, kind, name)
+    if found.data is None:
+        raise unreadable(kind, found, client.url)
+    return found.data
+
+
+def kind_named(schema: Schema, name: str) -> Kind:
+    """The kind that ``name`` means, in any spelling. Raises ``CommandError`` with suggestions."""
+    from intentc.loading.schemas import known_elsewhere
+    from intentc.model import snake
+
+    found = schema.spelt(name, plural=True)
+    if found is None:
+        near = near_kinds(snake(name).lower(), schema.kinds)
+        hint = known_elsewhere(name) or (f"; did you mean {' or '.join(near)}?" if near else "")
+        raise CommandError(f"unknown kind {name!r}{hint}", next_step="`intentc get` lists the kinds")
+    return found
+
+
+def near_kinds(name: str, kinds: Iterable[str]) -> list[str]:
+    """The kinds that a name may mean, at most three: those with these initials (``acl``), spelt nearly so, or
+    with this text inside (``list``); the first way that finds any."""
+    known = sorted(kinds)
+    initials = [
+        kind for kind in known if "".join(word[:1] for word in kind.split("_")) in (name, name.removesuffix("s"))
+    ]
+    inside = [kind for kind in known if name in kind]
+    return (initials or difflib.get_close_matches(name, known, 3) or inside)[:3]
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text has the form of a uuid."""
+    try:
+        uuid_module.UUID(text)
+    except ValueError:
+        return False
+    return True

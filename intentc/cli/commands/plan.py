@@ -1,0 +1,139 @@
+"""``intentc plan``: what applying files, or deleting, would write; and what another reaction map would mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import CommandError, Exit
+from ..options import complete_files, configured, output_option
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.offline.preview import Plan
+    from intentc.offline.preview.saved import Input
+
+
+@click.command(name="plan")
+@click.argument("given", metavar="FILE...", nargs=-1, shell_complete=complete_files)
+@click.option("--delete", is_flag=True, help="What deleting the resources in FILE... would do.")
+@click.option("--kind", help="With --delete, names of this kind in place of files: --delete --kind KIND NAME...")
+@click.option("--let-go", is_flag=True, help="With --kind: what refers to them lets go, as for `intentc delete`.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Save the plan for `intentc apply`.")
+@click.option(
+    "--reactions",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="In place of FILE...: what this reaction map would mean in the live world.",
+)
+@click.option("--compiler", help="With --reactions, whose map it is; by default found by its kinds.")
+@click.option("--exit-code", is_flag=True, help="End with 1 if anything differs.")
+@output_option
+@configured()
+def command(
+    given: tuple[str, ...],
+    delete: bool,
+    kind: str | None,
+    let_go: bool,
+    out: Path | None,
+    reactions: Path | None,
+    compiler: str | None,
+    exit_code: bool,
+    output: str,
+    loaded: Loaded,
+) -> int:
+    """Show what applying FILE... (as for apply) to the live system would write: what you change, and what follows.
+
+    It is found out by doing it over a copy; nothing is written, no number is given. What only the server can choose is
+    told as <POOL for NAME> and <uuid of NAME>. A plan that is saved with --out holds the files as they are, secrets
+    included; only you may read it, and `intentc apply PLAN` refuses it once it would come to anything else.
+    """
+    _no_saved_plan(() if kind else given)
+    _check(given, delete=delete, kind=kind, let_go=let_go, out=out, reactions=reactions, compiler=compiler)
+    if reactions is not None:
+        return _compare(reactions, compiler, output, exit_code, loaded.configuration)
+    from ..planning import input_of
+    from ..process import run_service
+
+    plan = run_service(_plan, input_of(given, delete=delete, kind=kind, let_go=let_go), out, loaded.configuration)
+    _print(output, plan, out)
+    return Exit.DIFFERENT if exit_code and not plan.summary.nothing else Exit.DONE
+
+
+def _no_saved_plan(given: tuple[str, ...]) -> None:
+    from intentc.offline.preview.saved import is_saved
+
+    for file in given:
+        if file != "-" and is_saved(Path(file)):
+            raise CommandError(
+                "this is a saved plan, and no resource to plan for",
+                where=file,
+                next_step=f"`intentc apply {file}` carries it out; to see one again, make it anew from its files",
+                code=Exit.USAGE,
+            )
+
+
+def _check(
+    given: tuple[str, ...],
+    *,
+    delete: bool,
+    kind: str | None,
+    let_go: bool,
+    out: Path | None,
+    reactions: Path | None,
+    compiler: str | None,
+) -> None:
+    if reactions is not None and (given or delete or kind or out):
+        raise click.UsageError("--reactions goes with none of FILE..., --delete, --kind, --out")
+    if reactions is None and not given:
+        raise click.UsageError("give FILE..., or --delete --kind KIND NAME..., or --reactions FILE")
+    if kind and not delete:
+        raise click.UsageError("--kind goes with --delete")
+    if let_go and not kind:
+        raise click.UsageError("--let-go goes with --kind")
+    if compiler and reactions is None:
+        raise click.UsageError("--compiler goes with --reactions")
+
+
+async def _plan(given: Input, out: Path | None, configuration: Configuration) -> Plan:
+    from ..planning import make_plan
+
+    made = await make_plan(given, configuration)
+    if out is not None:
+        from intentc.offline.preview.saved import write
+
+        try:
+            write(out, made.saved)
+        except OSError as error:
+            raise CommandError(
+                f"the plan can't be saved: {error.strerror}",
+                where=str(out),
+                next_step="give --out a file in a folder that you may write to",
+            ) from None
+    return made.saved.plan
+
+
+def _print(output: str, plan: Plan, out: Path | None) -> None:
+    from ..output import print_document
+    from ..plan_text import lines
+
+    if output == "table":
+        for line in lines(plan):
+            click.echo(line)
+    else:
+        content = {name: value for name, value in plan.document().items() if name != "apiVersion"}
+        print_document(output, content, (), ())
+    if out is not None:
+        click.echo(f"saved as {out}; `intentc apply {out}` carries it out as long as it holds", err=True)
+
+
+def _compare(reactions: Path, compiler: str | None, output: str, exit_code: bool, configuration: Configuration) -> int:
+    from ..plan_reactions import compare_maps, print_comparison
+    from ..process import run_service
+
+    found = run_service(compare_maps, reactions, compiler, configuration)
+    print_comparison(output, found)
+    if found.invalid:
+        return Exit.INVALID
+    return Exit.DIFFERENT if exit_code and (found.edges or found.writes) else Exit.DONE

@@ -1,0 +1,152 @@
+"""``intentc quarantine``: what is held and why; try it again, or give it up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+import msgspec
+
+from ..directives import orders_desk, shown, signature, waiting_options
+from ..errors import CommandError, Exit
+from ..options import configured, output_option
+from ..quarantined import Entry, all_held, entries_of, quarantined, whole
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Loaded
+    from intentc.model import Key
+
+_COLUMNS = ("kind", "name", "state", "since", "tries", "message")
+
+
+@click.group(name="quarantine")
+def command() -> None:
+    """What can't be compiled or written now: list it, try it again, or give it up."""
+
+
+@command.command(name="list")
+@output_option
+@configured()
+def list_command(output: str, loaded: Loaded) -> int:
+    """Show what is held, refused, fought over, paused or given up, with the reasons (asks the running compiler)."""
+    return anyio.run(_list, output, loaded)
+
+
+@command.command(name="retry")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Everything that is quarantined, but not what was given up.")
+@waiting_options
+@configured()
+def retry_command(
+    kind: str | None, name: str | None, everything: bool, wait: bool, timeout: float, loaded: Loaded
+) -> int:
+    """Try the resource of KIND with NAME again now, also if it was given up or is suspected of ending a process.
+
+    Waits until the compiler has, and tells by exit code 5 if it is quarantined still.
+    """
+    return anyio.run(_retry, _one_or_all(kind, name, everything), timeout if wait else None, loaded)
+
+
+@command.command(name="drop")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every intent that is held; needs --yes.")
+@click.option("--yes", is_flag=True, help="Yes, what all of them made shall go.")
+@waiting_options
+@configured()
+def drop_command(
+    kind: str | None, name: str | None, everything: bool, yes: bool, wait: bool, timeout: float, loaded: Loaded
+) -> int:
+    """Give up the held intent of KIND with NAME: what it contributed goes.
+
+    It is not compiled until its resource changes, or until `intentc quarantine retry`.
+    """
+    wanted = _one_or_all(kind, name, everything)
+    if everything and not yes:
+        raise click.UsageError("--all deletes what every held intent has made; say --yes if you want that")
+    return anyio.run(_drop, wanted, timeout if wait else None, loaded)
+
+
+def _one_or_all(kind: str | None, name: str | None, everything: bool) -> tuple[str, str] | None:
+    """KIND and NAME, None for ``--all``."""
+    if everything == bool(kind) or (kind and not name):
+        raise click.UsageError("give either KIND and NAME, or --all")
+    return (kind, name) if kind and name else None
+
+
+async def _list(output: str, loaded: Loaded) -> int:
+    from ..output import print_document
+    from ..waiting import current_status
+
+    diagnostics = loaded.configuration.intentc.diagnostics
+    entries = await whole(diagnostics, await current_status(diagnostics))
+    rows = [
+        (entry.kind, entry.name or entry.uuid, entry.state, _time(entry.since), str(entry.tries), entry.message)
+        for entry in entries
+    ]
+    print_document(output, {"quarantine": [msgspec.structs.asdict(entry) for entry in entries]}, _COLUMNS, rows)
+    return Exit.DONE
+
+
+async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
+    from intentc.directives import Retry
+
+    from ..waiting import wait_for
+
+    async with orders_desk(loaded.configuration) as desk:
+        if wanted is None:
+            key, order, what = None, Retry(**signature()), "everything"
+        else:
+            target = await quarantined(desk, *wanted, frozenset({"paused"}), "is paused; `intentc resume` ends that")
+            key, what = target.key, f"{target.key.kind} {shown(target.key.uuid, target.name)}"
+            order = Retry(kind=key.kind, uuid=key.uuid, name=target.name, **signature())
+        status = await desk.obeyed(await desk.book.put(order), timeout)
+        if status is not None and timeout is not None:
+            status, _ = await wait_for(desk.diagnostics, lambda status: bool(status.get("converged")), timeout)
+    click.echo(f"retried {what}" if status is not None else f"ordered a retry of {what}")
+    still = _still_held(entries_of(status or {}), key)
+    for entry in still:
+        click.echo(f"{entry.state}: {entry.kind} {entry.name or entry.uuid}: {entry.message}", err=True)
+    return Exit.HELD if still else Exit.DONE
+
+
+async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
+    from intentc.directives import Drop
+
+    async with orders_desk(loaded.configuration) as desk:
+        if wanted is None:
+            targets = await all_held(desk)
+        else:
+            others = frozenset({"refused", "fought", "paused"})
+            if (kind := desk.kind(wanted[0])).name not in desk.compiled:
+                raise CommandError(
+                    f"{kind.name} has no intents, so that none can be given up",
+                    next_step=f"delete it: `intentc delete --kind {kind.name} {wanted[1]}`",
+                )
+            targets = [await quarantined(desk, *wanted, others, "is not held; only an intent that is can be given up")]
+        revision = 0
+        for key, name, mod_revision in targets:
+            revision = await desk.book.put(
+                Drop(kind=key.kind, uuid=key.uuid, name=name, mod_revision=mod_revision, **signature())
+            )
+        if revision:
+            await desk.obeyed(revision, timeout)
+    for key, name, _ in targets:
+        click.echo(f"dropped {key.kind} {shown(key.uuid, name)}")
+    if not targets:
+        click.echo("no intent is held", err=True)
+    return Exit.DONE
+
+
+def _still_held(entries: Iterable[Entry], key: Key | None) -> Sequence[Entry]:
+    """The entries about ``key``, None: about anything; what an operator wanted so is left out."""
+    wanted_so = {"paused"} if key is not None else {"paused", "dropped"}
+    return [e for e in entries if e.state not in wanted_so and key in (None, (e.kind, e.uuid))]
+
+
+def _time(since: float | None) -> str:
+    return "" if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,209 @@
+"""``intentc release``: take our marks off, so that intentc no longer owns the objects; nothing is deleted.
+
+Why it exists: leaving must be as safe as coming. What carries no mark is nobody's orphan, so a compiler that runs later
+deletes none of it. Objects are written through the API server under compare-and-set; what is released is released, and
+a second run goes on with the rest. How marked objects are found is ``marks``' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from ..errors import CommandError, Exit
+from ..marks import Marked, marked_objects
+from ..options import configured, output_option
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Configuration, Loaded
+    from intentc.model import Kind
+    from intentc.watch.protocol import Store
+
+    from ..client import ApiClient
+
+_BATCH = 50
+"""Objects in one transaction; a server that takes fewer is sent halves."""
+_ROUNDS = 3
+"""So often an object is tried that somebody else writes at the same time."""
+_WRITTEN_MEANWHILE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
+_STOP_IT = "stop it, and wait until that key is gone; or say --force"
+_COLUMNS = ("kind", "name", "uuid")
+
+
+@click.command(name="release")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="The objects of all kinds.")
+@click.option("--dry-run", is_flag=True, help="Show what would be released; write nothing.")
+@click.option("--force", is_flag=True, help="Also while a compiler of this installation runs.")
+@output_option
+@configured()
+def command(
+    kind: str | None, name: str | None, everything: bool, dry_run: bool, force: bool, output: str, loaded: Loaded
+) -> int:
+    """Take the mark of intentc.installation off the objects of KIND, the one with NAME, or --all.
+
+    They stay as they are and are nobody's then: a compiler deletes none of them, and adopts those of kinds that only
+    compilers make. Stop the compilers first. Numbers that were given stay given. Can be run again at any time. With
+    --all the installation also gives etcd.path up, so that another one may claim it.
+    """
+    if everything == bool(kind):
+        raise click.UsageError("give either KIND, KIND and NAME, or --all")
+    return anyio.run(_release, kind, name, dry_run, force, output, loaded)
+
+
+async def _release(
+    kind_name: str | None, name: str | None, dry_run: bool, force: bool, output: str, loaded: Loaded
+) -> int:
+    from intentc.plugins import installed
+    from intentc.writing.connection import Connection
+
+    from ..client import ApiClient
+    from ..connecting import api_server, etcd_store
+    from ..output import print_document
+    from .get import kind_named
+
+    configuration = loaded.configuration
+    schema = installed(configuration).schema
+    kinds = [kind_named(schema, kind_name)] if kind_name else sorted(schema, key=lambda kind: kind.name)
+    kinds = [kind for kind in kinds if kind.stored]
+    store = etcd_store(configuration)
+    try:
+        if dry_run:
+            found = [marked for kind in kinds for marked in await marked_objects(store, configuration, kind, name)]
+        else:
+            async with ApiClient(Connection(api_server(configuration))) as client:
+                releasing = Releasing(store, client, configuration, force)
+                found = await releasing.release(kinds, name)
+            if not kind_name:
+                await releasing.give_up_the_path()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+    if name and not found:
+        installation = configuration.intentc.installation
+        raise CommandError(
+            f"there is no {kinds[0].name} {name} with the mark of the installation {installation}",
+            next_step=f"`intentc release {kinds[0].name} --dry-run` lists those that there are",
+        )
+    rows = [(marked.kind, marked.name, marked.uuid) for marked in found]
+    print_document(output, {"released": [dict(zip(_COLUMNS, row, strict=True)) for row in rows]}, _COLUMNS, rows)
+    click.echo(f"{len(found)} objects {'would be released' if dry_run else 'released'}", err=True)
+    return Exit.DONE
+
+
+class Releasing:
+    """One run, over a store and an API server."""
+
+    def __init__(self, store: Store, client: ApiClient, configuration: Configuration, force: bool) -> None:
+        self._store = store
+        self._client = client
+        self._configuration = configuration
+        self._force = force
+        self._released: list[Marked] = []
+        self._refused: dict[str, CommandError] = {}
+
+    async def release(self, kinds: Sequence[Kind], name: str | None) -> list[Marked]:
+        """Release what is marked of ``kinds``; the objects that were. Raises ``CommandError`` if some could not be:
+        because a compiler runs, the server refused, or went away; how many were released before is said on stderr."""
+        try:
+            for kind in kinds:
+                left = await self._release_kind(kind, name)
+                if left:
+                    self._refused.setdefault(left[0].name, CommandError("it is written by somebody else all the time"))
+        except CommandError:
+            self._tell_how_far()
+            raise
+        if self._refused:
+            self._tell_how_far()
+            first, error = next(iter(self._refused.items()))
+            raise CommandError(
+                f"{len(self._refused)} objects could not be released; {first}: {error.what}",
+                where=error.where,
+                next_step="mend that, and run the command again: it goes on with what is left",
+            )
+        return self._released
+
+    async def give_up_the_path(self) -> None:
+        """Let another installation claim the path, once nothing below it carries our mark.
+
+        Raises ``CommandError`` while a compiler of this installation runs, also where nothing is marked.
+        """
+        from intentc.leading import PathInUse, UnreadableClaim, release_path
+
+        path, installation = self._configuration.etcd.path, self._configuration.intentc.installation
+        try:
+            if not self._force:
+                await self._refuse_while_a_compiler_runs()
+            given_up = await release_path(self._store, path, installation, force=self._force)
+        except PathInUse as error:
+            self._tell_how_far()
+            raise CommandError(str(error), where=f"etcd: {error.key}", next_step=_STOP_IT) from None
+        except (CommandError, UnreadableClaim):
+            self._tell_how_far()
+            raise
+        if given_up:
+            click.echo(f"the path {path} is given up: another installation may claim it", err=True)
+
+    async def _release_kind(self, kind: Kind, name: str | None) -> list[Marked]:
+        """What somebody else wrote at the same time in each round."""
+        left: list[Marked] = []
+        for _ in range(_ROUNDS):
+            found = await marked_objects(self._store, self._configuration, kind, name)
+            left = []
+            for first in range(0, len(found), _BATCH):
+                left += await self._send(found[first : first + _BATCH])
+            if not left:
+                break
+        return left
+
+    async def _send(self, batch: Sequence[Marked]) -> list[Marked]:
+        """Release a batch, halving it where the server refuses; what was written meanwhile, to be read again."""
+        from ..client import Refused
+
+        waiting: list[Sequence[Marked]] = [batch]
+        again: list[Marked] = []
+        while waiting:
+            part = waiting.pop()
+            if not self._force:
+                await self._refuse_while_a_compiler_runs()
+            try:
+                await self._client.sync([marked.without_mark for marked in part])
+            except Refused as error:
+                if error.code is Exit.UNREACHABLE:
+                    raise
+                if len(part) > 1:
+                    middle = len(part) // 2
+                    waiting += [part[middle:], part[:middle]]
+                elif error.status in _WRITTEN_MEANWHILE:
+                    again += part
+                else:
+                    self._refused[part[0].name] = error
+            else:
+                self._released += part
+        return again
+
+    async def _refuse_while_a_compiler_runs(self) -> None:
+        from intentc.watch.keys import heartbeat_prefix, leader_key
+        from intentc.watch.protocol import prefix_end
+
+        installation = self._configuration.intentc.installation
+        leader, beats = leader_key(installation), heartbeat_prefix(installation)
+        found = [
+            *(await self._store.range(leader, keys_only=True)).items,
+            *(await self._store.range(beats, prefix_end(beats), keys_only=True)).items,
+        ]
+        if found:
+            raise CommandError(
+                f"a compiler of the installation {installation} runs, and would take the objects back",
+                where=f"etcd: {found[0].key}",
+                next_step=_STOP_IT,
+            )
+
+    def _tell_how_far(self) -> None:
+        if self._released:
+            click.echo(f"{len(self._released)} objects released before this", err=True)

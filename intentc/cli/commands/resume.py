@@ -1,0 +1,57 @@
+"""``intentc resume``: the end of a pause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from ..directives import orders_desk, picked, shown, waiting_options
+from ..errors import CommandError, Exit
+from ..options import configured
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Loaded
+
+
+@click.command(name="resume")
+@click.argument("kind")
+@click.argument("name")
+@waiting_options
+@configured()
+def command(kind: str, name: str, wait: bool, timeout: float, loaded: Loaded) -> int:
+    """End the pause of the resource of KIND with NAME: it is compiled, and written, again.
+
+    The pause is known by the name that the resource had when it was paused, or by its uuid; the resource need not be
+    there any more.
+    """
+    return anyio.run(_resume, kind, name, timeout if wait else None, loaded)
+
+
+async def _resume(kind_name: str, name: str, timeout: float | None, loaded: Loaded) -> int:
+    from intentc.directives import Pause
+
+    async with orders_desk(loaded.configuration) as desk:
+        kind = desk.kind(kind_name)
+        pauses = [
+            (kept.order.uuid, kept.order.name, (kept, kept.order))
+            for kept in await desk.book.list()
+            if isinstance(kept.order, Pause) and kept.order.kind == kind.name
+        ]
+        found = picked(name, pauses)
+        if not found:
+            raise CommandError(
+                f"{kind.name} {name} is not paused",
+                next_step="`intentc quarantine list` shows what is, and what else is held",
+            )
+        (kept, order), *_ = found
+        revision = await desk.book.withdraw(kept)
+        if not revision:
+            raise CommandError(
+                f"the pause of {kind.name} {name} was changed by somebody else just now",
+                next_step="run the command again",
+            )
+        await desk.obeyed(revision, timeout)
+    click.echo(f"resumed {kind.name} {shown(order.uuid, order.name)}")
+    return Exit.DONE

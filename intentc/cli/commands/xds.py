@@ -1,0 +1,101 @@
+"""``intentc xds``: what compilers left in etcd as elements of Envoy, served to Envoys."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from ..errors import CommandError, Exit
+from ..options import configured
+from ..process import run_service
+
+if TYPE_CHECKING:
+    from intentc.loading.configuration import Loaded
+
+_LOG = logging.getLogger("intentc.bridges.xds")
+_LONGEST_PORT = len("65535")
+
+
+class _Address(click.ParamType[tuple[str, int]]):
+    name = "host:port"
+
+    def convert(
+        self, value: str | tuple[str, int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        host, _, port = value.rpartition(":")
+        if not host or not port.isdecimal() or len(port) > _LONGEST_PORT or int(port) > 65535:
+            self.fail(f"{value!r} is not of the form host:port", param, ctx)
+        return host.strip("[]"), int(port)
+
+
+@click.command(name="xds")
+@click.option(
+    "--address", type=_Address(), default="127.0.0.1:8003", show_default=True, help="Where Envoys ask; port 0: any."
+)
+@click.option(
+    "--diagnostics",
+    type=_Address(),
+    default="127.0.0.1:8878",
+    show_default=True,
+    help="Where health, status and metrics are; port 0: any.",
+)
+@configured(service=True)
+def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Loaded) -> int:
+    """Serve the elements below etcd.path to Envoys: aggregated discovery over gRPC, state of the world or incremental.
+
+    Prints the address on stdout once it answers. What an Envoy refuses is recorded in etcd, and its last good state
+    stays in force. Several may run over one etcd. Set intentc.envoy.drain_time if Envoys are started with a
+    --drain-time-s other than 600. SIGTERM ends it with 0.
+    """
+    return run_service(_serve, address, diagnostics, loaded)
+
+
+async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Loaded) -> int:
+    try:
+        from intentc.bridges.xds.serving import running_xds
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"the protobuf packages of Envoy are missing ({error.name})",
+            where="intentc xds",
+            next_step="pip install 'intentc[xds]'",
+        ) from None
+    from intentc.diagnostics.serving import running_diagnostics
+    from intentc.loading.configuration import is_loopback
+
+    from ..connecting import diagnostics_access, etcd_store
+    from ..signals import ended_by_signals
+
+    host, port = address
+    store = etcd_store(loaded.configuration)
+    if not is_loopback(host):
+        _LOG.warning("no TLS at %s: whoever reaches this address reads every secret of the gateway", host)
+    try:
+        async with (
+            ended_by_signals(),
+            running_xds(
+                store,
+                loaded.configuration.etcd.path,
+                host,
+                port,
+                drain_seconds=loaded.configuration.intentc.envoy.drain_time,
+            ) as server,
+            running_diagnostics(
+                server,
+                *diagnostics,
+                registry=server.figures.registry,
+                access=diagnostics_access(loaded.configuration),
+                hosts=loaded.configuration.intentc.diagnostics.hosts,
+            ) as url,
+        ):
+            click.echo(f"{f'[{host}]' if ':' in host else host}:{server.port}")
+            _LOG.info("diagnostics at %s", url)
+            await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+    return Exit.DONE

@@ -1,0 +1,189 @@
+"""Giving orders to the compiler: whom an order is about, who gives it, and waiting until it is obeyed.
+
+Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` differ in what they order and share the rest.
+An order lies in etcd, so that it can be given while no compiler runs; what becomes of it is the compiler's business.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
+
+import anyio
+import click
+
+from .errors import CommandError, Exit
+
+if TYPE_CHECKING:
+    from intentc.directives import Book
+    from intentc.loading.configuration import Configuration
+    from intentc.model import Key, Kind
+    from intentc.watch.protocol import Store
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Candidate = TypeVar("_Candidate")
+
+
+def waiting_options(function: _Function) -> _Function:
+    """Give a command ``--wait/--no-wait`` and ``--timeout``; it is called with ``wait`` and ``timeout`` (seconds)."""
+    timeout = click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait at most.")
+    wait = click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until a compiler obeys.")
+    return wait(timeout(function))
+
+
+class Target(NamedTuple):
+    """The resource that an order is about. ``mod_revision``: at which it was last written."""
+
+    key: Key
+    name: tuple[str, ...]
+    mod_revision: int
+
+
+class Desk:
+    """Where orders are given. ``book``: the orders of the configured installation. Calls raise ``CommandError`` and
+    ``StoreError``."""
+
+    def __init__(self, configuration: Configuration, store: Store) -> None:
+        from intentc.directives import Book
+        from intentc.plugins import installed
+        from intentc.watch.keys import Layout
+
+        self._configuration = configuration
+        self._store = store
+        self._layout = Layout.of(f"/{configuration.etcd.path}/")
+        loaded = installed(configuration)
+        self._schema = loaded.schema
+        self.compiled = frozenset(loaded.intents)
+        """The kinds that have intents."""
+        self.diagnostics = configuration.intentc.diagnostics
+        self.address = configuration.intentc.diagnostics.address
+        self.book: Book = Book(store, configuration.intentc.installation)
+
+    def kind(self, name: str) -> Kind:
+        """A kind in any spelling."""
+        from .commands.get import kind_named
+
+        return kind_named(self._schema, name)
+
+    async def find(self, kind: Kind, name: str) -> Target:
+        """The resource that ``name`` means. By its uuid it is found even if its value can't be read."""
+        import msgspec
+
+        from intentc.model import Key
+        from intentc.writing.connection import Connection
+
+        from .client import ApiClient
+        from .commands.get import is_uuid, named
+        from .connecting import api_server
+
+        key = Key(kind.name, name)
+        revision = await self.mod_revision(key) if is_uuid(name) else 0
+        fq_name: tuple[str, ...] = ()
+        try:
+            async with ApiClient(Connection(api_server(self._configuration))) as client:
+                data = await named(client, kind, name)
+                key, fq_name = Key(kind.name, data["uuid"]), msgspec.convert(data["fq_name"], tuple[str, ...])
+        except CommandError as error:
+            if not revision or error.code is Exit.UNREACHABLE:
+                raise
+        return Target(key, fq_name, revision or await self.mod_revision(key))
+
+    async def mod_revision(self, key: Key) -> int:
+        """The revision at which a resource was last written; 0 if it is not there."""
+        items = (await self._store.range(self._layout.key(*key), keys_only=True)).items
+        return items[0].mod_revision if items else 0
+
+    async def status(self) -> dict[str, Any] | None:
+        """What the compiler tells of itself; None if none answers."""
+        from .waiting import current_status
+
+        try:
+            return await current_status(self.diagnostics)
+        except CommandError as error:
+            if error.code is not Exit.UNREACHABLE:
+                raise
+            return None
+
+    async def obeyed(self, revision: int, timeout: float | None) -> dict[str, Any] | None:
+        """Wait until the compiler has obeyed the orders up to ``revision``; its status then. None, after a word on
+        stderr, if no compiler answers or nobody wants to wait (``timeout`` None)."""
+        from .waiting import url_of, wait_for
+
+        if timeout is None:
+            return None
+        try:
+            status, obeyed = await wait_for(self.diagnostics, lambda status: _obeyed(status, revision), timeout)
+        except CommandError as error:
+            if error.code is not Exit.UNREACHABLE:
+                raise
+            click.echo(
+                f"no compiler answers at {self.address}; the order is put, and takes effect when one runs", err=True
+            )
+            return None
+        if not obeyed:
+            raise CommandError(
+                f"the order is put, but the compiler has not obeyed it after {timeout:g} s",
+                where=url_of(self.diagnostics, "/status"),
+                next_step="see there whether it is of the same installation, and how its watch is",
+                code=Exit.UNREACHABLE,
+            )
+        return status
+
+
+@asynccontextmanager
+async def orders_desk(configuration: Configuration) -> AsyncIterator[Desk]:
+    """A desk with a connection to etcd that is closed after the block."""
+    from .connecting import etcd_store
+
+    store = etcd_store(configuration)
+    try:
+        yield Desk(configuration, store)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+
+
+class Signature(TypedDict):
+    """The fields of every order that are for people."""
+
+    by: str
+    at: str
+    reason: str
+
+
+def signature(reason: str = "") -> Signature:
+    """Who gives an order, when and why."""
+    who = os.environ.get("USER") or os.environ.get("LOGNAME") or str(os.getuid())
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"by": f"{who}@{socket.gethostname()}", "at": now, "reason": reason}
+
+
+def picked(name: str, candidates: Iterable[tuple[str, tuple[str, ...], _Candidate]]) -> list[_Candidate]:
+    """Those of ``candidates`` (uuid, fq_name, what is wanted) that ``name`` means: a uuid, a whole fq_name, or else an
+    end of one. Raises ``CommandError`` if it fits several."""
+    known = list(candidates)
+    # Joined, since an element may hold a colon itself.
+    fitting = [one for one in known if name in (one[0], ":".join(one[1]))]
+    fitting = fitting or [one for one in known if ":".join(one[1]).endswith(f":{name}")]
+    names = {uuid or fq_name: shown(uuid, fq_name) for uuid, fq_name, _ in fitting}
+    if len(names) > 1:
+        raise CommandError(
+            f"{name} fits several: {', '.join(names.values())}",
+            next_step="give more of the name, or the uuid",
+            code=Exit.USAGE,
+        )
+    return [wanted for _, _, wanted in fitting]
+
+
+def shown(uuid: str, fq_name: Iterable[str]) -> str:
+    """How a resource is named to people: by its fq_name if that is known."""
+    return ":".join(fq_name) or uuid
+
+
+def _obeyed(status: dict[str, Any], revision: int) -> bool:
+    orders = status.get("orders") or {}
+    return bool(orders.get("applied_revision", 0) >= revision)

@@ -1,0 +1,150 @@
+"""Bringing orders to the engine: list, watch, and withdraw what is done.
+
+Why it exists: an order must be known before anything is evaluated, must reach every process whatever becomes of the
+watch, and must go once it is done, but only by the one who leads: a standby pulls the same levers and withdraws
+nothing. What an order means is ``obeying``'s business.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+
+from intentc.model import Snapshot
+from intentc.watch.backoff import Backoff
+from intentc.watch.heartbeat import Heartbeat
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.protocol import Store, StoreError
+from intentc.watch.source import Source
+
+from .actions import Levers
+from .book import Book, Kept
+from .directive import orders_prefix
+from .obeying import Obeying
+
+_LOG = logging.getLogger(__name__)
+_PERIOD = 1.0
+"""Seconds between looks at what is done."""
+_RELIST_PERIOD = 60.0
+"""Seconds between readings of all orders, to find those of which the watch never told."""
+
+
+class Orders:
+    """The orders of one installation, as one process obeys them.
+
+    ``leading``: whether this process leads. ``settled``: whether the world was looked through once, so that withheld
+    deletes, and whether a resource changed, are known. ``heartbeat``: the one that this process puts, by which a dead
+    watch is noticed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        installation: str,
+        levers: Levers,
+        *,
+        leading: Callable[[], bool],
+        settled: Callable[[], bool],
+        heartbeat: Heartbeat | None = None,
+        period: float = _PERIOD,
+        relist_period: float = _RELIST_PERIOD,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._store = store
+        prefix = orders_prefix(installation)
+        self._layout = Layout.of(prefix)
+        self._book = Book(store, installation)
+        self._backoff = backoff or Backoff()
+        self._source = Source(store, prefix, heartbeat=heartbeat, backoff=self._backoff)
+        self._obeying = Obeying(prefix, levers, settled)
+        self._leading = leading
+        self._period = period
+        self._relist_period = relist_period
+        self._loaded = 0
+        self._stirred = anyio.Event()
+        self._failing = False
+
+    async def load(self) -> None:
+        """Obey what was ordered before; nothing may be evaluated earlier. Waits for a store that can't be read."""
+        told = False
+        while True:
+            try:
+                listing = await list_all(self._store, self._layout, lambda key: None)
+            except StoreError as error:
+                if not told:
+                    _LOG.warning("the orders can't be read yet: %s; trying again until they can", error)
+                told = True
+                await anyio.sleep(self._backoff.next_wait())
+            else:
+                self._obeying.take(listing.snapshot.changes, whole=True)
+                self._loaded = listing.snapshot.revision
+                return
+
+    async def run(self, on_change: Callable[[], None]) -> None:
+        """Obey what is ordered, without end. ``on_change`` is called after levers were pulled."""
+        async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
+            group.start_soon(self._tend, on_change)
+            group.start_soon(self._relist)
+            async for item in events:
+                self._obeying.take(item.changes, whole=isinstance(item, Snapshot))
+                self._stirred.set()
+                on_change()
+
+    @property
+    def applied_revision(self) -> int:
+        """Every order up to this revision is obeyed; 0 before ``load``."""
+        return self._source.applied_revision or self._loaded
+
+    def report(self) -> dict[str, Any]:
+        """For ``/status``: ``applied_revision``, the watch's ``phase``, ``lists`` by reason, ``counts`` by sort,
+        ``unreadable`` keys."""
+        return {
+            "applied_revision": self.applied_revision,
+            "phase": self._source.state.phase.value,
+            "lists": dict(self._source.counters.lists),
+            "counts": self._obeying.counts,
+            "unreadable": self._obeying.unreadable,
+        }
+
+    async def _relist(self) -> None:
+        """An order that etcd never told of would wait for the next cut of the watch (engine.md §1.5). All are read, and
+        not as of the last applied revision: here that one is old, and it is the last order that would be missed."""
+        while True:
+            await anyio.sleep(self._relist_period)
+            try:
+                listing = await list_all(self._store, self._layout, lambda key: None)
+            except StoreError as error:
+                _LOG.debug("the orders are not read again: %s", error)
+                continue
+            if not self._obeying.knows(listing.snapshot.changes):
+                _LOG.warning("the watch has not told of all orders up to revision %d", listing.snapshot.revision)
+                self._source.request_relist("missed")
+
+    async def _tend(self, on_change: Callable[[], None]) -> None:
+        """Do what had to wait, and withdraw what is done."""
+        while True:
+            self._stirred = anyio.Event()
+            if self._obeying.catch_up():
+                on_change()
+            await self._withdraw_what_is_done()
+            with anyio.move_on_after(self._period):
+                await self._stirred.wait()
+
+    async def _withdraw_what_is_done(self) -> None:
+        for known in self._obeying.done():
+            if not self._leading():
+                return
+            try:
+                await self._book.withdraw(Kept(known.order, known.mod_revision))
+            except StoreError as error:
+                if not self._failing:
+                    _LOG.warning("orders that are done can't be withdrawn yet: %s", error)
+                self._failing = True
+                return
+            known.withdrawn = True
+            self._failing = False

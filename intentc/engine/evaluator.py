@@ -1,0 +1,295 @@
+"""From the job queue to the claims: each intent concerned is evaluated, and what it wants replaces what it wanted.
+
+An evaluation is synchronous; the loop gets its turn back after a few milliseconds at the latest (engine.md §1.7).
+How an evaluation runs is ``evaluation``'s business, what its claims mean ``planning``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable
+
+from .. import crashpoints
+from ..evaluation import BUDGET_EXCEEDED, Outcome, Status
+from ..journal import Entry
+from ..logic import Concerned, Job
+from ..logic.dependencies import Path
+from ..model import Claim, Key, Name, claimed
+from ..model.reads import object_read
+from .edges import Edges
+from .intake import Intake
+from .log_fields import about
+from .parts import Parts
+from .slices import Slice
+
+_LOG = logging.getLogger(__name__)
+_DEAR = 0.002
+"""Seconds; an evaluation that took longer gives the others time before its intent is evaluated again, so that a storm
+of events on a hub costs a handful of evaluations of the hub, however the events are spread."""
+_REST = 10
+"""Times what it took: a dear intent takes a tenth of the time at most."""
+_LONGEST_REST = 1.0
+_TURNS = 3
+"""Of the loop after a dear evaluation: timers that came due meanwhile, then the tasks that they wake, have theirs."""
+_CUT_OFF_REST = 60.0
+_CUT_OFF_DOUBLED = 6
+"""Seconds until an evaluation that was cut off is tried again, unless something that it read changes, and how often
+that time is doubled: it held the loop for its whole budget, and only a change would end it sooner next time."""
+
+_LONGEST_PATH = 12
+"""Keys in the path of a journal's line: a chain of facts may be longer, and its middle is left out."""
+_UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED})
+_UNPROMPTED = Job(by_readers=True, path=(), missing=None)
+
+
+class Evaluating:
+    """Serves the job queue. ``on_outcome`` is told of every outcome (numbers wished for, numbers no longer read);
+    ``on_done`` is called after each job."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        intake: Intake,
+        on_outcome: Callable[[Outcome], None],
+        on_done: Callable[[], None],
+    ) -> None:
+        self._parts = parts
+        self._intake = intake
+        self._on_outcome = on_outcome
+        self._on_done = on_done
+        self._slice = Slice()
+        self._gives_way = False
+        """While the others have their turn after a dear evaluation: else each worker could hold the loop for a whole
+        budget in one turn."""
+        self._rested_at: dict[Key, float] = {}
+        self.resting: set[Key] = set()
+        """Dear intents that have a job again, and whose rest isn't over."""
+        self.runs = 0
+        self.seconds = 0.0
+        """What jobs took in all, and how many of them took so long that their intents must rest."""
+        self.dear_runs = 0
+        self.idle_walks = 0
+        self.edges = Edges()
+        """What each edge of the reaction map came to."""
+        self._begun: dict[Key, Path] = {}
+        """The paths of runs that did not come to their end: what lets them go on (a number, time) has none."""
+        self.missing_reactions: dict[tuple[str, str], int] = {}
+        """(reader kind, read kind) → how often recorded reads ran an intent that the reaction map did not name."""
+
+    async def run(self) -> None:
+        """Evaluate for ever; ends only by cancellation."""
+        jobs = self._parts.jobs
+        clock = asyncio.get_running_loop().time
+        while True:
+            key = await jobs.get()
+            while self._gives_way:  # noqa: ASYNC110 - it is over after three turns
+                await asyncio.sleep(0)
+            before = clock()
+            if self._rests(key, before):
+                continue
+            self.serve(key)
+            now = clock()
+            self.seconds += now - before
+            if now - before > _DEAR:
+                self.dear_runs += 1
+                if self._parts.logic.exists(key):
+                    self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
+                await self._give_way()
+            await self._slice.rest()
+
+    async def _give_way(self) -> None:
+        self._gives_way = True
+        try:
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+        finally:
+            self._gives_way = False
+
+    def forget(self, key: Key) -> None:
+        """The intent is gone."""
+        self._rested_at.pop(key, None)
+        self._begun.pop(key, None)
+
+    def _rests(self, key: Key, now: float) -> bool:
+        """Whether a job that was taken from the queue is put off, since its intent is dear and ran just now."""
+        if self._rested_at.get(key, 0.0) <= now:
+            self._rested_at.pop(key, None)
+            self.resting.discard(key)
+            return False
+        self.resting.add(key)
+        self._parts.jobs.retry(key, after=self._rested_at[key] - now)
+        self._parts.jobs.done(key)
+        self._on_done()
+        return True
+
+    def serve(self, key: Key) -> None:
+        """Do one job that was taken from the queue."""
+        try:
+            self._evaluate(key)
+        finally:
+            self._parts.jobs.done(key)
+            self._on_done()
+
+    def _evaluate(self, key: Key) -> None:
+        """Run one intent, and let what it yields take effect."""
+        parts = self._parts
+        job = self._intake.causes.pop(key, _UNPROMPTED)
+        if job.missing is not None:
+            self.note_missing(job.missing, key)
+        edge = None if job.over_facts else self.edges.walked(job.path)
+        if not job.by_readers and key in parts.standing.evaluated:
+            self.idle_walks += 1
+            if edge is not None:
+                edge.idle += 1
+            return
+        if self._stopped(key):
+            return
+        self.runs += 1
+        path = job.path or self._begun.get(key, ())
+        outcome = self._outcome(key)
+        crashpoints.reach("evaluate.done")
+        changed = parts.book.retain(key) if outcome.status in _UNFINISHED else frozenset()
+        concerned = self._concerned_by(outcome)
+        self._intake.concern(_led_by(path or (key,), concerned))
+        named = parts.logic.name_of
+        if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
+            self._tell_held(key, outcome.status.value, path)
+        match outcome.status:
+            case Status.DONE:
+                changed = parts.book.replace(key, outcome.claims)
+                parts.jobs.forget(key)
+                self._begun.pop(key, None)
+            case Status.GONE:
+                changed = parts.book.drop(key)
+            case Status.FAILED:
+                failures = parts.jobs.failures(key)
+                parts.jobs.retry(key)
+                if outcome.problems[-1].reason == BUDGET_EXCEEDED:
+                    parts.jobs.retry(key, after=_CUT_OFF_REST * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
+        if path and outcome.status in _UNFINISHED:
+            self._begun[key] = path
+        for member, problem in concerned.cycles:
+            changed |= parts.book.retain(member)
+            if parts.standing.cut_off(member, problem):
+                self._tell_held(member, problem.reason, path)
+        objects = _in_order(changed, outcome.claims)
+        if edge is not None:
+            edge.ran += 1
+            if objects or concerned.jobs or concerned.gone:
+                edge.changed += 1
+        parts.drift.meant(objects)
+        resync = parts.jobs.looked_over(key)
+        for name in objects:
+            # What is only looked over lets what is live go first; an object that backs off must learn of new claims.
+            parts.objects.add(name, resync=resync and not parts.objects.backs_off(name))
+        parts.journal.add(
+            Entry(
+                revision=parts.logic.revision,
+                origin=key,
+                path=path,
+                status=outcome.status.value,
+                claims=len(outcome.claims),
+                objects=objects,
+                source_revision=parts.logic.mod_revision(path[0]) if path else 0,
+            )
+        )
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug(
+                "evaluated %s: %s, claims on %d objects changed",
+                key,
+                outcome.status.value,
+                len(objects),
+                extra=about(parts, key, path),
+            )
+        self._on_outcome(outcome)
+
+    def _concerned_by(self, outcome: Outcome) -> Concerned:
+        """Note what an evaluation read and yielded; the intents that its facts affect. An intent that is held goes on
+        yielding the facts of the last good values, so that a restart takes them from nobody."""
+        logic, key = self._parts.logic, outcome.key
+        if outcome.status is Status.DONE:
+            return logic.evaluated(key, outcome.reads, outcome.facts, complete=True)
+        reads, facts = outcome.reads, None
+        if outcome.status is Status.HELD or (outcome.status is Status.FAILED and self._is_to_be_recalled(key)):
+            recalled = self._parts.runner.recall(key, logic.last_good(key))
+            if recalled.status is Status.DONE:
+                reads, facts = reads | recalled.reads, recalled.facts
+        return logic.evaluated(key, reads, facts, complete=False)
+
+    def _is_to_be_recalled(self, key: Key) -> bool:
+        """Whether this process never evaluated a failing intent completely, and knows of an earlier one not its facts,
+        but the value that it was evaluated with."""
+        logic = self._parts.logic
+        return self._parts.book.is_unknown(key) and key in logic.superseded and not logic.keeps_facts(key)
+
+    def _tell_held(self, key: Key, reason: str, path: Path) -> None:
+        extra = {"reason": reason, **about(self._parts, key, path)}
+        _LOG.warning("%s is held, its outputs stay as they are", key, extra=extra)
+
+    def _stopped(self, key: Key) -> bool:
+        """Whether the intent is not evaluated now, by order: paused, or suspected to have ended a process."""
+        parts = self._parts
+        stops = parts.standing.stopped.get(key)
+        if not stops or not parts.logic.exists(key):
+            return False
+        revision = parts.logic.mod_revision(key)
+        in_force = [stop for stop in stops.values() if stop.until is None or stop.until >= revision]
+        if not in_force:
+            return False
+        problem = in_force[0].problem
+        parts.book.retain(key)
+        if all(stop.until is None for stop in in_force):
+            # Paused: others go on using its facts, which follow what else it reads, before a restart and after it. A
+            # suspect is not run even for those, since that may end the process.
+            recalled = parts.runner.recall(key, parts.logic.last_good(key))
+        else:
+            recalled = None
+        if recalled is not None and recalled.status is Status.DONE:
+            facts = parts.logic.evaluated(key, recalled.reads, recalled.facts, complete=False)
+        else:
+            facts = parts.logic.keep_facts(key)
+        self._intake.concern(_led_by((key,), facts))
+        if parts.standing.stop(key, problem):
+            self._tell_held(key, problem.reason, ())
+        return True
+
+    def _outcome(self, key: Key) -> Outcome:
+        """What the evaluation came to; of an intent that was given up: that it wants nothing."""
+        parts = self._parts
+        dropped = parts.standing.dropped.get(key)
+        if dropped is None or not parts.logic.exists(key):
+            return parts.runner.run(key)
+        if parts.logic.mod_revision(key) > dropped:
+            del parts.standing.dropped[key]
+            return parts.runner.run(key)
+        return Outcome(key, Status.DONE, frozenset({object_read(key)}))
+
+    def note_missing(self, pair: tuple[str, str], key: Key | None = None) -> None:
+        """An intent (``key``, if it is known) had to run, or was stale, by a change from which no path of the reaction
+        map leads to it."""
+        if pair not in self.missing_reactions:
+            extra = about(self._parts, key) if key is not None else None
+            _LOG.warning(
+                "missing reaction: %s reads %s, but no path of the reaction map leads there", *pair, extra=extra
+            )
+        self.missing_reactions[pair] = self.missing_reactions.get(pair, 0) + 1
+
+
+def _led_by(path: Path, concerned: Concerned) -> Concerned:
+    """The same, with the way to the intent whose facts concern them."""
+    if not concerned.jobs:
+        return concerned
+    if len(path) >= _LONGEST_PATH:
+        path = (path[0], *path[2 - _LONGEST_PATH :])
+    return concerned._replace(
+        jobs={key: Job(job.by_readers, (*path, key), job.missing, True) for key, job in concerned.jobs.items()}
+    )
+
+
+def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:
+    """As they were yielded, so that authors can tell the order of writes; then, by name, what is claimed no more."""
+    if len(objects) < 2:
+        return tuple(objects)
+    yielded = {name: position for position, name in enumerate(dict.fromkeys(map(claimed, claims)))}
+    return tuple(sorted(objects, key=lambda name: (yielded.get(name, len(yielded)), name)))

@@ -1,0 +1,136 @@
+"""What an operator can do to a running engine: pause, go on, try again, give up, give leave.
+
+Every lever is idempotent and takes effect through the queues, like any change. Who may pull them, and how an order
+outlives a restart, is left to others (``orders``).
+"""
+
+from __future__ import annotations
+
+from ..model import Create, Key, Name, Problem
+from .intake import Intake
+from .intent_states import Stop
+from .parts import Parts
+
+PAUSED = "Paused"
+SUSPECT = "Suspect"
+DROPPED = "Dropped"
+
+
+class Levers:
+    """Over one engine's parts."""
+
+    def __init__(self, parts: Parts, intake: Intake) -> None:
+        self._parts = parts
+        self._intake = intake
+        self._paused: dict[Key, Name] = {}
+
+    def pause(self, key: Key, name: tuple[str, ...], message: str) -> None:
+        """Leave an intent, and what it made, as it is; an object that no intent stands for is not written any more."""
+        parts = self._parts
+        problem = Problem(key.kind, ":".join(name), PAUSED, message or "paused; `intentc resume` ends it")
+        place = Name(key.kind, name)
+        if self._paused.get(key, place) != place:
+            self.resume(key)
+        self._paused[key] = place
+        if key.kind in parts.logic.intent_kinds:
+            self._stop(key, Stop(problem))
+            parts.standing.left_if_ours[place] = problem
+        else:
+            parts.standing.left_alone.hold(place, problem)
+
+    def resume(self, key: Key) -> None:
+        """End a pause."""
+        self._go_on(key, PAUSED)
+        for made in self._parts.book.of(key):
+            self._parts.objects.add(made)
+        name = self._paused.pop(key, None)
+        if name is None:
+            return
+        self._parts.standing.left_if_ours.pop(name, None)
+        if self._parts.standing.left_alone.release(name):
+            self._parts.objects.add(name)
+
+    def suspect(self, key: Key, mod_revision: int) -> None:
+        """Processes ended while they evaluated this intent: it is held until its resource is another one."""
+        message = (
+            "processes ended while they evaluated this; it is held until the resource changes, or until "
+            "`intentc quarantine retry`"
+        )
+        self._stop(key, Stop(Problem(key.kind, self._parts.logic.name_of(key), SUSPECT, message), mod_revision))
+
+    def unsuspect(self, key: Key) -> None:
+        """The intent may be evaluated again."""
+        self._go_on(key, SUSPECT)
+
+    def allow_deletes(self, kind: str) -> int:
+        """Give leave for the withheld deletes of one kind; how many there are."""
+        names = self._parts.planner.guard.allow(kind)
+        for name in sorted(names):
+            self._parts.objects.add(name)
+        return len(names)
+
+    def retry(self, key: Key | None) -> int:
+        """Try one quarantined intent or object again at once; None: all of them. How many there were."""
+        parts = self._parts
+        standing = parts.standing
+        intents = [held for held, _ in standing.held.items() if key in (None, held) and held not in standing.stopped]
+        objects = {
+            name
+            for table in (standing.refused, standing.delayed, standing.fought)
+            for name, _ in table.items()
+            if key in (None, key_of(parts, name))
+        }
+        for held in intents:
+            parts.jobs.forget(held)
+            self._evaluate(held)
+        for name in sorted(objects):
+            parts.drift.forget(name)
+            parts.objects.forget(name)
+            parts.objects.add(name)
+        return len(intents) + len(objects)
+
+    def drop(self, key: Key, mod_revision: int) -> None:
+        """Give up on an intent: what it contributed goes, and it is not compiled until its resource changes."""
+        if self._parts.standing.dropped.get(key) != mod_revision:
+            self._parts.standing.dropped[key] = mod_revision
+            self._evaluate(key)
+
+    def undrop(self, key: Key) -> None:
+        """Compile it again."""
+        if self._parts.standing.dropped.pop(key, None) is not None:
+            self._evaluate(key)
+
+    def changed_since(self, key: Key, mod_revision: int) -> bool:
+        """Whether the resource was written after that revision, or is gone; False while we have not come so far."""
+        logic = self._parts.logic
+        return logic.revision >= mod_revision and logic.mod_revision(key) not in range(1, mod_revision + 1)
+
+    def _stop(self, key: Key, stop: Stop) -> None:
+        stops = self._parts.standing.stopped.setdefault(key, {})
+        if stops.get(stop.problem.reason) != stop:
+            stops[stop.problem.reason] = stop
+            self._evaluate(key)
+
+    def _go_on(self, key: Key, reason: str) -> None:
+        stops = self._parts.standing.stopped.get(key, {})
+        if stops.pop(reason, None) is None:
+            return
+        if not stops:
+            del self._parts.standing.stopped[key]
+            self._parts.standing.held.release(key)
+        self._evaluate(key)
+
+    def _evaluate(self, key: Key) -> None:
+        self._intake.causes.pop(key, None)
+        if self._parts.logic.exists(key):
+            self._parts.jobs.add(key)
+
+
+def key_of(parts: Parts, name: Name) -> Key:
+    """The object of this name: the one that is there, else the one that is about to be made; without a uuid if
+    neither."""
+    there = parts.logic.named(name.kind, name.fq_name)
+    if there is not None:
+        return there
+    made = [operation.key for operation in parts.planner.plan(name).operations if isinstance(operation, Create)]
+    return made[0] if made else Key(name.kind, "")

@@ -1,0 +1,191 @@
+"""Who is in quarantine: whom time alone does not heal, each with its reason; counted, and listed from any place on.
+
+Why counted from the sizes of tables: ``/status`` asks each second, and there may be 20,000. The order is the one in
+which they came, table by table, so that pages hang together while more come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+from typing import Any
+
+from ..model import Key, Name, Problem
+from ..queue import Quarantine
+from .operator_actions import DROPPED, PAUSED, SUSPECT, key_of
+from .parts import Parts
+
+Entry = dict[str, Any]
+_STATES = {PAUSED: "paused", SUSPECT: "suspect"}
+_BLOCK = 500
+
+
+def held_count(parts: Parts) -> int:
+    """How many intents and resources are held, those whose values can't be read included."""
+    return len(parts.logic.held) + len(parts.standing.held) - _both(parts.standing.held, parts.logic.held)
+
+
+def held_first(parts: Parts, most: int) -> list[Key]:
+    """The first of them that became so, in order."""
+    unreadable, held = parts.logic.held, parts.standing.held
+    first = {*islice(unreadable, most), *islice((key for key in held if key not in unreadable), most)}
+    return sorted(first)[:most]
+
+
+def held_intents(parts: Parts) -> tuple[int, Key | None]:
+    """How many intents are held for a reason of theirs, or since the ledger refuses their numbers; and one of them."""
+    standing, unreadable = parts.standing, parts.logic.held
+    count = _unreadable_intents(parts) + len(standing.held) + len(standing.numbers_refused)
+    count -= _both(standing.held, unreadable)
+    count -= sum(key in standing.held or key in unreadable for key in standing.numbers_refused)
+    first = (key for table in (unreadable, standing.held, standing.numbers_refused) for key in table)
+    return count, next((key for key in first if key.kind in parts.logic.intent_kinds), None)
+
+
+def unreadable_others(parts: Parts) -> tuple[int, Key | None]:
+    """How many values can't be read of kinds that have no intents; and one of them."""
+    unreadable, kinds = parts.logic.held, parts.logic.intent_kinds
+    count = len(unreadable) - _unreadable_intents(parts)
+    return count, next((key for key in unreadable if key.kind not in kinds), None) if count else None
+
+
+def quarantine_count(parts: Parts) -> int:
+    """How many entries the quarantine has."""
+    standing, unreadable = parts.standing, parts.logic.held
+    return (
+        len(unreadable)
+        - sum(key in unreadable for key in standing.dropped)
+        + len(standing.held)
+        - _both(standing.held, unreadable)
+        + len(standing.numbers_refused)
+        + len(standing.dropped)
+        + len(parts.planner.guard.withheld)
+        + len(standing.refused)
+        + len(standing.fought)
+        + len(standing.left_alone)
+    )
+
+
+def quarantine(parts: Parts, offset: int, limit: int) -> list[Entry]:
+    """At once the entries from ``offset`` on, ``limit`` at most: ``{"kind", "name", "uuid", "state", "reason",
+    "message", "since", "tries", "on"}``. ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``,
+    ``refused``, ``fought``, ``withheld`` (one entry for all deletes of a kind). ``since``: seconds since 1970, None if
+    that isn't kept. ``tries``: failures in a row. ``on``: the resource that it
+    reads and that can't be read, ``{"kind", "name", "uuid"}``; None if it is held for a reason of its own."""
+    found: list[Entry] = []
+    for block in blocks(parts, offset, limit):
+        found += block
+    return found
+
+
+def blocks(parts: Parts, offset: int, limit: int) -> Iterator[list[Entry]]:
+    """The same a block at a time; the tables may change between two of them, and who leaves meanwhile is left out."""
+    for keys, entry in _tables(parts):
+        for start in range(0, len(keys), _BLOCK):
+            block = keys[start : start + _BLOCK]
+            # Most are only passed over, so that an entry is made of those alone that are shown.
+            found = []
+            for key in block:
+                told = entry(key)
+                if told is None:
+                    continue
+                if offset:
+                    offset -= 1
+                elif limit:
+                    limit -= 1
+                    found.append(told())
+            yield found
+            if not limit:
+                return
+
+
+_Told = Callable[[], Entry]
+
+
+def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Told | None]]]:
+    """The keys of each table, and what tells the entry of one; None of one that is not there any more, or is told
+    elsewhere."""
+    standing, unreadable = parts.standing, parts.logic.held
+
+    def of_unreadable(key: Key) -> _Told | None:
+        problem = unreadable.get(key)
+        if problem is None or key in standing.dropped:
+            return None
+        return lambda: _entry(key, parts.logic.name_of(key), problem, "unreadable", None, 0)
+
+    def of_held(key: Key) -> _Told | None:
+        held = standing.held.get(key)
+        if held is None or key in unreadable:
+            return None
+        state, tries = _STATES.get(held.problem.reason, "held"), parts.jobs.failures
+        other = standing.held_by.get(key)
+        on = {"kind": other.kind, "name": parts.logic.name_of(other), "uuid": other.uuid} if other is not None else None
+        return lambda: {
+            **_entry(key, parts.logic.name_of(key), held.problem, state, held.since, tries(key)),
+            "on": on,
+        }
+
+    def of_numbers(key: Key) -> _Told | None:
+        held = standing.numbers_refused.get(key)
+        return None if held is None else lambda: _entry(key, held.problem.name, held.problem, "refused", held.since, 0)
+
+    def of_dropped(key: Key) -> _Told | None:
+        if key not in standing.dropped:
+            return None
+        name = parts.logic.name_of(key)
+        problem = Problem(key.kind, name, DROPPED, "given up until its resource changes")
+        return lambda: _entry(key, name, problem, "dropped", None, 0)
+
+    def of_withheld(kind: str) -> _Told | None:
+        names = parts.planner.guard.withheld.get(kind)
+        return None if names is None else lambda: _withheld(kind, names)
+
+    def of_objects(state: str, table: Quarantine[Name]) -> Callable[[Name], _Told | None]:
+        def of_object(name: Name) -> _Told | None:
+            held = table.get(name)
+            if held is None:
+                return None
+            tries = parts.objects.failures
+            return lambda: _entry(key_of(parts, name), held.problem.name, held.problem, state, held.since, tries(name))
+
+        return of_object
+
+    yield tuple(unreadable), of_unreadable
+    yield tuple(standing.held), of_held
+    yield tuple(standing.numbers_refused), of_numbers
+    yield tuple(sorted(standing.dropped)), of_dropped
+    yield tuple(sorted(parts.planner.guard.withheld)), of_withheld
+    for state, table in (("refused", standing.refused), ("fought", standing.fought), ("paused", standing.left_alone)):
+        yield tuple(table), of_objects(state, table)
+
+
+def _withheld(kind: str, names: Collection[Name]) -> Entry:
+    message = f"{len(names)} objects would be deleted at once; if that is meant: `intentc allow-deletes {kind}`"
+    told = f"({len(names)} objects)"
+    return _entry(Key(kind, ""), told, Problem(kind, told, "DeletesHeld", message), "withheld", None, 0)
+
+
+def _entry(key: Key, name: str, problem: Problem, state: str, since: float | None, tries: int) -> Entry:
+    """``name``: the one by which people know the resource, if there is one."""
+    return {
+        "kind": key.kind,
+        "name": name,
+        "uuid": key.uuid,
+        "state": state,
+        "reason": problem.reason,
+        "message": problem.message,
+        "since": since,
+        "tries": tries,
+        "on": None,
+    }
+
+
+def _unreadable_intents(parts: Parts) -> int:
+    held_of, kinds = parts.logic.cache.held_of, parts.logic.intent_kinds
+    return sum(count for kind, count in held_of.items() if kind in kinds)
+
+
+def _both(first: Collection[Key], second: Collection[Key]) -> int:
+    """How many keys are in both: seldom any, since who can't be read isn't evaluated."""
+    fewer, more = sorted((first, second), key=len)
+    return sum(key in more for key in fewer)

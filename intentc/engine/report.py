@@ -1,0 +1,122 @@
+"""What a running engine tells of itself: the JSON of ``/status``.
+
+Three words that must not be mixed: *converged* (nothing left to do for the applied inputs but what is held or refused),
+*healthy* (nothing held, refused or delayed, no delete withheld) and *problems* (what people must change in inputs,
+whether these are compiled or held). Bodies of resources never appear here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+import msgspec
+
+from ..model import Key, Name, Problem, verb
+from .evaluator import Evaluating
+from .operator_actions import PAUSED
+from .orphan_collector import Collecting
+from .parts import Parts
+from .permission import OBSERVING, RESTORED
+from .quarantined import held_count, held_first, quarantine, quarantine_count
+from .reconciler import Reconciling
+
+T = TypeVar("T", Key, Name, Problem)
+_LISTED = 100
+_QUARANTINED = 1000
+"""Entries shown of each list, those first that have been there the longest; the counts are always whole."""
+
+
+def report(
+    parts: Parts, collecting: Collecting, evaluating: Evaluating, reconciling: Reconciling, *, converged: bool
+) -> dict[str, Any]:
+    """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
+    first entries of ``held``, ``waiting``, ``refused``, ``delayed``,
+    ``withheld_deletes``, ``problems``, and counters."""
+    standing, unreadable = parts.standing, parts.logic.held
+    guarded = parts.planner.guard.withheld
+    held, withheld = held_count(parts), sum(map(len, guarded.values()))
+    # Those that can't be read are told by nobody else.
+    problems = len(standing.tally) + len(unreadable)
+    return {
+        "converged": converged,
+        "healthy": is_healthy(parts),
+        "observing": OBSERVING in parts.permission.reasons,
+        "writing": {"permitted": parts.permission.granted, "withheld": dict(parts.permission.reasons)},
+        "first_pass_complete": collecting.complete,
+        "applied_revision": parts.logic.revision,
+        "queue": {
+            "jobs": parts.jobs.pending(),
+            "objects": parts.objects.pending(),
+            "in_flight": reconciling.in_flight,
+        },
+        "counts": {
+            "evaluated": len(standing.evaluated),
+            "held": held,
+            "waiting": len(standing.waiting),
+            "refused": len(standing.refused),
+            "delayed": len(standing.delayed),
+            "fought": len(standing.fought),
+            "paused": len(standing.left_alone) + sum(PAUSED in stops for stops in standing.stopped.values()),
+            "dropped": len(standing.dropped),
+            "withheld_deletes": withheld,
+            "problems": problems,
+            "planned": len(standing.planned),
+            "quarantined": quarantine_count(parts),
+        },
+        "held": list(map(str, held_first(parts, _LISTED))),
+        "waiting": [{"intent": str(key), "for": " ".join(standing.waiting[key])} for key in _first(standing.waiting)],
+        "refused": list(map(str, _first(standing.refused))),
+        "delayed": list(map(str, _first(standing.delayed))),
+        "withheld_deletes": list(map(str, _first(chain.from_iterable(map(guarded.__getitem__, sorted(guarded)))))),
+        "quarantine": quarantine(parts, 0, _QUARANTINED),
+        "planned": [
+            {"object": str(name), "writes": [verb(operation) for operation in standing.planned[name]]}
+            for name in _first(standing.planned)
+        ],
+        "problems": [msgspec.structs.asdict(problem) for problem in _first(chain(standing.tally, unreadable.values()))],
+        "counters": {
+            "evaluations": evaluating.runs,
+            "evaluation_seconds": round(evaluating.seconds, 6),
+            "dear_evaluations": evaluating.dear_runs,
+            "idle_walks": evaluating.idle_walks,
+            "walks": evaluating.edges.totals(),
+            "missing_reactions": {
+                f"{reader} <- {read}": count for (reader, read), count in sorted(evaluating.missing_reactions.items())
+            },
+            "writes": reconciling.sending.written,
+            "drift_repairs": parts.drift.repairs,
+            "fights": parts.drift.fights,
+            "pauses": parts.gate.pauses,
+        },
+    }
+
+
+def is_healthy(parts: Parts) -> bool:
+    """Nothing is held, refused, contended, deferred or withheld. Problems of inputs that are compiled all the same are
+    counted apart."""
+    standing = parts.standing
+    return not (
+        held_count(parts)
+        or standing.refused
+        or standing.delayed
+        or any(parts.planner.guard.withheld.values())
+        or standing.fought
+        or standing.numbers_refused
+        or RESTORED in parts.permission.reasons
+    )
+
+
+def _first(listed: Iterable[T]) -> list[T]:
+    """In order those that have been listed the longest: to sort all of them takes as long as there are many."""
+    return sorted(islice(listed, _LISTED))
+
+
+def pending(parts: Parts) -> list[dict[str, str]]:
+    """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each. Looks at every resource,
+    so it is no part of ``report``, which is asked for all the time."""
+    return [
+        {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}
+        for key, link in parts.logic.cache.graph.pending()
+    ]

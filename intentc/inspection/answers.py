@@ -1,0 +1,65 @@
+"""All questions that may be asked of a running engine, each handed to the module that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+
+from intentc.diagnostics.observed import JournalQuery, ObjectQuery
+from intentc.engine.engine import Engine
+
+from .views.comparison import one_object
+from .views.journal import follow, journal
+from .views.neighbourhood import neighbourhood
+from .views.objects import objects
+from .views.pending import pending
+from .views.quarantine import quarantine
+from .views.reactions import reactions
+from .why.why import why
+
+_AT_ONCE = 3
+"""Whatever looks at the whole world, or evaluates to be told why, holds the loop a slice at a time: however many ask,
+only so many at a time are answered."""
+
+
+class Answers:
+    """``diagnostics.Asked`` over ``engine``."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._turns = anyio.Semaphore(_AT_ONCE)
+
+    async def why(self, kind: str, name: str, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        async with self._turns:
+            return await why(self._engine, kind, name, part=part, offset=offset, limit=limit)
+
+    async def objects(self, query: ObjectQuery) -> dict[str, Any]:
+        async with self._turns:
+            return await objects(self._engine, query)
+
+    async def object(self, kind: str, name: str) -> dict[str, Any]:
+        async with self._turns:
+            return await one_object(self._engine, kind, name)
+
+    async def neighbourhood(self, kind: str, name: str, depth: int = 1, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
+        async with self._turns:
+            return await neighbourhood(self._engine, kind, name, depth=depth, kinds=kinds)
+
+    async def pending(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        async with self._turns:
+            return await pending(self._engine, offset, limit)
+
+    async def quarantine(self, offset: int = 0, limit: int = 100) -> dict[str, Any]:
+        async with self._turns:
+            return await quarantine(self._engine, offset, limit)
+
+    async def reactions(self) -> dict[str, Any]:
+        return await reactions(self._engine)
+
+    async def journal(self, query: JournalQuery) -> dict[str, Any]:
+        return await journal(self._engine, query)
+
+    def follow(self, after: int) -> AsyncIterator[dict[str, Any]]:
+        return follow(self._engine, after)

@@ -1,0 +1,1 @@
+"""Which resource a person means: by fq_name, uuid, former name, or the name that another program uses. Read-only."""

@@ -1,0 +1,79 @@
+"""What was there once: which resource a name meant that nothing has any more, and when it went.
+
+Told by the lines that the journal keeps of intents that ended and of objects that we deleted; after a restart by its
+files, if it has some. What else is remembered of it is ``past``'s.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from intentc.engine.engine import Engine
+from intentc.evaluation import Status
+from intentc.journal.records import Evaluation, Written
+from intentc.journal.searching import MOST_SECONDS, search
+from intentc.model import Key, Name
+
+from .disk_thread import aside
+from .former_names import recalled
+
+_LOG = logging.getLogger(__name__)
+_WAIT = MOST_SECONDS + 1.0
+_DELETE = "delete"
+
+
+class Former(NamedTuple):
+    """``key``: what had the name last; its uuid is empty where nobody tells."""
+
+    name: Name
+    key: Key
+
+
+async def formers(engine: Engine, kind: str, text: str) -> list[Former]:
+    """What of ``kind`` was there under ``text``, a whole name or its end; each name once. Files are only looked into
+    where memory tells nothing."""
+    journal, logic = engine.parts.journal, engine.parts.logic
+    found: dict[Name, Former] = {}
+    keys = {joined: key for key, joined in journal.names.items() if key.kind == kind and _fits(joined, text)}
+    if keys:
+        names = await recalled(engine.parts, kind, keys)
+        found = {name: Former(name, keys[joined]) for joined, name in names.items()}
+    if not found and journal.directory is not None:
+        work = partial(_recalled, journal.directory, kind, text, logic.revision)
+        try:
+            found = await aside(work, name="journal search", within=_WAIT)
+        except TimeoutError:
+            _LOG.warning("the journal's files in %s can't be read in time; answering without them", journal.directory)
+    return [former for former in found.values() if former.name not in engine.parts.book]
+
+
+def _recalled(directory: Path, kind: str, text: str, revision: int) -> dict[Name, Former]:
+    """The same from files. ``revision``: lines of later ones are of a future that never was."""
+    ends = msgspec.json.encode(text)[1:]
+    last = msgspec.json.encode(text.rpartition(":")[2])[1:]
+    found: dict[Name, Former] = {}
+    # Names of intents stand as one text at the end of a list, those of objects as lists of texts.
+    for one in search(directory, [ends + b"]", last + b"]]"]):
+        record = one.record
+        if record.revision > revision:
+            continue
+        if isinstance(record, Evaluation) and record.status == Status.GONE.value:
+            key, joined = record.intent.key, record.intent.name
+            name = Name(kind, tuple(joined.split(":")))
+        elif isinstance(record, Written) and record.operation == _DELETE:
+            name, key = record.object, Key(record.object.kind, record.uuid)
+            joined = ":".join(name.fq_name)
+        else:
+            continue
+        if key.kind == kind and _fits(joined, text):
+            found.setdefault(name, Former(name, key))
+    return found
+
+
+def _fits(name: str, text: str) -> bool:
+    return name == text or name.endswith(f":{text}")

@@ -1,0 +1,250 @@
+"""Which resource a person means: by fq_name, uuid, or a unique end of the fq_name; kinds in any spelling.
+
+What is claimed and not there yet can be named, too; and what another program uses by the name that it has there. Where
+nothing fits, or too much, the answer has near names.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+import anyio.to_thread
+
+from intentc.diagnostics.observed import NamedAs, Unanswerable
+from intentc.engine.engine import Engine
+from intentc.engine.parts import Parts
+from intentc.engine.slices import Slice, blocks
+from intentc.inspection.lookup.element_names import called
+from intentc.model import Key, Kind, Name, ResourceClaim, object_uuid
+
+from .dangling import wanted_so
+from .deleted import formers
+from .former_names import recalled
+
+_MOST_CANDIDATES = 20
+_NEAR = 5
+_COMPARED = 2_000
+"""Names that are compared letter by letter with one that does not exist."""
+
+
+class Found(NamedTuple):
+    """``key``: the object or fact of this name, None if there is none. ``near``: names that may be meant instead, if
+    neither an object nor a claim has this name. ``former``: what had the name last, if that is known, and has gone."""
+
+    name: Name
+    key: Key | None
+    near: tuple[str, ...] = ()
+    former: Key | None = None
+
+
+def kind_of(parts: Parts, text: str) -> Kind:
+    """The kind that ``text`` means. Raises ``Unanswerable`` with the nearest ones."""
+    found = parts.schema.spelt(text, plural=True)
+    if found is not None:
+        return found
+    spelt = text.replace("-", "_").lower()
+    near = _near_kinds(spelt, [*parts.schema.kinds, *parts.names])
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise Unanswerable(404, f"unknown kind {text!r}{hint}", "`intentc get` lists the kinds", near, NamedAs.KINDS)
+
+
+def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
+    """Those with these initials (``acl``), spelt nearly so, or with this text inside; the first way that finds any."""
+    initials = [kind for kind in kinds if "".join(word[:1] for word in kind.split("_")) == text]
+    inside = [kind for kind in kinds if text and text in kind]
+    return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or sorted(inside))[:3])
+
+
+async def find(engine: Engine, kind: str, text: str) -> Found:
+    """What ``text`` means among the resources of ``kind``, the objects that are claimed, and facts. Raises
+    ``Unanswerable``: 404 for an unknown kind, 400 without a name, 409 with the candidates if it fits several."""
+    parts = engine.parts
+    if not text:
+        raise Unanswerable(400, "no name is given", "name it by its fq_name joined by ':', a unique end of it, or uuid")
+    if (word := kind.lower()) in parts.names:
+        meant = await called(parts, word, text)
+        if not meant:
+            hint = "it is asked about as that program shows it; `intentc show` has tables of what there is"
+            raise Unanswerable(404, f"nothing of {word} is called {text!r}", hint)
+        return _outside(parts, word, text, meant)
+    declared = kind_of(parts, kind)
+    exact = _exact(parts, declared, text)
+    if exact is not None:
+        return exact
+    names = [name async for name in _names(parts, declared)]
+    fitting = await _meant(names, text)
+    if len(fitting) > 1:
+        candidates = sorted(":".join(name.fq_name) for name in fitting)
+        raise _ambiguous(text, declared.name, candidates, "give more of the name, or the uuid")
+    if fitting:
+        (name,) = fitting
+        return Found(name, _key(parts, name))
+    if is_uuid(text):
+        return await _by_uuid(parts, declared, text)
+    if meant := await called(parts, declared.name, text):
+        return _outside(parts, declared.name, text, meant)
+    former = await formers(engine, declared.name, text)
+    whole = [one for one in former if ":".join(one.name.fq_name) == text]
+    if len(whole or former) > 1:
+        candidates = sorted(":".join(one.name.fq_name) for one in former)
+        raise _ambiguous(text, declared.name, candidates, "all of them are gone; give more of the name")
+    for one in whole or former:
+        return Found(one.name, None, former=one.key)
+    wanted = await wanted_so(parts.logic, declared.name, text)
+    if len(wanted) > 1:
+        raise _ambiguous(text, declared.name, wanted, "none of them is there; give more of the name")
+    name = await _completed(parts, declared, Name(declared.name, tuple((wanted or [text])[0].split(":"))))
+    return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), names))
+
+
+def _outside(parts: Parts, kind: str, text: str, names: tuple[Name, ...]) -> Found:
+    """The object that another program calls ``text`` (``Compiler(names=…)``). Raises as ``find``."""
+    if len(names) > 1:
+        candidates = [f"{name.kind} {':'.join(name.fq_name)}" for name in names]
+        error = _ambiguous(text, kind, candidates, "ask for one of them, by its own kind and name")
+        error.named_as = NamedAs.KINDS_AND_NAMES
+        raise error
+    return Found(names[0], _key(parts, names[0]))
+
+
+def _ambiguous(text: str, kind: str, candidates: Sequence[str], next_step: str) -> Unanswerable:
+    shown = ", ".join(candidates[:_NEAR]) + (", …" if len(candidates) > _NEAR else "")
+    message = f"{text} fits {len(candidates)} of {kind}: {shown}"
+    return Unanswerable(409, message, next_step, tuple(candidates[:_MOST_CANDIDATES]))
+
+
+def found_by_key(parts: Parts, key: Key) -> Found:
+    """The object or fact ``key`` itself, be its name in force or not."""
+    state = parts.logic.cache.state(key)
+    if state is None or not state.fq_name:
+        return Found(Name(key.kind, (key.uuid,)), key if parts.logic.exists(key) else None)
+    return Found(Name(key.kind, state.fq_name), key)
+
+
+def _exact(parts: Parts, kind: Kind, text: str) -> Found | None:
+    logic = parts.logic
+    if not kind.stored:
+        fact = Key(kind.name, text)
+        return Found(Name(kind.name, (text,)), fact) if logic.exists(fact) else None
+    uuid = logic.cache.names.in_force(kind.name, text)
+    key = Key(kind.name, uuid or text)
+    if uuid is not None or logic.exists(key):
+        return found_by_key(parts, key)
+    name = Name(kind.name, tuple(text.split(":")))
+    return Found(name, None) if name in parts.book else None
+
+
+def _key(parts: Parts, name: Name) -> Key | None:
+    declared = parts.schema.kinds[name.kind]
+    if not declared.stored:
+        return Key(name.kind, name.fq_name[0])
+    return parts.logic.named(name.kind, name.fq_name)
+
+
+async def _names(parts: Parts, kind: Kind) -> AsyncIterator[Name]:
+    """All names of a kind: of what is there, of what is claimed, and of facts."""
+    work = Slice()
+    if not kind.stored:
+        for fact in parts.logic.facts(kind.name):
+            yield Name(kind.name, (fact,))
+        return
+    # Both as they are at one moment: they may change in between.
+    for block in blocks(parts.logic.cache.states(kind.name)):
+        for state in block:
+            if state.fq_name:
+                yield Name(kind.name, state.fq_name)
+        await work.rest()
+    for name in await claimed_of(parts, kind.name):
+        yield name
+
+
+async def claimed_of(parts: Parts, kind: str) -> list[Name]:
+    """The objects of a kind that somebody claims; of all claims there may be some hundred thousand."""
+    work = Slice()
+    found: list[Name] = []
+    for block in blocks(tuple(parts.book.names())):
+        found += (name for name in block if name.kind == kind)
+        await work.rest()
+    return found
+
+
+async def _ending(names: Sequence[Name], ending: str) -> dict[Name, None]:
+    """Those whose joined names end so, each once."""
+    work = Slice()
+    found: dict[Name, None] = {}
+    for block in blocks(names):
+        found |= dict.fromkeys(name for name in block if ":".join(name.fq_name).endswith(ending))
+        await work.rest()
+    return found
+
+
+async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
+    """The one that is called ``text``; else those whose names end so, each once. Joined names are compared: an element
+    may hold a colon itself."""
+    work = Slice()
+    for block in blocks(names):
+        for name in block:
+            if ":".join(name.fq_name) == text:
+                return {name: None}
+        await work.rest()
+    return await _ending(names, f":{text}")
+
+
+async def _by_uuid(parts: Parts, kind: Kind, uuid: str) -> Found:
+    """The claimed object that will have this uuid, or the one that had it; else nothing is known of it."""
+    former = parts.journal.names.get(Key(kind.name, uuid))
+    if former:
+        return Found((await recalled(parts, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
+    work = Slice()
+    for name in await claimed_of(parts, kind.name):
+        for claims in parts.book.on(name).values():
+            for claim in claims:
+                if isinstance(claim, ResourceClaim) and object_uuid(parts.installation, name, claim.owner) == uuid:
+                    return Found(name, _key(parts, name))
+        await work.rest()
+    return Found(Name(kind.name, (uuid,)), None)
+
+
+async def _completed(parts: Parts, kind: Kind, name: Name) -> Name:
+    """A name that nothing has, completed by its parent's, if a unique end of that was given."""
+    *above, last = name.fq_name
+    if not above:
+        return name
+    ending = ":".join(above)
+    found: set[tuple[str, ...]] = set()
+    for relation in kind.parents:
+        parents = [parent async for parent in _names(parts, parts.schema.kinds[relation.kind])]
+        found.update(parent.fq_name for parent in await _meant(parents, ending))
+    return Name(kind.name, (*found.pop(), last)) if len(found) == 1 else name
+
+
+def _near(text: str, called: Sequence[Name]) -> tuple[str, ...]:
+    """Names that hold ``text``, or its last element; else what has the same parent, or is spelt nearly so."""
+    names = [":".join(name.fq_name) for name in called]
+    above, _, last = text.rpartition(":")
+    holding = [name for name in names if text in name] or [name for name in names if name.endswith(f":{last}")]
+    if not holding and above:
+        holding = [name for name in names if name.startswith(f"{above}:")]
+    return tuple(sorted(set(holding))[:_NEAR]) or _spelt_nearly(text, last, names)
+
+
+def _spelt_nearly(text: str, last: str, names: Iterable[str]) -> tuple[str, ...]:
+    candidates = sorted(set(names), key=lambda name: abs(len(name) - len(text)))[:_COMPARED]
+    by_last: dict[str, list[str]] = {}
+    for name in candidates:
+        by_last.setdefault(name.rpartition(":")[2], []).append(name)
+    whole = difflib.get_close_matches(text, candidates, _NEAR, 0.8)
+    lasts = [name for near in difflib.get_close_matches(last, by_last, _NEAR) for name in by_last[near][:_NEAR]]
+    return tuple(dict.fromkeys([*whole, *lasts]))[:_NEAR]
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text has the form of a uuid."""
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""What came of the inputs, to look through: the views that compilers offer, and all problems.
+
+Why it exists: a view is the author's pure function over objects, and thousands of objects take longer to read than the
+loop may be held. So what it looks at is gathered at one moment, which is quick, and read in a thread. How rows are
+asked for, paged and shown is left to ``diagnostics`` and the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from ..engine.parts import Parts
+from ..evaluation import Compiled, Overview, Row
+from ..evaluation.overview import PROBLEMS
+from ..model import HeldInput, Problem, Resource
+from ..model.sensitive import cleared_resource, concealed
+from .secrets import Behind, holders_of_secrets, read_for_each, secrets_in
+
+
+def _problem_rows(compiled: Compiled) -> Iterable[Row]:
+    return map(msgspec.structs.asdict, compiled.problems)
+
+
+_PROBLEMS = Overview(
+    "what people must mend, each thing told on the resource that must change",
+    (),
+    ("kind", "name", "reason", "message"),
+    _problem_rows,
+)
+
+
+class Results:
+    """The views over one engine. ``views``: those of its compilers, by name."""
+
+    def __init__(self, parts: Parts, views: Mapping[str, Overview]) -> None:
+        self._parts = parts
+        self._overviews: Mapping[str, Overview] = {PROBLEMS: _PROBLEMS, **views}
+        self._one_at_a_time = anyio.Lock()
+
+    @property
+    def views(self) -> dict[str, dict[str, Any]]:
+        """Name → ``{"description", "columns"}``."""
+        return {
+            name: {"description": overview.description, "columns": list(overview.columns)}
+            for name, overview in self._overviews.items()
+        }
+
+    async def rows(self, view: str, wanted: Callable[[Row], bool]) -> list[Row]:
+        """The rows of ``view`` that are ``wanted``, as things stand now, be they settled or not. ``wanted`` is called
+        in another thread. Raises ``KeyError`` if there is no such view."""
+        overview = self._overviews[view]
+        async with self._one_at_a_time:
+            gathered = Gathered(self._parts, overview.kinds)
+            return await anyio.to_thread.run_sync(lambda: [row for row in overview.rows(gathered) if wanted(row)])
+
+
+class Gathered:
+    """``Compiled`` over what the cache held when this was made: resources never change, so threads may read them."""
+
+    def __init__(self, parts: Parts, kinds: Sequence[str]) -> None:
+        self._problems = (*parts.standing.tally, *parts.logic.held.values())
+        self._by_name = {
+            kind: {":".join(resource.fq_name): resource for resource in _readable(parts, kind)} for kind in kinds
+        }
+        self._parts = parts
+        self._holders = holders_of_secrets(parts) if kinds else ()
+
+    @cached_property
+    def _behind(self) -> Behind:
+        return read_for_each(self._parts, self._holders)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """Sorted where it is asked for, which is in a thread: there may be many thousands."""
+        return tuple(sorted({*self._problems}))
+
+    def objects(self, kind: str) -> Iterator[Mapping[str, Any]]:
+        resources = self._by_name[kind].values()
+        return map(self._told, sorted(resources, key=lambda resource: resource.fq_name))
+
+    def named(self, kind: str, name: str) -> Mapping[str, Any] | None:
+        resource = self._by_name.get(kind, {}).get(name)
+        return self._told(resource) if resource is not None else None
+
+    def _told(self, resource: Resource) -> dict[str, Any]:
+        behind = self._behind.get(resource.name)
+        return cleared_resource(secrets_in(behind), told(resource)) if behind else told(resource)
+
+
+def _readable(parts: Parts, kind: str) -> Iterator[Resource]:
+    for key in parts.logic.cache.all(kind):
+        try:
+            resource = parts.logic.resource(key)
+        except HeldInput:
+            continue
+        if resource is not None:
+            yield resource
+
+
+def told(resource: Resource) -> dict[str, Any]:
+    """A resource as ``Compiled`` has it."""
+    # Straight from the bytes: there may be many thousands.
+    kind, stored = resource.kind, msgspec.json.decode(resource.raw)
+    fields = (*kind.properties, *(f"{relation}_refs" for relation in kind.relations))
+    found = {field: value for field in fields if (value := stored.get(field)) is not None}
+    identity = {"kind": kind.name, "uuid": resource.key.uuid, "fq_name": list(resource.fq_name)}
+    return concealed(kind, {**identity, **found})

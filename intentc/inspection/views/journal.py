@@ -1,0 +1,209 @@
+"""What the journal tells, as JSON: its lines, page by page and as they come, and what is remembered of an object.
+
+Who asks what of them is left to ``why`` and to the page; what is remembered, to ``past``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from intentc.diagnostics.observed import JournalQuery, Unanswerable
+from intentc.engine.engine import Engine
+from intentc.journal import Entry, Line, TooManyFollowers, Write
+from intentc.model import Key, Name
+
+from .. import naming
+from ..lookup.finding import kind_of
+from .history import BEFORE, JOURNAL, Told
+
+DROPPED = "a line that the journal has dropped"
+ELSEWHERE = "another process"
+
+_OBJECTS = 10
+"""Objects shown of one line; their number is always whole."""
+_FIELDS = 20
+"""Of one write."""
+_MOST_BYTES = 180_000
+"""JSON of the lines of one answer: what is left is for the next one."""
+_IN_A_ROW = 500
+"""Lines looked at before the loop gets its turn."""
+
+Document = dict[str, Any]
+
+
+async def journal(engine: Engine, query: JournalQuery) -> Document:
+    """``GET /journal``: the lines that match, the oldest first, as many as go into one answer; ``more``: whether there
+    are others beyond them. ``kind``: the one that was asked for, as it is spelt. Raises ``Unanswerable`` for an
+    unknown one."""
+    if query.kind:
+        query = query._replace(kind=kind_of(engine.parts, query.kind).name)
+    kept = engine.parts.journal
+    first, last, lines = kept.first, kept.last, tuple(kept)
+    sequences = range(max(first, query.after + 1), min(last + 1, query.before or last + 1))
+    wanted = _Wanted(engine, query)
+    found: list[Document] = []
+    size, more = 0, False
+    for number, sequence in enumerate(reversed(sequences) if query.before else sequences):
+        if number % _IN_A_ROW == _IN_A_ROW - 1:
+            await asyncio.sleep(0)
+        line = lines[sequence - first]
+        if not wanted(line):
+            continue
+        document = line_document(engine, Told(line, JOURNAL, "", sequence))
+        size += len(msgspec.json.encode(document))
+        if len(found) >= query.limit or (found and size > _MOST_BYTES):
+            more = True
+            break
+        found.append(document)
+    found = found[::-1] if query.before else found
+    return {"first": first, "last": last, "more": more, "kind": query.kind, "lines": found}
+
+
+async def follow(engine: Engine, after: int) -> AsyncIterator[Document]:
+    """The lines after this sequence, then each new one; one before which some are missing, since the follower was too
+    slow for them, says so: ``missed``. Raises ``Unanswerable`` if too many follow already."""
+    try:
+        async with aclosing(engine.parts.journal.follow(after)) as deliveries:
+            async for missed, lines in deliveries:
+                for place, one in enumerate(lines):
+                    document = line_document(engine, Told(one.line, JOURNAL, "", one.sequence))
+                    yield document if place or not missed else {**document, "missed": missed}
+    except TooManyFollowers as error:
+        raise Unanswerable(503, str(error), "close a page that shows the journal, or ask /journal?after=") from None
+
+
+def line_document(engine: Engine, told: Told) -> Document:
+    """One line as JSON: ``LINE`` of ``docs/why.md``."""
+    named = _Naming(engine, told.names)
+    line = told.line
+    common: Document = {
+        "sequence": told.sequence,
+        "at": line.at,
+        "revision": line.revision,
+        "written": None,
+        "drift": False,
+        "fields": [],
+        "by": told.by if told.by not in ("", engine.parts.journal.writer) else None,
+    }
+    if isinstance(line, Write):
+        return {
+            **common,
+            "sort": "write",
+            "intent": None,
+            "path": [],
+            "source": None,
+            "status": None,
+            "claims": None,
+            "objects": [],
+            "objects_total": 0,
+            "object": named.object(line.name, line.uuid),
+            "operation": line.operation,
+            "written": line.written,
+            "drift": line.drift,
+            "fields": list(line.fields[:_FIELDS]),
+        }
+    source = {**named.key(line.path[0]), "revision": line.source_revision or None} if line.path else None
+    return {
+        **common,
+        "sort": "evaluation",
+        "intent": named.key(line.origin),
+        "path": [named.key(key) for key in line.path],
+        "source": source,
+        "status": line.status,
+        "claims": line.claims,
+        "objects": [named.object(name) for name in line.objects[:_OBJECTS]],
+        "objects_total": len(line.objects),
+        "object": None,
+        "operation": None,
+    }
+
+
+def evaluation_document(engine: Engine, intent: Key, told: Told | None) -> Document:
+    """One entry of ``evaluations`` in ``GET /why``: ``{"intent", "status", "revision", "at", "path", "told_by"}``."""
+    named = _Naming(engine, told.names if told is not None else {})
+    line = told.line if told is not None else None
+    if told is None or not isinstance(line, Entry):
+        return {
+            "intent": named.key(intent),
+            "status": None,
+            "revision": None,
+            "at": None,
+            "path": None,
+            "told_by": BEFORE if engine.parts.journal.first == 1 else DROPPED,
+        }
+    return {
+        "intent": named.key(intent),
+        "status": line.status,
+        "revision": line.revision,
+        "at": line.at,
+        "path": None if told.told_by == BEFORE else [named.key(key) for key in line.path],
+        "told_by": told.told_by,
+    }
+
+
+def written_document(told: Told | None) -> Document | None:
+    """``written`` in ``GET /why``: ``{"operation", "revision", "at", "by"}``."""
+    if told is None or not isinstance(told.line, Write):
+        return None
+    line = told.line
+    return {"operation": line.operation, "revision": line.written, "at": line.at, "by": told.by}
+
+
+class _Naming:
+    """Names of resources now, else as they are remembered, else none but the uuid."""
+
+    def __init__(self, engine: Engine, names: dict[Key, str]) -> None:
+        self._logic = engine.parts.logic
+        self._gone = engine.parts.journal.names
+        self._names = names
+
+    def key(self, key: Key) -> Document:
+        document = naming.of_key(self._logic, key)
+        if document["name"] == key.uuid:
+            document["name"] = self._names.get(key) or self._gone.get(key) or key.uuid
+        return document
+
+    def object(self, name: Name, uuid: str = "") -> Document:
+        document = naming.of_name(self._logic, name)
+        document["uuid"] = document["uuid"] or uuid
+        return document
+
+
+class _Wanted:
+    """Whether a line is one that a query asks for; names by their text, so that what is gone is found, too."""
+
+    def __init__(self, engine: Engine, query: JournalQuery) -> None:
+        self._name_of = _Naming(engine, {}).key
+        self._sort = query.sort
+        self._kind = query.kind
+        self._name = query.name
+        self._known: dict[Key, bool] = {}
+
+    def __call__(self, line: Line) -> bool:
+        if self._sort and (self._sort == "write") is not isinstance(line, Write):
+            return False
+        if not (self._kind or self._name):
+            return True
+        if isinstance(line, Write):
+            return self._is_name(line.name, line.uuid)
+        return any(map(self._is_key, (line.origin, *line.path))) or any(map(self._is_name, line.objects))
+
+    def _is_key(self, key: Key) -> bool:
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._fits(key.kind, self._name_of(key)["name"], key.uuid)
+        return known
+
+    def _is_name(self, name: Name, uuid: str = "") -> bool:
+        return self._fits(name.kind, ":".join(name.fq_name), uuid)
+
+    def _fits(self, kind: str, name: str, uuid: str) -> bool:
+        if self._kind and kind != self._kind:
+            return False
+        wanted = self._name
+        return not wanted or wanted in (name, uuid) or name.endswith(f":{wanted}")

@@ -1,0 +1,221 @@
+"""What lies around an object: its relations either way, what is made for it or in its name, and the facts between.
+
+Breadth first and always in the same order, so that two looks at the same world are the same picture; of a hub each kind
+of neighbour has its share of what fits. How it is drawn is left to the page and to ``drawing``.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
+from typing import Any, NamedTuple
+
+from intentc.diagnostics.observed import Unanswerable
+from intentc.engine.engine import Engine
+from intentc.engine.parts import Parts
+from intentc.engine.slices import Slice
+from intentc.model import Key, Name, ReferenceClaim, ResourceClaim
+from intentc.model.reads import PARENT
+
+from ..lookup.finding import find, kind_of
+from ..resource_states import role_of
+
+MOST = 200
+"""Nodes of one answer."""
+
+MAKES = "makes"
+WRITES_ON = "writes on"
+TELLS = "tells"
+"""How an intent stands to an object that it makes, one that it only has refer to others, and a fact."""
+
+_CHUNK = 500
+"""Neighbours that are looked at before others may have their turn: a hub may have very many."""
+
+
+class _Node(NamedTuple):
+    """``uuid``: empty for an object that is claimed and not there yet; then ``fq_name`` tells where the elements of its
+    name end, which may hold colons themselves."""
+
+    kind: str
+    name: str
+    uuid: str
+    fq_name: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind}/{self.uuid or self.name}"
+
+
+class _Way(NamedTuple):
+    """How one node leads to another."""
+
+    to: _Node
+    relation: str
+    made: bool
+
+
+async def neighbourhood(
+    engine: Engine, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """``{"center": id, "nodes": [{"id", "kind", "name", "uuid", "role", "depth"}], "edges": [{"from", "to", "relation",
+    "made"}], "cut"}``: everything at most ``depth`` steps away, over ``kinds`` only if any are named. ``relation``: a
+    relation of the schema (``parent`` leads from child to parent), or one of ``makes``, ``writes on``, ``tells``.
+    ``made``: written by a compiler. ``cut``: there is more than fits. Raises ``Unanswerable``."""
+    parts = engine.parts
+    found = await find(engine, kind, name)
+    if found.key is None and found.name not in parts.book:
+        raise Unanswerable(
+            404,
+            f"there is no {found.name}",
+            f"`intentc why {found.name.kind} {':'.join(found.name.fq_name)}` says why",
+            found.near,
+        )
+    center = _of_name(parts, found.name) if found.key is None else _of_key(parts, found.key)
+    around = _Around(parts, frozenset(kind_of(parts, wanted).name for wanted in kinds))
+    await around.go(center, depth)
+    edges = await around.edges()
+    return {"center": center.id, "nodes": around.nodes(), "edges": edges, "cut": around.cut}
+
+
+class _Around:
+    """One look around. ``kinds``: those that are shown; none: all."""
+
+    def __init__(self, parts: Parts, kinds: frozenset[str]) -> None:
+        self._parts = parts
+        self._kinds = kinds
+        self._depths: dict[_Node, int] = {}
+        self._work = Slice()
+        self.cut = False
+
+    async def go(self, center: _Node, depth: int) -> None:
+        """Find the nodes."""
+        self._depths[center] = 0
+        frontier = [center]
+        for step in range(1, depth + 1):
+            beyond = [await self._neighbours(node) for node in frontier]
+            frontier = []
+            for neighbour in _in_turn(beyond):
+                if neighbour in self._depths:
+                    continue
+                if len(self._depths) >= MOST:
+                    self.cut = True
+                    return
+                self._depths[neighbour] = step
+                frontier.append(neighbour)
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """The nearest first."""
+        return [
+            {
+                "id": node.id,
+                "kind": node.kind,
+                "name": node.name,
+                "uuid": node.uuid,
+                "role": role_of(self._parts, *_named(self._parts, node)),
+                "depth": depth,
+            }
+            for node, depth in self._depths.items()
+        ]
+
+    async def edges(self) -> list[dict[str, Any]]:
+        """Everything that leads from one of the nodes to another, in their order."""
+        place = {node: position for position, node in enumerate(self._depths)}
+        found: list[dict[str, Any]] = []
+        for node in place:
+            made: dict[tuple[_Node, str], bool] = {}
+            for way in _ways(self._parts, node):
+                if way.to in place:
+                    made[way.to, way.relation] = made.get((way.to, way.relation), False) or way.made
+            for to, relation in sorted(made, key=lambda key: (place[key[0]], key[1])):
+                found.append({"from": node.id, "to": to.id, "relation": relation, "made": made[to, relation]})
+            await self._work.rest()
+        return found
+
+    async def _neighbours(self, node: _Node) -> list[_Node]:
+        """Those one step away: ``MOST`` of each kind at most, the first by name, the kinds in turn."""
+        by_kind: dict[str, set[Key | _Node]] = {}
+        for way in _ways(self._parts, node):
+            by_kind.setdefault(way.to.kind, set()).add(way.to)
+        leading = tuple(_leading_to(self._parts, node))
+        for start in range(0, len(leading), _CHUNK):
+            for key in leading[start : start + _CHUNK]:
+                by_kind.setdefault(key.kind, set()).add(key)
+            await self._work.rest()
+        first = []
+        for kind in sorted(by_kind):
+            if not self._kinds or kind in self._kinds:
+                first.append(await self._first(by_kind[kind]))
+        return list(_in_turn(first))
+
+    async def _first(self, nodes: Iterable[Key | _Node]) -> list[_Node]:
+        """The first ``MOST`` by name, and one more if there is one; others have their turn meanwhile."""
+        waiting = list(nodes)
+        first: list[_Node] = []
+        for start in range(0, len(waiting), _CHUNK):
+            chunk = waiting[start : start + _CHUNK]
+            news = {_of_key(self._parts, node) if isinstance(node, Key) else node for node in chunk}
+            first = heapq.nsmallest(MOST + 1, {*first, *news})
+            await self._work.rest()
+        return first
+
+
+def _ways(parts: Parts, node: _Node) -> Iterator[_Way]:
+    """What leads from a node to others: its relations, what is wanted in its name, the facts that it tells."""
+    logic = parts.logic
+    name, key = _named(parts, node)
+    claims = [claim for own in parts.book.on(name).values() for claim in own]
+    wanted = {(claim.relation, claim.target) for claim in claims if isinstance(claim, ReferenceClaim)}
+    resource = logic.cache.shown(key) if key is not None else None
+    if resource is not None:
+        ours = resource.mark is not None or any(isinstance(claim, ResourceClaim) for claim in claims)
+        for link in resource.links:
+            for target in logic.cache.graph.resolve(resource.kind, link):
+                to = _of_key(parts, target)
+                made = ours if link.relation == PARENT else link.relation in resource.kind.compiler_relations
+                yield _Way(to, link.relation, made or (link.relation, _named(parts, to)[0]) in wanted)
+    for relation, target_name in wanted:
+        yield _Way(_of_name(parts, target_name), relation, True)
+    if key is None:
+        return
+    for made_name in parts.book.of(key):
+        own_claims = parts.book.on(made_name).get(key, ())
+        makes = any(isinstance(claim, ResourceClaim) for claim in own_claims)
+        if made_name != name:
+            yield _Way(_of_name(parts, made_name), MAKES if makes else WRITES_ON, True)
+    for fact in logic.facts_of(key):
+        yield _Way(_of_key(parts, fact), TELLS, True)
+
+
+def _leading_to(parts: Parts, node: _Node) -> Iterator[Key]:
+    """What leads from others to a node."""
+    name, key = _named(parts, node)
+    yield from (origin for origin in parts.book.on(name) if origin != key)
+    if key is None:
+        return
+    yield from parts.logic.cache.graph.referring(key)
+    yield from (contributor for contributor, _ in parts.logic.contributions(key.kind, key.uuid))
+
+
+def _in_turn(lists: Sequence[Sequence[_Node]]) -> Iterator[_Node]:
+    """One of each list, then the next of each."""
+    return (node for node in chain.from_iterable(zip_longest(*lists)) if node is not None)
+
+
+def _of_key(parts: Parts, key: Key) -> _Node:
+    return _Node(key.kind, parts.logic.name_of(key), key.uuid)
+
+
+def _of_name(parts: Parts, name: Name) -> _Node:
+    key = parts.logic.named(name.kind, name.fq_name) if name.kind in parts.logic.cache.stored else None
+    joined = ":".join(name.fq_name)
+    return _Node(name.kind, joined, key.uuid) if key is not None else _Node(name.kind, joined, "", name.fq_name)
+
+
+def _named(parts: Parts, node: _Node) -> tuple[Name, Key | None]:
+    """The name of a node, and its key if it is there."""
+    key = Key(node.kind, node.uuid) if node.uuid else None
+    state = parts.logic.cache.state(key) if key is not None else None
+    if state is not None and state.fq_name:
+        return Name(node.kind, state.fq_name), key
+    return Name(node.kind, node.fq_name or (node.name,)), key

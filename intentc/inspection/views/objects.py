@@ -1,0 +1,217 @@
+"""Which resources there are: searched by name, kind and state, a page at a time, in a world of 100,000.
+
+Why it is done this way: one pass over everything takes longer than the loop may be held, and in a thread it would take
+the interpreter from the loop for as long. So what is there is gathered at one moment, which is quick, and then looked
+through a few milliseconds at a time. How one resource stands is told by ``states``; most are seen to be in order by a
+shorter test of the same tables.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from intentc.diagnostics.observed import ObjectQuery
+from intentc.engine.engine import Engine
+from intentc.engine.parts import Parts
+from intentc.engine.slices import Slice
+from intentc.logic.cache import State, shown
+from intentc.model import Key, Name, Problem
+
+from ..lookup.finding import kind_of
+from ..resource_states import IN_ORDER, role_of, state_of
+
+_BLOCK = 500
+"""Resources between two looks at the clock: a millisecond at most."""
+_CHUNK = 1_000
+"""Names that are sorted at once: a millisecond."""
+_FEW = 1_000
+"""So many of the first rows are kept in order while all go by; more are cheaper sorted."""
+
+
+class _Wanted(NamedTuple):
+    """An object that is wanted and not there; looks like a state."""
+
+    key: Key
+    fq_name: tuple[str, ...]
+
+
+_Row = State | _Wanted
+_ORDER = attrgetter("fq_name", "key")
+
+
+async def objects(engine: Engine, query: ObjectQuery) -> dict[str, Any]:
+    """``{"kinds": {kind: count}, "total", "offset", "rows"}``; ``kinds`` counts all that are there, whatever is asked
+    for. Raises ``Unanswerable`` for an unknown kind."""
+    parts = engine.parts
+    kind = kind_of(parts, query.kind).name if query.kind else ""
+    there = {name: states for name in sorted(parts.logic.cache.stored) if (states := parts.logic.cache.states(name))}
+    counts = {name: len(states) for name, states in there.items()}
+    rows: dict[str, list[_Row]] = {name: [*states] for name, states in there.items() if kind in ("", name)}
+    async for wanted in _absent(parts):
+        if kind in ("", wanted.key.kind):
+            rows.setdefault(wanted.key.kind, []).append(wanted)
+    tests = []
+    if query.text:
+        tests.append(_naming(query.text))
+    if query.state:
+        tests.append(_standing(parts, query.state))
+    found = {name: await _chosen(rows[name], tests) for name in sorted(rows)} if tests else rows
+    return {
+        "kinds": counts,
+        "total": sum(map(len, found.values())),
+        "offset": query.offset,
+        "rows": [_told(parts, row) async for row in _page(found, query.offset, query.limit)],
+    }
+
+
+async def _absent(parts: Parts) -> AsyncIterator[_Wanted]:
+    """Objects that are wanted and not there, as far as something keeps them from being made."""
+    standing, names = parts.standing, parts.logic.cache.names
+    found = {*standing.object_waits, *standing.planned}
+    for table in (standing.refused, standing.delayed, standing.fought, standing.left_alone):
+        found.update(name for name, _ in table.items())
+    work = Slice()
+    for place, name in enumerate(found):
+        if name in parts.book and names.in_force(name.kind, ":".join(name.fq_name)) is None:
+            yield _Wanted(Key(name.kind, ""), name.fq_name)
+        if place % _BLOCK == 0:
+            await work.rest()
+
+
+async def _chosen(rows: list[_Row], tests: list[Callable[[_Row], bool]]) -> list[_Row]:
+    """The rows that pass all tests."""
+    work = Slice()
+    for test in tests:
+        passed: list[_Row] = []
+        for start in range(0, len(rows), _BLOCK):
+            passed += filter(test, rows[start : start + _BLOCK])
+            await work.rest()
+        rows = passed
+    return rows
+
+
+def _naming(text: str) -> Callable[[_Row], bool]:
+    """Whether ``text`` stands in the name, whatever its case, or in the uuid."""
+    wanted = text.lower()
+    return lambda row: wanted in ":".join(row.fq_name).lower() or wanted in row.key.uuid
+
+
+def _standing(parts: Parts, state: str) -> Callable[[_Row], bool]:
+    """Whether a row stands so."""
+    in_order = _plainly_in_order(parts)
+
+    def test(row: _Row) -> bool:
+        if in_order(row):
+            return state == IN_ORDER
+        return state_of(parts, Name(row.key.kind, row.fq_name), _key(row)) == state
+
+    return test
+
+
+def _plainly_in_order(parts: Parts) -> Callable[[_Row], bool]:
+    """What nearly all resources of a world at rest pass; of those that fail nothing is known. The sets are of the
+    moment: work that comes in between is told a second later."""
+    standing, guard, on = parts.standing, parts.planner.guard, parts.book.on
+    evaluated, intent_kinds, told_of = standing.evaluated, parts.logic.intent_kinds, standing.told_of
+    if not (parts.jobs.settled and parts.objects.settled):
+        return lambda row: False
+    stopped = frozenset(parts.logic.held).union(standing.waiting, standing.stopped, map(_first, standing.held.items()),
+                                                map(_first, standing.numbers_refused.items()))  # fmt: skip
+    tables = (standing.left_alone, standing.refused, standing.fought, standing.delayed)
+    concerned = frozenset(standing.planned).union(
+        standing.object_waits, *(map(_first, table.items()) for table in tables), *guard.withheld.values()
+    )
+
+    def test(row: _Row) -> bool:
+        key = row.key
+        if isinstance(row, _Wanted) or key in stopped or (key.kind in intent_kinds and key not in evaluated):
+            return False
+        name = Name(key.kind, row.fq_name)
+        if name in concerned:
+            return False
+        if claims := on(name):
+            return stopped.isdisjoint(claims) and not told_of(name)
+        resource = shown(row)
+        mark = resource.mark if resource is not None else None
+        return mark is None or mark.installation != parts.installation
+
+    return test
+
+
+def _first(pair: tuple[Any, Any]) -> Any:
+    return pair[0]
+
+
+async def _page(found: Mapping[str, list[_Row]], offset: int, limit: int) -> AsyncIterator[_Row]:
+    """The rows of one page, sorted by kind, then fq_name; kinds before and behind it are not sorted."""
+    for rows in found.values():
+        if limit <= 0:
+            return
+        if offset < len(rows):
+            for row in await _in_order(rows, offset, limit):
+                yield row
+                limit -= 1
+        offset = max(0, offset - len(rows))
+
+
+async def _in_order(rows: list[_Row], offset: int, limit: int) -> list[_Row]:
+    """Those that stand from ``offset`` on if all are sorted."""
+    work, end = Slice(), offset + limit
+    if end <= _FEW:
+        first: list[_Row] = []
+        for start in range(0, len(rows), _BLOCK):
+            first = heapq.nsmallest(end, [*first, *rows[start : start + _BLOCK]], key=_ORDER)
+            await work.rest()
+        return first[offset:]
+    chunks = []
+    for start in range(0, len(rows), _CHUNK):
+        chunks.append(sorted(rows[start : start + _CHUNK], key=_ORDER))
+        await work.rest()
+    page: list[_Row] = []
+    for place, row in enumerate(heapq.merge(*chunks, key=_ORDER)):
+        if place >= offset:
+            page.append(row)
+        if place + 1 >= end:
+            break
+        if place % _BLOCK == 0:
+            await work.rest()
+    return page
+
+
+def _key(row: _Row) -> Key | None:
+    return None if isinstance(row, _Wanted) else row.key
+
+
+def _told(parts: Parts, row: _Row) -> dict[str, Any]:
+    name, key = Name(row.key.kind, row.fq_name), _key(row)
+    state = parts.logic.cache.state(key) if key is not None else None
+    resource = shown(state)
+    return {
+        "kind": name.kind,
+        "name": ":".join(name.fq_name) or row.key.uuid,
+        "uuid": row.key.uuid,
+        "revision": state.mod_revision if state is not None else None,
+        "role": role_of(parts, name, key),
+        "ours": resource is not None and resource.mark is not None and resource.mark.installation == parts.installation,
+        "state": state_of(parts, name, key),
+        "problems": len(set(_problems(parts, name, key))),
+    }
+
+
+def _problems(parts: Parts, name: Name, key: Key | None) -> Iterator[Problem]:
+    standing = parts.standing
+    yield from standing.told_of(name)
+    for table in (standing.refused, standing.delayed, standing.fought, standing.left_alone):
+        if (about := table.get(name)) is not None:
+            yield about.problem
+    if key is None:
+        return
+    yield from standing.told_by(key)
+    for quarantine in (standing.held, standing.numbers_refused):
+        if (entry := quarantine.get(key)) is not None:
+            yield entry.problem
+    if (unreadable := parts.logic.held.get(key)) is not None:
+        yield unreadable

@@ -1,0 +1,50 @@
+"""The summary of an answer to "why": one sentence for people, out of what the answer holds."""
+
+from __future__ import annotations
+
+from ..naming import Document
+from ..resource_states import BOTH, FACT, HIGHER, IN_ORDER, NONE, PLANNED, WAITING
+from .waiting import summed_up
+
+
+def summary_of(answer: Document, amiss: int) -> str:
+    """``answer``: as ``GET /why`` gives it. ``amiss``: how many of its outputs are not in order."""
+    state = answer["state"]
+    head = _head(answer, amiss)
+    if state == IN_ORDER:
+        return f"{head}."
+    tail = summed_up(answer["waiting_for"])
+    if not tail:
+        return f"{head}; it is {state}."
+    return f"{head}; it waits for {tail}." if state == WAITING else f"{head}; it is {state}, and waits for {tail}."
+
+
+def _head(answer: Document, amiss: int) -> str:
+    role, owners = answer["role"], answer["owners"]
+    total = answer["owners_total"]
+    more = f" and {total - 3} more" if total > 3 else ""
+    behind = ", ".join(f"{owner['kind']} {owner['name']}" for owner in owners[:3]) + more
+    if role == FACT:
+        return f"A value that intents share, in memory only; {total} resources contribute to it"
+    if not answer["exists"]:
+        return (
+            f"It is not there yet: {behind} wants it" if behind else "It is not there: only references on it are wanted"
+        )
+    if role == HIGHER or (role == BOTH and answer["ownership"] not in ("ours", "shared")):
+        objects = answer["outputs_total"]
+        follow = f"{objects} objects follow from it" if objects != 1 else "1 object follows from it"
+        if answer["state"] not in (IN_ORDER, PLANNED):
+            return follow[0].upper() + follow[1:] if objects else "Nothing follows from it so far"
+        bad = f", {amiss} of them not in order" if amiss else ""
+        return f"It is compiled: {follow}{bad}" + (", and compilers write parts of it" if answer["parts_total"] else "")
+    if role == NONE:
+        read = f"; {answer['concerns_total']} intents read it" if answer["concerns_total"] else ""
+        return f"Nothing is compiled from it, and no compiler made it{read}"
+    if answer["ownership"] in ("user's", "system", "another installation's"):
+        wanted = f", and wanted by {behind}" if behind else ""
+        return f"It is not ours{wanted}" + ("; compilers write parts of it" if answer["parts_total"] else "")
+    if answer["ownership"] == "copy":
+        return "It carries our mark, but is a copy that we did not make; it is left alone"
+    if not answer["parts_total"] and not owners:
+        return "It is ours, and nobody claims it any more"
+    return f"It is there because of {behind}" if behind else "Compilers write parts of it"

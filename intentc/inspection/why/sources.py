@@ -1,0 +1,85 @@
+"""What an object that compilers make follows from, as the answer to "why" shows it: owners, parts with their reasons,
+what was read. Of an object that very many intents claim only so many are evaluated for it, in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc.engine.parts import Parts
+from intentc.engine.slices import Slice
+from intentc.model import Key, Name, ResourceClaim
+
+from ..naming import Document, of_key, of_source, with_revision
+from .contents import Contents
+from .provenance import Because, Merging, each_read, stored_behind
+
+_MOST_PARTS = 1000
+_EVALUATED = 200
+"""Intents that are evaluated to be told their reasons; the others of an object that very many claim have theirs by
+default."""
+_REASONS = 20
+_SOURCES = 50
+_READS = 100
+
+
+async def parts_told(parts: Parts, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
+    """Part → its reasons."""
+    merging, work = Merging(parts, name), Slice()
+    for number, origin in enumerate(origins):
+        for _ in merging.adding(origin, evaluate=number < _EVALUATED):
+            await work.rest()
+        await work.rest()
+    return merging.result()
+
+
+async def parts_shown(
+    parts: Parts,
+    told_parts: dict[str, tuple[Because, ...]],
+    contents: Contents,
+    text: str,
+    offset: int,
+    limit: int,
+) -> Document:
+    """``{"parts", "parts_total"}``: of the parts with ``text`` in their names or contents ``limit`` from ``offset``
+    on."""
+    work, wanted = Slice(), list[tuple[str, tuple[Because, ...]]]()
+    for part, reasons in told_parts.items():
+        if text in part or text in contents.text(part):
+            wanted.append((part, reasons))
+        await work.rest()
+    shown = []
+    for part, reasons in wanted[offset : offset + min(limit, _MOST_PARTS)]:
+        shown.append(
+            {
+                "part": part,
+                "value": contents.short(part),
+                "reasons": [
+                    {
+                        "intent": of_key(parts.logic, reason.intent),
+                        "sources": [of_source(parts.logic, source) for source in reason.sources[:_SOURCES]],
+                    }
+                    for reason in reasons[:_REASONS]
+                ],
+                "reasons_total": len(reasons),
+            }
+        )
+    return {"parts": shown, "parts_total": len(wanted)}
+
+
+def owners_of(parts: Parts, name: Name, origins: Iterable[Key]) -> tuple[Key, ...]:
+    """The stored resources behind the existence of an object."""
+    if not parts.schema.kinds[name.kind].stored:
+        return stored_behind(parts.logic, [Key(name.kind, name.fq_name[0])])
+    claims = parts.book.on(name)
+    making = [o for o in origins if not claims or any(isinstance(claim, ResourceClaim) for claim in claims.get(o, ()))]
+    return stored_behind(parts.logic, making)
+
+
+async def reads_shown(parts: Parts, intents: list[Key]) -> Document:
+    """``{"reads", "reads_total"}``."""
+    work, found = Slice(), set[Key]()
+    for keys in each_read(parts.logic, intents):
+        found.update(keys)
+        await work.rest()
+    shown = [with_revision(parts.logic, key) for key in sorted(found)[:_READS]]
+    return {"reads": shown, "reads_total": len(found)}

@@ -1,0 +1,200 @@
+"""What must come before a resource is as it should be, in words for people, with a command that shows or does more.
+
+Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. The words
+follow the engine's tables; nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from intentc.engine.engine import Engine
+from intentc.engine.operator_actions import PAUSED, SUSPECT
+from intentc.engine.parts import Parts
+from intentc.evaluation import BUDGET_EXCEEDED
+from intentc.model import Key, Name, Problem, Read
+from intentc.model.reads import allocation_read, fact_read, index_read, name_read, object_read, presence_read
+
+from ..naming import Document, name_now, of_key, of_name
+from ..resource_states import state_of
+
+_OBJECT = object_read(Key("", ""))[0]
+_NAME = name_read("", ())[0]
+_INDEX = index_read("", "", "")[0]
+_FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
+_ALLOCATION = allocation_read("", "")[0]
+
+
+def entry(what: str, resource: Document | None = None, command: str | None = None) -> Document:
+    return {"what": what, "resource": resource, "command": command}
+
+
+def why_command(resource: Document) -> str:
+    """The command that tells more of a resource."""
+    return f"intentc why {resource['kind']} {shlex.quote(resource['name'])}"
+
+
+def for_intent(engine: Engine, key: Key) -> Iterator[Document]:
+    """What must come before an intent gives an answer."""
+    parts = engine.parts
+    standing = parts.standing
+    name = of_key(parts.logic, key)
+    if (problem := parts.logic.held.get(key)) is not None:
+        yield entry(f"its stored value to be mended: {problem.message}", name, None)
+        return
+    if key in standing.dropped:
+        yield entry("its resource to change, or an operator: it was given up", name, _retry(name))
+        return
+    if (held := standing.held.get(key)) is not None:
+        yield _held(parts, key, held.problem, name)
+    if (refused := standing.numbers_refused.get(key)) is not None:
+        yield entry(f"{refused.problem.message}; it is asked for again by and by", name, None)
+    if (read := standing.waiting.get(key)) is not None:
+        yield _awaited(engine, read)
+    elif key.kind in parts.logic.intent_kinds and key not in standing.held and parts.jobs.busy(key):
+        yield entry("its turn to be evaluated", None, "intentc status")
+
+
+def for_object(engine: Engine, name: Name) -> Iterator[Document]:
+    """What must come before an object is as all claims on it want it."""
+    parts = engine.parts
+    standing, claims = parts.standing, parts.book.on(name)
+    own = of_name(parts.logic, name)
+    for table, what, command in (
+        (standing.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
+        (standing.refused, "somebody to mend what the API server refuses", _retry(own)),
+        (standing.fought, "the other writer to leave it alone", _retry(own)),
+        (standing.delayed, "the next try", None),
+    ):
+        if (held := table.get(name)) is not None:
+            yield entry(f"{what}: {held.problem.message}", None, command)
+    if parts.planner.guard.holds(name):
+        count = len(parts.planner.guard.withheld.get(name.kind, ()))
+        yield entry(f"leave to delete {count} objects of this kind at once", None, f"intentc allow-deletes {name.kind}")
+    for problem in standing.told_of(name):
+        if problem.reason != "DeletesHeld":
+            yield entry(problem.message, None, None)
+    for other in sorted(standing.object_waits.get(name, ())):
+        yield _other(parts, name, other, unwanted=not claims)
+    if name in standing.planned:
+        yield from for_permission(parts)
+    paused = [origin for origin in claims if PAUSED in standing.stopped.get(origin, ())]
+    for origin in sorted(claims):
+        if standing.is_held(origin) or origin in parts.logic.held:
+            intent = of_key(parts.logic, origin)
+            state = "paused" if origin in paused else state_of(parts, name_now(parts.logic, origin), origin)
+            yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
+        elif parts.jobs.busy(origin):
+            yield entry(f"the evaluation of {_words(of_key(parts.logic, origin))}", None, "intentc status")
+    if parts.objects.busy(name) and name not in standing.refused and name not in standing.delayed:
+        if not parts.gate.reachable:
+            yield entry("the API server, which can't be reached", None, "intentc status")
+        elif name not in standing.fought:
+            yield entry("its turn to be planned and written", None, "intentc status")
+
+
+def for_unclaimed(engine: Engine, name: Name) -> Iterator[Document]:
+    """What keeps an object of ours that nobody claims from going, besides what ``for_object`` tells."""
+    parts = engine.parts
+    if not engine.collecting.complete:
+        yield entry("the first pass over everything: nothing is removed before", None, "intentc status")
+    elif parts.book.unknown:
+        yield entry(
+            "the held intents to be mended: nobody knows whether one of them wants it",
+            None,
+            "intentc quarantine list",
+        )
+
+
+def for_permission(parts: Parts) -> Iterator[Document]:
+    """Why nothing may be written now."""
+    for reason, message in parts.permission.reasons.items():
+        yield entry(f"leave to write ({reason}): {message}", None, "intentc status")
+    if not parts.permission.reasons and not parts.permission.granted:
+        yield entry("the leadership or the watch of etcd, which are not sure at this moment", None, "intentc status")
+
+
+def _held(parts: Parts, key: Key, problem: Problem, name: Document) -> Document:
+    if problem.reason == PAUSED:
+        return entry(f"an operator to resume it: {problem.message}", name, f"intentc resume {_signature(name)}")
+    if problem.reason == SUSPECT:
+        return entry(problem.message, name, _retry(name))
+    if (unreadable := parts.standing.held_by.get(key)) is not None:
+        other = of_key(parts.logic, unreadable)
+        return entry(f"{_words(other)} to be mended: it can't be read", other, why_command(other))
+    if problem.reason == BUDGET_EXCEEDED:
+        return entry(f"a change of what it reads: it was cut off; {problem.message}", name, _retry(name))
+    return entry(f"its evaluation to succeed: {problem.message}", name, _retry(name))
+
+
+def _awaited(engine: Engine, read: Read) -> Document:
+    """What an intent waits for, in words."""
+    parts = engine.parts
+    match read:
+        case (sort, kind, name) if sort == _NAME:
+            missing = {"kind": kind, "name": name, "uuid": ""}
+            return entry(f"{_words(missing)} to come", missing, why_command(missing))
+        case (sort, kind, uuid) if sort == _OBJECT:
+            other = of_key(parts.logic, Key(kind, uuid))
+            return entry(f"{_words(other)} to come", other, why_command(other))
+        case (sort, kind, name) if sort in _FACTS:
+            return entry(f"somebody to contribute to {kind} {name}", None, None)
+        case (sort, kind, index, value) if sort == _INDEX:
+            return entry(f"a {kind} with {index} {value}" if value else f"a {kind}", None, f"intentc get {kind}")
+        case (sort, pool, _) if sort == _ALLOCATION:
+            return _number(parts, pool)
+    return entry(" ".join(read), None, None)
+
+
+def _number(parts: Parts, pool: str) -> Document:
+    if (hindrance := next(for_permission(parts), None)) is not None:
+        return entry(f"a number out of {pool}, and before that {hindrance['what']}", None, "intentc status")
+    if not parts.gate.reachable:
+        return entry(f"a number out of {pool}, from an API server that can't be reached", None, "intentc status")
+    return entry(f"a number out of {pool}, which is asked for", None, "intentc status")
+
+
+def _other(parts: Parts, name: Name, other: Name, *, unwanted: bool) -> Document:
+    """Another object, or the object itself, that must change first."""
+    own, told = other == name, of_name(parts.logic, other)
+    if own:
+        key = parts.logic.named(*name)
+        if key is None:
+            return entry("somebody to make the object itself: only references on it are wanted", None, None)
+        if key in parts.logic.held:
+            return entry(f"its stored value to be mended: {parts.logic.held[key].message}", None, None)
+        return entry("its own deletion: it is made again, for another owner or below another parent", None, None)
+    if unwanted:
+        return entry(f"{_words(told)} to let go of it", told, why_command(told))
+    if told["uuid"]:
+        return entry(f"{_words(told)}, which is about to go or can't be used", told, why_command(told))
+    return entry(f"{_words(told)} to come", told, why_command(told))
+
+
+def distinct(entries: Iterable[Document]) -> list[Document]:
+    """``entries``, those that say the same thing once: the first that names a resource or a command."""
+    found: dict[str, Document] = {}
+    for each in entries:
+        known = found.setdefault(each["what"], each)
+        found[each["what"]] = {key: known[key] or each[key] for key in known}
+    return list(found.values())
+
+
+def summed_up(entries: Iterable[Document]) -> str:
+    """The first things that are waited for, as the end of a sentence."""
+    texts = list(dict.fromkeys(each["what"] for each in entries))
+    more = f", and {len(texts) - 2} more" if len(texts) > 2 else ""
+    return "; ".join(texts[:2]) + more
+
+
+def _retry(name: Document) -> str:
+    return f"intentc quarantine retry {_signature(name)}"
+
+
+def _signature(name: Document) -> str:
+    return f"{name['kind']} {shlex.quote(name['name'])}"
+
+
+def _words(name: Document) -> str:
+    return f"{name['kind']} {name['name']}"

@@ -1,0 +1,253 @@
+"""``GET /why``: all that is known of one resource, as the answer that the page and the command show.
+
+Here the answer is put together, and kept small; each of its parts is found by a module of its own. Nothing is changed
+by asking, and nobody is held up: between two evaluations the loop has its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from intentc.engine.engine import Engine
+from intentc.engine.parts import Parts
+from intentc.loading.resources import ANSWER_VERSION
+from intentc.model import Key, Name, Problem
+
+from ..lookup.dangling import named_in_vain
+from ..lookup.finding import Found, find
+from ..naming import Document, of_key, of_name
+from ..resource_states import FACT, LOWER, NONE, is_made, ownership_of, role_of, state_of
+from ..views.history import BEFORE, Remembered, remembered
+from ..views.journal import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
+from .absent import NEVER_CREATED, absence
+from .contents import contents_of
+from .dependents import needing
+from .outputs import concerns, missing, outputs, readers_of
+from .provenance import origins_of
+from .sentence import summary_of
+from .sources import owners_of, parts_shown, parts_told, reads_shown
+from .waiting import distinct, entry, for_intent, for_object, for_unclaimed
+
+_OWNERS = 50
+_EVALUATIONS = 20
+_PROBLEMS = 20
+_WAITING = 20
+_MOST_BYTES = 180_000
+
+
+async def why(
+    engine: Engine, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100
+) -> dict[str, Any]:
+    """The answer; its keys are in ``docs/why.md``. Raises ``Unanswerable`` if it is not plain what is meant."""
+    found = await find(engine, kind, name)
+    return await told(engine, found, part=part, offset=offset, limit=limit)
+
+
+async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
+    """The answer about what was found."""
+    parts = engine.parts
+    name, key = found.name, found.key
+    # Of two objects with one name only the one in force is what compilers mean by it.
+    stored = parts.schema.kinds[name.kind].stored
+    meant = key is None or not stored or parts.logic.named(*name) == key
+    origins = origins_of(parts, name) if meant and stored else ()
+    role = role_of(parts, name, key)
+    intents = _intents(parts, key, origins)
+    past = await remembered(engine, name if role in (LOWER, NONE) or origins else None, intents)
+    deleted = None
+    if key is None and name not in parts.book:
+        past, deleted = await _gone(engine, found, past)
+    told_parts = await parts_told(parts, name, origins)
+    read = await reads_shown(parts, intents)
+    owners = owners_of(parts, name, origins)
+    ownership = ownership_of(parts, name) if meant and role != FACT else None
+    if ownership not in (None, "ours", "shared"):
+        told_parts.pop("", None)  # that it is there follows from nothing: somebody else made it
+    answer: dict[str, Any] = {
+        "apiVersion": ANSWER_VERSION,
+        **(of_key(parts.logic, key) if key is not None else {**of_name(parts.logic, name), "uuid": ""}),
+        "exists": key is not None,
+        "revision": (parts.logic.mod_revision(key) or None) if key is not None else None,
+        "role": role,
+        "summary": "",
+        "state": state_of(parts, name, key),
+        "waiting_for": _waiting(engine, name, key, made=meant and role != FACT),
+        "problems": _problems(parts, name, key, origins),
+        "ownership": ownership,
+        "owners": [of_key(parts.logic, owner) for owner in owners[:_OWNERS]],
+        "owners_total": len(owners),
+        **await parts_shown(parts, told_parts, await contents_of(parts, name, key), part, offset, limit),
+        **read,
+        "evaluations": _evaluations(engine, intents, past),
+        "written": _written(engine, name, key, past),
+        "deleted": deleted,
+        "history": [line_document(engine, line) for line in past.history],
+        "outputs": [],
+        "outputs_total": 0,
+        "needed_by": [],
+        "needed_by_total": 0,
+        "needed_by_whole": True,
+        "missing": [],
+        "named_by": [],
+        "named_by_total": 0,
+        "concerns": [],
+        "concerns_total": 0,
+        "candidates": list(found.near),
+    }
+    amiss = 0
+    if key is not None and role != LOWER:
+        made = await outputs(parts, key)
+        amiss = made.amiss
+        answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(parts.logic, key)}
+        readers = readers_of(parts.logic, key)
+        answer["concerns"], answer["concerns_total"] = concerns(parts.logic, readers)
+        needed = await needing(parts, key, readers)
+        answer |= {
+            "needed_by": needed.shown,
+            "needed_by_total": needed.total,
+            "needed_by_whole": needed.whole,
+        }
+    if key is None and name not in parts.book:
+        answer |= await _absent(engine, name, deleted)
+    else:
+        answer["summary"] = summary_of(answer, amiss)
+    return _fitting(answer)
+
+
+async def _gone(engine: Engine, found: Found, past: Remembered) -> tuple[Remembered, Document | None]:
+    """The past of what isn't there and of which nobody claims anything, and ``deleted``: when it went, None if it is
+    not known that it ever was there."""
+    key = found.former
+    if key is not None and past.written is None:
+        past = await remembered(engine, None, [key])
+    ended = past.evaluations.get(key) if key is not None else None
+    written = written_document(past.written)
+    if written is not None and written["operation"] == "delete":
+        return past, {"revision": written["revision"], "at": written["at"], "by": written["by"]}
+    if ended is not None:
+        return past, {"revision": ended.line.revision, "at": ended.line.at, "by": None}
+    return past, {"revision": None, "at": None, "by": None} if key is not None else None
+
+
+async def _absent(engine: Engine, name: Name, deleted: Document | None) -> Document:
+    """What is told otherwise of an object that is not there, and of which nobody claims anything."""
+    lacking = await absence(engine, name)
+    summary = lacking.summary
+    if deleted is not None:
+        when = f" at revision {deleted['revision']}" if deleted["revision"] else ""
+        further = "Nobody has created it again." if summary.startswith(NEVER_CREATED) else summary
+        summary = f"It was deleted{when}. {further}"
+    named = named_in_vain(engine.parts.logic, name)
+    return {
+        "summary": f"{summary} {named.sentence}".rstrip(),
+        "named_by": named.shown,
+        "named_by_total": named.total,
+        "waiting_for": lacking.waiting_for,
+        "problems": _problems(engine.parts, name, None, lacking.owners),
+        "owners": [of_key(engine.parts.logic, owner) for owner in lacking.owners],
+        "owners_total": len(lacking.owners),
+    }
+
+
+def _intents(parts: Parts, key: Key | None, origins: Iterable[Key]) -> list[Key]:
+    """Whose evaluations are behind the answer: those that claim the object, its own, or those that make up a fact."""
+    own: list[Key] = []
+    if key is not None and key.kind in parts.logic.intent_kinds:
+        own = [key]
+    elif key is not None and not parts.schema.kinds[key.kind].stored:
+        own = [contributor for contributor, _ in parts.logic.contributions(key.kind, key.uuid)]
+    return list(dict.fromkeys([*origins, *own]))
+
+
+def _evaluations(engine: Engine, intents: list[Key], past: Remembered) -> list[Document]:
+    """Of each intent its last, the latest first; with the status of now where nothing is remembered."""
+
+    def age(intent: Key) -> tuple[int, int]:
+        # By no clock, which may have been wrong: what this process remembers is later than what files tell.
+        told = past.evaluations.get(intent)
+        return (-told.sequence, -told.line.revision) if told is not None else (0, 0)
+
+    shown = []
+    for intent in sorted(intents, key=age)[:_EVALUATIONS]:
+        document = evaluation_document(engine, intent, past.evaluations.get(intent))
+        shown.append({**document, "status": _status(engine.parts, intent) or document["status"]})
+    return shown
+
+
+def _status(parts: Parts, key: Key) -> str | None:
+    """How the last run of an intent ended."""
+    standing = parts.standing
+    if key in standing.waiting:
+        return "waiting"
+    if key in standing.held or key in parts.logic.held:
+        return "held"
+    return "done" if key in standing.evaluated else None
+
+
+def _written(engine: Engine, name: Name, key: Key | None, past: Remembered) -> Document | None:
+    """The last write of ours; of an object of ours of which none is remembered, where it stands."""
+    parts = engine.parts
+    document = written_document(past.written)
+    if document is not None or key is None or ownership_of(parts, name) not in ("ours", "shared"):
+        return document
+    revision = parts.logic.mod_revision(key)
+    since = DROPPED if parts.journal.first > 1 else ELSEWHERE
+    by = BEFORE if revision <= engine.intake.first_listed else since
+    return {"operation": None, "revision": revision, "at": None, "by": by}
+
+
+def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
+    """What people must mend about this resource, and what the intents behind it tell."""
+    joined = ":".join(name.fq_name)
+    standing = parts.standing
+    about = [*standing.tally.about(name.kind, joined), *(standing.tally.about(name.kind, key.uuid) if key else ())]
+    if key is not None and (unreadable := parts.logic.held.get(key)) is not None:
+        about.append(unreadable)
+    of_intents: list[Problem] = [problem for intent in intents for problem in standing.told_by(intent)]
+    evaluated = (intent for intent in intents if intent in standing.evaluated)
+    of_intents += [problem for intent in evaluated if (problem := parts.runner.untold(intent)) is not None]
+    of_plan = list(standing.told_of(name))
+    told = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
+    return [msgspec.structs.asdict(problem) for problem in islice(told, _PROBLEMS)]
+
+
+def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list[Document]:
+    parts = engine.parts
+    if not engine.intake.listed:
+        return [entry("the first listing of etcd", None, "intentc status")]
+    found = []
+    if key is not None:
+        found += list(for_intent(engine, key))
+    if made:
+        found += list(for_object(engine, name))
+        if key is not None and name not in parts.book and is_made(parts, name, key):
+            found += list(for_unclaimed(engine, name))
+    return distinct(found)[:_WAITING]
+
+
+def _fitting(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer with its lists halved until it is small enough; the counts beside them stay whole."""
+    lists = (
+        "parts",
+        "reads",
+        "outputs",
+        "needed_by",
+        "named_by",
+        "concerns",
+        "history",
+        "problems",
+        "owners",
+        "evaluations",
+        "candidates",
+    )
+    while len(msgspec.json.encode(answer)) > _MOST_BYTES:
+        largest = max(lists, key=lambda key: len(msgspec.json.encode(answer[key])))
+        if len(answer[largest]) < 2:
+            break
+        half = len(answer[largest]) // 2
+        answer[largest] = answer[largest][-half:] if largest == "history" else answer[largest][:half]
+    return answer

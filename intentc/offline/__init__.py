@@ -1,0 +1,1 @@
+"""The engine over memory: ``intentc compile``, audits against a compile from scratch, and previews of changes."""

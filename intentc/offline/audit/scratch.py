@@ -1,0 +1,194 @@
+"""Compile everything from nothing at one revision, and say what differs from what is there.
+
+It is the engine that serves live, over one listing, observing: what it plans is what differs. Its write service only
+writes down, so nothing can be written and no number given. An object that waits for another difference to be repaired
+(its target is missing, or about to be replaced) is named, too, with what it waits for. The ledger is the API server's
+of now, also when an older revision is asked for, and so are the orders of operators, which are input like any other:
+what they paused, gave up or hold as suspect is so here, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from intentc.directives import Book, Drop, Kept, Pause, Suspect
+from intentc.engine.assembly import assemble
+from intentc.engine.engine import Engine
+from intentc.engine.parts import Parts
+from intentc.model import (
+    AddReference,
+    Create,
+    Delete,
+    HeldInput,
+    Key,
+    Name,
+    Operation,
+    RemoveReference,
+    Snapshot,
+    Update,
+    verb,
+)
+from intentc.model.reads import allocation_read
+from intentc.planning import DeleteGuard
+from intentc.plugins import Loaded
+from intentc.retained import RetainedValues
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.protocol import Store
+from intentc.writing import ReadService
+from intentc.writing.dry_run import DryRun
+
+from .report import ALLOCATE, WAIT, Change, Difference, Report
+from .upstream import upstream
+
+_ALLOCATION = allocation_read("", "")[0]
+
+
+async def audit(
+    loaded: Loaded,
+    store: Store,
+    read: ReadService,
+    *,
+    path: str,
+    installation: str,
+    settings: Mapping[str, Any] | None = None,
+    guard: DeleteGuard | None = None,
+    revision: int = 0,
+) -> Report:
+    """Audit what lies under ``/<path>/``, now or at ``revision``. ``guard``: with the limits of the service, so that
+    the same deletes are withheld.
+
+    Raises ``StoreError`` (``Compacted`` for a revision that is gone) and ``WriteError`` if the ledger can't be read.
+    """
+    began = time.perf_counter()
+    listing = await list_all(store, Layout.of(f"/{path}/"), _passed_over, revision=revision)
+    engine = assemble(
+        loaded,
+        DryRun(),
+        read,
+        installation=installation,
+        settings=settings,
+        observe=True,
+        journal_size=1,
+        guard=guard,
+        last_good=RetainedValues(store, loaded.schema, path=path, installation=installation),
+    )
+    try:
+        await engine.numbers.load()
+        await engine.intake.take(listing.snapshot)
+        obey(engine, await Book(store, installation).list())
+        while await engine.step([]):
+            pass
+        return _report(engine.parts, listing.snapshot, seconds=time.perf_counter() - began)
+    finally:
+        engine.parts.jobs.close()
+        engine.parts.objects.close()
+
+
+def obey(engine: Engine, orders: Iterable[Kept]) -> None:
+    """Hold and give up what operators said, before anything is evaluated. What is done once is for the service alone:
+    deletes without leave stay withheld here."""
+    for order, _ in orders:
+        match order:
+            case Pause(key=key, name=name):
+                engine.levers.pause(key, name, "")
+            case Drop(key=key, mod_revision=revision):
+                engine.levers.drop(key, revision)
+            case Suspect(key=key, mod_revision=revision) if order.holds:
+                engine.levers.suspect(key, revision)
+
+
+def _report(parts: Parts, snapshot: Snapshot, *, seconds: float) -> Report:
+    standing, logic = parts.standing, parts.logic
+    found = [
+        _difference(parts, name, operations)
+        for name, operations in standing.planned.items()
+        if name not in standing.left_alone
+    ]
+    found += _wishes(parts)
+    found += _waiting(parts)
+    return Report(
+        revision=snapshot.revision,
+        differences=tuple(sorted(found, key=lambda difference: difference.place)),
+        last_change=max((change.mod_revision for change in snapshot.changes), default=0),
+        held=len({key for key, _ in standing.held.items()} | logic.held.keys()) + len(standing.left_alone),
+        withheld=sum(len(names) for names in parts.planner.guard.withheld.values()),
+        problems=len(standing.problems(logic.held.values())),
+        resources=len(logic.cache),
+        owned=sum(_is_owned(parts, key) for key in logic.cache),
+        seconds=round(seconds, 3),
+    )
+
+
+def _difference(parts: Parts, name: Name, operations: tuple[Operation, ...], *more: Change) -> Difference:
+    actual = parts.assumed.actual(name)
+    origins = set(parts.book.on(name))
+    if actual is not None and actual.mark is not None:
+        marked = (Key(kind, actual.mark.origin) for kind in parts.logic.intent_kinds)
+        origins.update(filter(parts.logic.exists, marked))
+    return Difference(
+        kind=name.kind,
+        name=":".join(name.fq_name),
+        fq_name=name.fq_name,
+        operations=(*map(_change, operations), *more),
+        origins=tuple(map(str, sorted(origins))),
+        upstream=tuple(map(str, sorted(upstream(parts.logic, origins) - origins))),
+        revision=(actual.revision or 0) if actual is not None else 0,
+    )
+
+
+def _wishes(parts: Parts) -> Iterator[Difference]:
+    """The numbers that intents wait for, in place of what they would make with them."""
+    for key, read in parts.standing.waiting.items():
+        resource = parts.logic.cache.shown(key)
+        if read[0] == _ALLOCATION and resource is not None:
+            name = ":".join(resource.fq_name)
+            wish = Change(ALLOCATE, (f"<{read[1]} for {name}>",))
+            yield Difference(key.kind, name, resource.fq_name, (wish,), (str(key),), revision=resource.mod_revision)
+
+
+def _waiting(parts: Parts) -> Iterator[Difference]:
+    """The objects that can't be as they should before others are, over any number of objects; none that only waits for
+    what users have not brought yet."""
+    planned = {name for name in parts.standing.planned if name not in parts.standing.left_alone}
+    dependents: dict[Name, list[Name]] = {}
+    for name, awaited in parts.standing.object_waits.items():
+        for other in awaited:
+            dependents.setdefault(other, []).append(name)
+    reached, found = list(planned), set(planned)
+    while reached:
+        for name in dependents.get(reached.pop(), ()):
+            if name not in found and name not in parts.standing.left_alone:
+                found.add(name)
+                reached.append(name)
+    for name in found - planned:
+        waits = sorted(parts.standing.object_waits[name] & (found - {name}))
+        yield _difference(parts, name, (), Change(WAIT, tuple(map(str, waits))))
+
+
+def _change(operation: Operation) -> Change:
+    match operation:
+        case Create(properties=values, references=references) | Update(properties=values, references=references):
+            return Change(verb(operation), _fields(values, references))
+        case Delete():
+            return Change(verb(operation))
+        case AddReference(relation=relation) | RemoveReference(relation=relation):
+            return Change(verb(operation), (f"{relation}_refs",))
+
+
+def _fields(properties: Mapping[str, Any], references: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted([*properties, *(f"{relation}_refs" for relation in references)]))
+
+
+def _is_owned(parts: Parts, key: Key) -> bool:
+    try:
+        resource = parts.logic.resource(key)
+    except HeldInput:
+        return False
+    return resource is not None and resource.mark is not None and resource.mark.installation == parts.installation
+
+
+def _passed_over(key: str) -> None:
+    """Keys of another form are the live watch's to tell of."""

@@ -1,0 +1,171 @@
+"""The whole engine over memory: the same cache, reactions, evaluations, plans and admission, no server, no network.
+
+``intentc compile`` and the tests of intents run on it. Everything happens in the caller's task, in a fixed order, and
+what a live server makes up (uuids, times) is derived from names, so that the same input gives the same bytes. What a
+command prints is left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..apiserver.admission import RULES
+from ..apiserver.admission.rules import Change, Number
+from ..apiserver.local import LocalWriteService
+from ..apiserver.seeds import write_seeds
+from ..apiserver.service import ApiServer
+from ..apiserver.sources import DerivedSource, Source
+from ..engine.assembly import assemble
+from ..engine.intake import LastGoodValues
+from ..inspection.outputs import in_order, lower_level, shown
+from ..model import Batch, Key, Name, Problem
+from ..planning import DeleteGuard
+from ..plugins import Loaded
+from ..watch.keys import Layout
+from ..watch.listing import list_all
+from ..watch.memory import MemoryStore
+from ..writing import ReadService, WriteService
+
+PATH = "contrail"
+"""Where resources lie in the store."""
+_UNLIMITED = 10_000_000
+
+GivenNumbers = Mapping[str, Mapping[str, int]]
+"""Pool → fq_name of the owner joined by ``:`` → number."""
+
+
+class Offline:
+    """One engine, one API server, one store. ``write``/``read``: services in place of the server's own (mocks);
+    ``given``: numbers that owners have already; ``store``: what an earlier one left behind, as after a restart;
+    ``observe``: plan, and write nothing; ``guard``: of many deletes at once; ``source``: what the server makes up;
+    ``last_good``: what is known of resources that are held."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        *,
+        installation: str = "default",
+        settings: Mapping[str, Any] | None = None,
+        write: WriteService | None = None,
+        read: ReadService | None = None,
+        given: GivenNumbers | None = None,
+        store: MemoryStore | None = None,
+        observe: bool = False,
+        healing: bool = True,
+        guard: DeleteGuard | None = None,
+        source: Source | None = None,
+        last_good: LastGoodValues | None = None,
+    ) -> None:
+        self.store = store or MemoryStore(max_txn_ops=_UNLIMITED)
+        source = source or DerivedSource()
+        self._source = source
+        self._given = given or {}
+        self.server = ApiServer(self.store, loaded.schema, path=PATH, max_txn_ops=_UNLIMITED, source=source)
+        self.local = _NumberingWriteService(self, loaded.pools, given or {})
+        """Writes to, and reads from, this server."""
+        self.engine = assemble(
+            loaded,
+            write or self.local,
+            read or self.local,
+            installation=installation,
+            settings=settings,
+            healing=healing,
+            observe=observe,
+            guard=guard,
+            last_good=last_good,
+        )
+        self._layout = Layout.of(f"/{PATH}/")
+        self._before: dict[Key, bytes] = {}
+
+    async def seed(self) -> None:
+        """Put in what every API server has from its start, and compile that; it is no part of ``outputs``."""
+        await write_seeds(self.server)
+        await self.settle()
+        self._before = {resource.key: resource.raw for resource in lower_level(self.engine.parts)}
+
+    async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
+        """Carry out ``{"kind", "operation", "data"}`` entries in one transaction, and compile what follows. Raises
+        ``ApiError`` kinds naming the entry."""
+        entries = [dict(change) for change in changes]
+        await self._number(entries)
+        await self.server.sync(entries)
+        await self.settle()
+
+    async def _number(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Give new resources the known numbers that the API server would choose (``security_group_id``). A number may
+        be written as the pool has it, or as the resource shows it."""
+        for entry in entries:
+            fq_name, kind = entry["data"].get("fq_name"), str(entry["kind"])
+            if not isinstance(fq_name, list) or kind not in RULES:
+                continue
+            uuid = entry["data"].get("uuid") or self._source.uuid(Name(kind, tuple(map(str, fq_name))))
+            for number in RULES[kind].numbers(Change(uuid, None, dict(entry["data"]))):
+                known = self._given.get(number.pool, {}).get(":".join(map(str, fq_name)))
+                if isinstance(number, Number) and number.value is None and known is not None:
+                    value = known - number.offset if number.offset and known > number.offset else known
+                    await self.server.allocate(number.pool, number.owner, value)
+
+    async def settle(self) -> None:
+        """Work until nothing is left to do."""
+        engine = self.engine
+        if not engine.intake.listed:
+            await engine.numbers.load()
+            await engine.step([(await list_all(self.store, self._layout, _passed_over)).snapshot])
+        while True:
+            batches = self.store.batches(self._layout.prefix, engine.parts.logic.revision)
+            worked = await engine.step(
+                [Batch(batch.revision, self._layout.changes(batch.events, _passed_over)) for batch in batches]
+            )
+            if not (worked or batches):
+                return
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """The lower-level resources that follow from what was applied: all that compilers made, and whole objects on
+        which they wrote a field; sorted by kind, then fq_name (design.md §7)."""
+        found = (r for r in lower_level(self.engine.parts) if self._before.get(r.key) != r.raw)
+        return [shown(resource) for resource in in_order(found)]
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What people must mend."""
+        parts = self.engine.parts
+        return parts.standing.problems(parts.logic.held.values())
+
+
+class _NumberingWriteService(LocalWriteService):
+    """Gives owners the numbers that they are known to have, others the lowest that nobody is known to have."""
+
+    def __init__(self, offline: Offline, pools: tuple[str, ...], given: GivenNumbers) -> None:
+        super().__init__(offline.server, pools=pools)
+        self._offline = offline
+        self._given = given
+        self._kept: set[str] = set()
+
+    async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
+        names = self._given.get(pool)
+        if names:
+            await self._keep(pool, names)
+            server, logic = self._offline.server, self._offline.engine.parts.logic
+            for kind in logic.intent_kinds:
+                resource = logic.cache.shown(Key(kind, owner.partition("/")[2].rpartition("/")[0]))
+                if resource is not None and (name := ":".join(resource.fq_name)) in names:
+                    await server.free(pool, value=names[name], owner=_place(name))
+                    value, _ = await server.allocate(pool, owner, names[name])
+                    return value
+        return await super().allocate(pool, owner, fence)
+
+    async def _keep(self, pool: str, names: Mapping[str, int]) -> None:
+        """Take the known numbers out of the pool before anybody gets one, so that nobody else does."""
+        if pool not in self._kept:
+            self._kept.add(pool)
+            for name, value in names.items():
+                await self._offline.server.allocate(pool, _place(name), value)
+
+
+def _place(name: str) -> str:
+    """Who holds the number of an owner that has not come yet."""
+    return f"given/{name}"
+
+
+def _passed_over(key: str) -> None:
+    """Nothing but resources lies in a store of our own."""

@@ -1,0 +1,89 @@
+"""The live world as values: all resources at one revision, and what else decides what a compile would write.
+
+Why it exists: a plan is made over a copy. Everything that is asked of etcd and of the API server is asked here, once,
+and nothing is written. The server's index is only read for what resources don't say themselves (references that block
+no deletion, pools); where there is none, or none that we may read, others make do without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+import msgspec
+
+from intentc.directives import Book, Kept
+from intentc.model import Schema, Snapshot
+from intentc.retained import KnownValues, RetainedValues
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.protocol import AccessDenied, KeyValue, Store, prefix_end
+from intentc.writing import Allocation, ReadService
+
+_INDEX = "/intentc/apiserver/"
+_PAGE = 5_000
+
+
+class Gathered(NamedTuple):
+    """``snapshot``: the resources. ``cluster_id``: of the etcd that they lie in. ``links``: those index keys of the API
+    server, without their prefix, that say which relations block no deletion (``<target>/<kind>/<uuid>/<sort>``); None
+    if it has no index. ``names``: uuid → its index entry, of values that don't show their name. ``pools``: the keys of
+    its pools, without prefix, and their values. ``ledger``: the numbers of our installation. ``orders``: what operators
+    told the compiler. ``last_good``: what is known of held resources beyond their present values."""
+
+    snapshot: Snapshot
+    cluster_id: int
+    links: frozenset[str] | None
+    names: dict[str, bytes]
+    pools: dict[str, bytes]
+    ledger: tuple[Allocation, ...]
+    orders: tuple[Kept, ...]
+    last_good: KnownValues = KnownValues({}, {})
+
+
+async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
+    """Everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` if the ledger can't be read."""
+    listing = await list_all(store, Layout.of(f"/{path}/"), _passed_over)
+    revision = listing.snapshot.revision
+    links: frozenset[str] | None = None
+    names: dict[str, bytes] = {}
+    pools: dict[str, bytes] = {}
+    try:
+        index = f"{_INDEX}{path}/"
+        links = frozenset([item.key async for item in _below(store, f"{index}links/", revision, keys_only=True)])
+        pools = {f"pool{item.key}": item.value async for item in _below(store, f"{index}pool", revision)}
+        for uuid in [change.uuid for change in listing.snapshot.changes if not _tells_its_name(change.value or b"")]:
+            for item in (await store.range(f"{index}uuid/{uuid}", revision=revision)).items:
+                names[uuid] = item.value
+    except AccessDenied:
+        links = None
+    ledger = await read.ledger(f"{installation}/")
+    orders = await Book(store, installation).list()
+    retained = RetainedValues(store, schema, path=path, installation=installation)
+    last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)
+    known_links = links if links or pools else None
+    return Gathered(listing.snapshot, listing.cluster_id, known_links, names, pools, tuple(ledger), orders, last_good)
+
+
+def _tells_its_name(value: bytes) -> bool:
+    try:
+        msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = False) -> AsyncIterator[KeyValue]:
+    """The keys below ``prefix`` at ``revision``, without it."""
+    first, end = prefix, prefix_end(prefix)
+    while True:
+        page = await store.range(first, end, revision=revision, limit=_PAGE, keys_only=keys_only)
+        for item in page.items:
+            yield item._replace(key=item.key.removeprefix(prefix))
+        if not page.more:
+            return
+        first = page.items[-1].key + "\0"
+
+
+def _passed_over(key: str) -> None:
+    """Keys of another form are the live watch's to tell of."""

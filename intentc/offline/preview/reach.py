@@ -1,0 +1,163 @@
+"""How far two reaction maps reach in one world: which intents a change of each resource would concern, by either.
+
+Read-only, over a world that has come to rest. Where a kind has very many resources, an even selection of them is
+looked at, and that is told. What must be evaluated in the end is decided by recorded reads, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from intentc.logic import Service
+from intentc.logic.dependencies import DependencyProcessor, ReactionMap
+from intentc.logic.dependencies.edges import Declared, Edge, edges
+from intentc.logic.dependencies.reactions import SELF
+from intentc.model import Key
+
+LOOKED_AT = 2_000
+"""Resources of one kind whose changes are followed at most."""
+
+ADDED, REMOVED = "added", "removed"
+
+
+class EdgeChange(msgspec.Struct, frozen=True):
+    """An edge that only one of the maps has: an intent of ``kind`` reached by ``cause`` goes on to those of ``to``, to
+    all of them with ``everyone``. ``source``: file:line. ``pairs``: how many pairs of a changed resource and an intent
+    come with it, or go with it, and by no other edge; among the resources that were looked at."""
+
+    action: str
+    kind: str
+    cause: str
+    to: str
+    everyone: bool
+    source: str
+    pairs: int
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """Resources of ``kind``: ``resources`` in all, ``looked_at`` of them. Intents that a change of one reaches, the
+    mean and the most, before and after; ``come`` and ``go``: pairs of a resource and an intent."""
+
+    kind: str
+    resources: int
+    looked_at: int
+    mean_before: float
+    most_before: int
+    mean_after: float
+    most_after: int
+    come: int
+    go: int
+
+
+class Changed(NamedTuple):
+    edge: Edge
+    declared: Declared
+    action: str
+
+
+def compared(logic: Service, before: ReactionMap, after: ReactionMap) -> tuple[list[EdgeChange], list[Reach]]:
+    """What differs between two maps in the world of ``logic``: the edges, and the reach of each kind of resource that
+    it may differ for."""
+    return _Comparison(logic, before, after).result()
+
+
+class _Comparison:
+    def __init__(self, logic: Service, before: ReactionMap, after: ReactionMap) -> None:
+        self._logic = logic
+        self._changed = _changed(before, after)
+        self._before = DependencyProcessor(before, logic.neighbours)
+        self._after = DependencyProcessor(after, logic.neighbours)
+        self._without = [
+            DependencyProcessor(_without(after if one.action == ADDED else before, one), logic.neighbours)
+            for one in self._changed
+        ]
+        self._pairs = [0] * len(self._changed)
+        self._leading = _leading_to(self._changed, (before, after))
+
+    def result(self) -> tuple[list[EdgeChange], list[Reach]]:
+        by_kind: dict[str, list[Key]] = {}
+        for key in self._logic.cache:
+            if key.kind in self._leading:
+                by_kind.setdefault(key.kind, []).append(key)
+        reaches = [self._reach(kind, sorted(keys)) for kind, keys in sorted(by_kind.items())]
+        found = [
+            EdgeChange(action, *edge, declared.everyone, declared.source, pairs)
+            for (edge, declared, action), pairs in zip(self._changed, self._pairs, strict=True)
+        ]
+        return found, reaches
+
+    def _reach(self, kind: str, keys: list[Key]) -> Reach:
+        looked_at = keys if len(keys) <= LOOKED_AT else [keys[n * len(keys) // LOOKED_AT] for n in range(LOOKED_AT)]
+        sizes_before, sizes_after, come, go = [], [], 0, 0
+        for key in looked_at:
+            before, after = self._intents(self._before, key), self._intents(self._after, key)
+            sizes_before.append(len(before))
+            sizes_after.append(len(after))
+            come += len(after - before)
+            go += len(before - after)
+            for place in self._leading[kind]:
+                full = after if self._changed[place].action == ADDED else before
+                self._pairs[place] += len(full - self._intents(self._without[place], key))
+        return Reach(
+            kind=kind,
+            resources=len(keys),
+            looked_at=len(looked_at),
+            mean_before=_mean(sizes_before),
+            most_before=max(sizes_before),
+            mean_after=_mean(sizes_after),
+            most_after=max(sizes_after),
+            come=come,
+            go=go,
+        )
+
+    def _intents(self, processor: DependencyProcessor, origin: Key) -> frozenset[Key]:
+        kinds = self._logic.intent_kinds
+        return frozenset(key for key in processor.walk([origin]) if key.kind in kinds and key != origin)
+
+
+def _mean(sizes: Collection[int]) -> float:
+    return round(sum(sizes) / len(sizes), 2)
+
+
+def _changed(before: ReactionMap, after: ReactionMap) -> list[Changed]:
+    """An edge to all of a kind, in place of one to the related, is another edge."""
+    one, other = edges(before), edges(after)
+    found = [Changed(edge, told, REMOVED) for edge, told in one.items() if not _has(other, edge, told)]
+    found += [Changed(edge, told, ADDED) for edge, told in other.items() if not _has(one, edge, told)]
+    return sorted(found, key=lambda changed: (changed.edge, changed.action))
+
+
+def _has(edges: Mapping[Edge, Declared], edge: Edge, told: Declared) -> bool:
+    return edge in edges and edges[edge].everyone == told.everyone
+
+
+def _without(reactions: ReactionMap, changed: Changed) -> ReactionMap:
+    """The map without one edge."""
+    kind, cause, to = changed.edge
+    return ReactionMap(
+        reaction._replace(visits=tuple(visit for visit in reaction.visits if visit.kind != to))
+        if (reaction.kind, reaction.cause) == (kind, cause)
+        else reaction
+        for reaction in reactions
+    )
+
+
+def _leading_to(changes: Collection[Changed], maps: Collection[ReactionMap]) -> dict[str, list[int]]:
+    """Kind of a changed resource → the places in ``changes`` of the edges to which its walk may come."""
+    states: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for edge in {edge for reactions in maps for edge in edges(reactions)}:
+        states.setdefault((edge.kind, edge.cause), set()).add((edge.to, edge.kind))
+    found: dict[str, list[int]] = {}
+    for origin in sorted({kind for kind, cause in states if cause == SELF}):
+        seen, waiting = {(origin, SELF)}, [(origin, SELF)]
+        while waiting:
+            news = states.get(waiting.pop(), set()) - seen
+            seen |= news
+            waiting.extend(news)
+        places = [place for place, one in enumerate(changes) if (one.edge.kind, one.edge.cause) in seen]
+        if places:
+            found[origin] = places
+    return found

@@ -1,0 +1,233 @@
+"""One trial over a copy of the live world: bring it to rest, carry something out, let it come to rest again.
+
+The engine, the admission and the transactions are the real ones; only the store is a copy. So what it does is what
+would be done, and a plan is nothing but the difference between two moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from intentc.apiserver.app import create_app
+from intentc.apiserver.documents import Document, decode
+from intentc.apiserver.errors import Malformed
+from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
+from intentc.model import Change as Stored
+from intentc.model import InvalidInput, Key, Name, Problem, Resource
+from intentc.offline.audit import obey
+from intentc.offline.offline import Offline
+from intentc.planning import DeleteGuard
+from intentc.plugins import Loaded
+from intentc.watch.protocol import KeyValue, prefix_end
+from intentc.writing.connection import Connection, in_process
+
+from .copying import LAYOUT, copy_of
+from .gathering import Gathered
+from .unknown import Drawn
+
+Result = TypeVar("Result")
+
+
+class Moment(NamedTuple):
+    """The copy at one of its own revisions. ``owners``: object → the intents that claim something of it.
+    ``contributors``: of those that stand for facts → who tells these. ``withheld``: kind → deletes that need leave.
+    ``numbers``: (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object."""
+
+    revision: int
+    problems: tuple[Problem, ...]
+    owners: Mapping[Name, frozenset[Key]]
+    contributors: Mapping[Key, frozenset[Key]]
+    withheld: Mapping[str, int]
+    numbers: Mapping[tuple[str, int], str]
+    behind: Behind
+
+
+class Moments(NamedTuple):
+    """The moments of a trial: as it was live (its revision), at rest, with something carried out, at rest again."""
+
+    live: int
+    resting: Moment
+    carried_out: int
+    done: Moment
+
+
+class Changed(NamedTuple):
+    """One resource at two moments; None: absent."""
+
+    key: Key
+    before: KeyValue | None
+    after: KeyValue | None
+
+
+class Trial:
+    """``settings``: of the compilers. ``guard``: with the limits of the service. ``text``: what is going to be carried
+    out; a number in it is not made up, so none is made up that occurs in it."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        gathered: Gathered,
+        *,
+        installation: str,
+        settings: Mapping[str, Any] | None = None,
+        guard: DeleteGuard | None = None,
+        text: str = "",
+    ) -> None:
+        self.loaded = loaded
+        self.drawn = Drawn()
+        self.store = copy_of(gathered, loaded.schema, loaded.pools, text)
+        self.start = gathered.snapshot.revision
+        self._gathered = gathered
+        self.offline = Offline(
+            loaded,
+            installation=installation,
+            settings=settings,
+            store=self.store,
+            guard=guard,
+            source=self.drawn,
+            last_good=gathered.last_good,
+        )
+        self.parts = self.offline.engine.parts
+
+    async def rest(self) -> Moment:
+        """Work until nothing is left to do."""
+        engine = self.offline.engine
+        if not engine.intake.listed:
+            await engine.numbers.load()
+            await engine.intake.take(self._gathered.snapshot)
+            obey(engine, self._gathered.orders)
+        await self.offline.settle()
+        return await self.moment()
+
+    async def carry_out(self, work: Callable[[Connection], Awaitable[Result]]) -> Result:
+        """Have ``work`` done at the API server over the copy, before any compiler sees it."""
+        connection = in_process(create_app(self.offline.server))
+        try:
+            return await work(connection)
+        finally:
+            await connection.aclose()
+
+    async def moment(self) -> Moment:
+        """How things stand now."""
+        parts, revision = self.parts, await self.revision()
+        names = (resource.name for key in parts.logic.cache if (resource := parts.logic.cache.shown(key)) is not None)
+        owners = {name: frozenset(parts.book.on(name)) for name in names if name in parts.book}
+        return Moment(
+            revision,
+            self.offline.problems(),
+            owners,
+            self._contributors({key for keys in owners.values() for key in keys}),
+            {kind: len(found) for kind, found in parts.planner.guard.withheld.items() if found},
+            await self.numbers(revision),
+            read_for_each(parts, holders_of_secrets(parts)),
+        )
+
+    def _contributors(self, intents: Iterable[Key]) -> dict[Key, frozenset[Key]]:
+        """Of those of ``intents``, and of those that tell their facts, that stand for a fact: who tells it."""
+        found: dict[Key, frozenset[Key]] = {}
+        waiting = list(intents)
+        while waiting:
+            key = waiting.pop()
+            told = frozenset(teller for teller, _ in self.parts.logic.contributions(key.kind, key.uuid))
+            if told and key not in found:
+                found[key] = told
+                waiting += told
+        return found
+
+    async def revision(self) -> int:
+        """The copy's own, now; it begins with that of the live world."""
+        return (await self.store.range("/")).revision
+
+    async def changed(self, since: int, until: int) -> list[Changed]:
+        """The resources that differ between two revisions of the copy, by key. Of ``start`` the past is not known, so
+        it is the earliest."""
+        keys = {
+            event.item.key
+            for batch in self.store.batches(f"/{LAYOUT.path}/", since)
+            if batch.revision <= until
+            for event in batch.events
+        }
+        found = []
+        for key in sorted(keys):
+            kind, uuid = key.rsplit("/", 2)[1:]
+            before, after = await self._at(key, since), await self._at(key, until)
+            if (before and before.value) != (after and after.value):
+                found.append(Changed(Key(kind, uuid), before, after))
+        return found
+
+    async def name_of(self, key: Key) -> str:
+        """The fq_name of a resource, joined by ``:``, also of one that has gone since; its uuid if nothing is known of
+        it (a fact's is its name)."""
+        known = self.parts.logic.name_of(key)
+        if known != key.uuid:
+            return known
+        resource = self.resource(key, await self._at(LAYOUT.value(key), self.start))
+        return ":".join(resource.fq_name) if resource is not None else known
+
+    def resource(self, key: Key, item: KeyValue | None) -> Resource | None:
+        """The resource in a value of the copy; None if it is absent, of no known kind, or can't be read."""
+        if item is None or key.kind not in self.loaded.schema:
+            return None
+        stored = Stored(key.kind, key.uuid, item.value, item.create_revision, item.mod_revision)
+        try:
+            return self.loaded.schema.kind(key.kind).decode(stored)
+        except InvalidInput:
+            return None
+
+    def document(self, key: Key, item: KeyValue | None) -> Document | None:
+        """The same as plain JSON, in the form that is stored."""
+        if item is None or key.kind not in self.loaded.schema:
+            return None
+        try:
+            return decode(self.loaded.schema.kind(key.kind), item.value, str(key), key.uuid)
+        except Malformed:
+            return None
+
+    async def identity(self, uuid: str) -> Name | None:
+        """What the resource with this uuid is, or was at the start."""
+        for revision in (0, self.start):
+            item = await self._at(LAYOUT.identity(uuid), revision)
+            if item is not None:
+                return msgspec.json.decode(item.value, type=Name)
+        return None
+
+    async def stored(self, name: Name, uuid: str) -> Document | None:
+        """The resource of this name and uuid as it stands now; if it has gone, as it stood at the start."""
+        key, where = Key(name.kind, uuid), LAYOUT.value(Key(name.kind, uuid))
+        return self.document(key, await self._at(where, 0) or await self._at(where, self.start))
+
+    def intent_of(self, origin: str) -> Iterable[Key]:
+        """The intents that an object's mark may mean."""
+        keys = (Key(kind, origin) for kind in sorted(self.parts.logic.intent_kinds))
+        return (key for key in keys if self.parts.logic.exists(key))
+
+    async def values(self) -> dict[str, KeyValue]:
+        """The resources as they are now, by their keys in the copy."""
+        prefix = f"/{LAYOUT.path}/"
+        return {item.key: item for item in (await self.store.range(prefix, prefix_end(prefix))).items}
+
+    async def _at(self, key: str, revision: int) -> KeyValue | None:
+        found = (await self.store.range(key, revision=revision)).items
+        return found[0] if found else None
+
+    async def numbers(self, revision: int) -> dict[tuple[str, int], str]:
+        """(pool, number) → its owner, at a revision of the copy."""
+        prefix = LAYOUT.pool_values("")[:-1]
+        found = {}
+        for item in (await self.store.range(prefix, prefix_end(prefix), revision=revision)).items:
+            pool, _, number = item.key.removeprefix(prefix).rpartition("/")
+            found[pool, int(number)] = item.value.decode()
+        return found
+
+
+async def differing(one: Trial, other: Trial) -> list[Changed]:
+    """The resources that are not the same in two copies, as they are now, by key."""
+    before, after = await one.values(), await other.values()
+    return [
+        Changed(Key(*key.rsplit("/", 2)[1:]), before.get(key), after.get(key))
+        for key in sorted(before.keys() | after.keys())
+        if (key in before and before[key].value) != (key in after and after[key].value)
+    ]

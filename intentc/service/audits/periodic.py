@@ -1,0 +1,238 @@
+"""The audits of a running service: now and then, and on demand; what they find is counted, logged and repaired.
+
+A compile from scratch in a process of its own costs the service nothing but the look at what differs. Where the engine
+is really wrong, everybody with a say in the object is evaluated anew, and the missing reaction that let it go stale is
+named beside those that recorded reads found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+import anyio
+import msgspec
+
+from intentc import crashpoints
+from intentc.engine.engine import Engine
+from intentc.engine.log_fields import about
+from intentc.model import Key, Name
+from intentc.offline.audit import Difference, Report
+from intentc.writing import WriteError
+
+from .causes import Before, Pair
+from .look import Look, Mismatch, Sort, concerned, repaired
+from .process import AuditFailed
+
+_LOG = logging.getLogger(__name__)
+_LOOK = 0.05
+"""Seconds between looks whether the engine has come past the audit's revision."""
+
+Spawn = Callable[[], Awaitable[Report]]
+"""Has an audit made. Raises ``AuditFailed``."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What came of one audit: how many objects differed at ``revision``, and about which of them the engine was wrong.
+    ``judged`` is False if it never came to rest within the patience, or did so much meanwhile that nobody can tell any
+    more: then the differences were not looked at."""
+
+    revision: int
+    differences: int
+    mismatches: tuple[Mismatch, ...] = ()
+    judged: bool = True
+
+
+class Auditing:
+    """Audits ``engine``, which is at work. ``period``: seconds between audits, 0 for none but those on demand.
+    ``patience``: seconds that the engine gets to come to rest, before and after repairs. ``due``: asked before each
+    periodic audit: whether this process is the one to audit. ``on_unjudged``: the engine's world was not the audit's in
+    time, so an event may be missing."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        spawn: Spawn,
+        *,
+        period: float = 3600.0,
+        patience: float = 60.0,
+        chance: Callable[[], float] = random.random,
+        due: Callable[[], bool] = lambda: True,
+        on_unjudged: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._engine = engine
+        self._spawn = spawn
+        self._period = period
+        self._patience = patience
+        self._chance = chance
+        self._due = due
+        self._on_unjudged = on_unjudged
+        self._turn = asyncio.Lock()
+        self._figures: dict[str, Any] = {
+            "period": float(period),
+            "runs": 0,
+            "failures": 0,
+            "mismatches": 0,
+            "last_revision": 0,
+            "last_seconds": 0.0,
+            "last_success": 0.0,
+            "last_result": "never",
+            "last_error": None,
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """For ``/status``: ``period`` (seconds, 0: only on demand); ``runs`` that brought a report, ``failures`` that
+        did not, ``mismatches`` in all; ``last_revision`` and ``last_seconds`` of the last one that brought a report;
+        ``last_result`` of the last one (``equal``, ``mismatches``, ``not judged``, ``failed``; ``never``);
+        ``last_error``: why it failed, None if it didn't; ``last_success``: when one was judged last (seconds since
+        1970, 0: never)."""
+        return dict(self._figures)
+
+    async def run(self) -> None:
+        """Audit every ``period``, the first time at a random moment of the first one, so that compilers that start
+        together don't audit together. Returns at once if the period is 0."""
+        wait = self._period * self._chance()
+        while self._period:
+            await anyio.sleep(wait)
+            wait = self._period
+            if not self._due():
+                continue
+            try:
+                await self.once("it is time")
+            except AuditFailed as error:
+                _LOG.warning("the audit failed: %s; the next one is in %.0f s", error, wait)
+
+    async def once(self, reason: str) -> Verdict:
+        """Audit now, and repair what is wrong. Audits that are asked for meanwhile follow one another. Raises
+        ``AuditFailed``."""
+        async with self._turn:
+            _LOG.info("auditing: %s", reason)
+            crashpoints.reach("audit.begun")
+            began = time.monotonic()
+            try:
+                report = await self._spawn()
+            except AuditFailed as error:
+                self._figures["failures"] += 1
+                self._figures |= {"last_result": "failed", "last_error": str(error)}
+                raise
+            verdict = await self._verdict(report)
+            if not verdict.judged:
+                self._on_unjudged()
+            self._note(verdict, time.monotonic() - began)
+            return verdict
+
+    def _note(self, verdict: Verdict, seconds: float) -> None:
+        result = "not judged" if not verdict.judged else "mismatches" if verdict.mismatches else "equal"
+        figures = self._figures
+        figures["runs"] += 1
+        figures["mismatches"] += len(verdict.mismatches)
+        figures |= {"last_revision": verdict.revision, "last_seconds": round(seconds, 3)}
+        figures |= {"last_result": result, "last_error": None}
+        if verdict.judged:
+            figures["last_success"] = time.time()
+        log = _LOG.info if verdict.judged else _LOG.warning
+        differ = f"{verdict.differences} objects differed then, about {len(verdict.mismatches)} the engine was wrong"
+        log("audit of revision %d: %s (%s)", verdict.revision, result, differ)
+
+    async def _verdict(self, report: Report) -> Verdict:
+        if not report.differences:
+            return Verdict(report.revision, 0)
+        if not await self._has_passed(report):
+            return Verdict(report.revision, len(report.differences), judged=False)
+        look = Look(self._engine, report.revision)
+        if look.forgotten:
+            return Verdict(report.revision, len(report.differences), judged=False)
+        found = [
+            (difference, sort) for difference in report.differences if (sort := look.stands(difference)) is not None
+        ]
+        mismatches = await self._repair(found) if found else ()
+        return Verdict(report.revision, len(report.differences), mismatches)
+
+    async def _has_passed(self, report: Report) -> bool:
+        """Return when everything up to the audit's revision is applied and evaluated; False if that takes too long."""
+        with anyio.move_on_after(self._patience):
+            while not (self._heard(report) and self._evaluated()):  # noqa: ASYNC110 - no single event tells of it
+                await anyio.sleep(_LOOK)
+            return True
+        return False
+
+    def _heard(self, report: Report) -> bool:
+        """Whether the engine knows the world as it was audited, or a later one. Revisions that wrote none of our
+        resources are never heard of. Where the engine stands before the audit's revision, nothing that was listed is
+        newer, and as many resources are there, nothing was written or deleted in between."""
+        logic = self._engine.parts.logic
+        if logic.revision >= report.revision:
+            return True
+        return logic.revision >= report.last_change and len(logic.cache) == report.resources
+
+    def _evaluated(self) -> bool:
+        engine = self._engine
+        complete, jobs = engine.collecting.complete, engine.parts.jobs
+        return complete and jobs.idle and not engine.evaluating.resting and engine.numbers.idle
+
+    async def _repair(self, found: Sequence[tuple[Difference, Sort]]) -> tuple[Mismatch, ...]:
+        engine = self._engine
+        intents = {difference: concerned(engine, difference) for difference, _ in found}
+        before: dict[Difference, Before] = {}
+        for difference, sort in found:
+            name = difference.place
+            _LOG.error(
+                "audit mismatch (%s): %s differs from a compile from scratch (%s); it is repaired",
+                sort.value,
+                name,
+                ", ".join(change.operation for change in difference.operations),
+                extra={"origins": list(difference.origins), **about(engine.parts, name)},
+            )
+            if sort is Sort.STALE:
+                before[difference] = Before(engine, intents[difference], difference.revision)
+            else:
+                if sort is Sort.MISSED:
+                    await self._read_back(name)
+                engine.parts.objects.add(name)
+        engine.reevaluate(sorted({key for keys in intents.values() for key in keys}))
+        engine.progress()
+        with anyio.move_on_after(self._patience):
+            # Not until it has converged: one that may not write now has done its part when the plan is made.
+            while not engine.quiet:  # noqa: ASYNC110 - it takes several queues to be empty at once
+                await anyio.sleep(_LOOK)
+        pairs = {difference: stood.missing_reactions() for difference, stood in before.items()}
+        for pair in sorted({pair for each in pairs.values() for pair in each}):
+            self._engine.evaluating.note_missing(pair)
+        return tuple(
+            self._mismatch(difference, sort, intents[difference], pairs.get(difference, ()))
+            for difference, sort in found
+        )
+
+    def _mismatch(self, difference: Difference, sort: Sort, intents: Iterable[Key], pairs: Iterable[Pair]) -> Mismatch:
+        mended = repaired(self._engine, difference.place, difference.revision)
+        if not mended:
+            _LOG.error(
+                "%s still differs from a compile from scratch: restart this compiler",
+                difference.place,
+                extra=about(self._engine.parts, difference.place),
+            )
+        return Mismatch(
+            kind=difference.kind,
+            name=difference.name,
+            sort=sort,
+            operations=difference.operations,
+            origins=tuple(map(str, sorted(intents))),
+            missing_reactions=tuple(f"{reader} <- {read}" for reader, read in sorted(pairs)),
+            repaired=mended,
+        )
+
+    async def _read_back(self, name: Name) -> None:
+        """Look past the cache, which missed an event of the object."""
+        parts = self._engine.parts
+        key = parts.logic.named(name.kind, name.fq_name)
+        if key is None:
+            return
+        seen_at = parts.assumed.seen_at(key)
+        try:
+            parts.assumed.read_back(key, await parts.read.read(key), seen_at)
+        except WriteError as error:
+            _LOG.info("reading back %s: %s", name, error, extra=about(parts, name))

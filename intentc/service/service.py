@@ -1,0 +1,428 @@
+"""The service: one engine beside a real etcd and a real API server, from start to drained end.
+
+Why apart from the engine: here are the connections, the loops beside the event's path (heartbeat, audit of slices) and
+the answers to "healthy?" and "ready?"; ``intentc run`` and ``intentc dev`` start the same thing. Which servers there
+are is the caller's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from ..directives import Orders, hold_suspects
+from ..engine.assembly import assemble
+from ..engine.engine import Engine
+from ..engine.permission import RESTORED, UPGRADE
+from ..engine.probe import ApiServerProbe
+from ..engine.report import pending
+from ..evaluation import Overview
+from ..evaluation.crash_marker import Slot
+from ..inspection import Answers
+from ..inspection.results import Results
+from ..journal.keeping import Keeping
+from ..leading import KeeperFactory, OtherLeader, claim_path
+from ..leading.election import SHORTEST_TTL_SECONDS
+from ..loading.configuration import Configuration
+from ..loading.configuration.sections import Intentc
+from ..logic.cache import Cache
+from ..model import Key
+from ..planning import DeleteGuard
+from ..plugins import Loaded
+from ..retained import Keeper, RetainedValues
+from ..watch.heartbeat import Heartbeat
+from ..watch.protocol import Store, StoreError
+from ..watch.source import Source
+from ..writing import ReadService, WriteError, WriteService
+from ..writing.capabilities import Capabilities
+from ..writing.http import HttpWriteService
+from .audits import AuditFailed, Auditing, Spawn
+from .status import Leadership, Outlook
+from .takeover import TakeOver
+
+_LOG = logging.getLogger(__name__)
+_AUDIT_RETRY = 10.0
+"""Seconds between tries at an audit after etcd was restored."""
+_LAG_PERIOD = 0.1
+_LAG_FADING = 0.995
+"""By which a peak of the loop's lag fades each period: half of it is left after 14 seconds."""
+_RETRY = 1.0
+"""Seconds between tries to read the ledger at the start."""
+
+
+def process_name() -> str:
+    """Tells the processes of one installation apart."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def build_service(
+    configuration: Configuration,
+    compilers: Loaded,
+    store: Store,
+    write: WriteService,
+    read: ReadService,
+    *,
+    observe: bool = False,
+    keepers: KeeperFactory | None = None,
+    spawn: Spawn | None = None,
+    slot: Slot | None = None,
+) -> CompilerService:
+    """A service as ``configuration`` says, not yet running. ``keepers``: what keeps the leader's lease, None for the
+    store itself. ``spawn``: has audits made, None for none. ``slot``: where the key under evaluation is noted, and what
+    dead processes were evaluating stands. Raises ``UnusableDirectory`` if the journal can't be kept where it should."""
+    settings, compilation = configuration.intentc, configuration.compilation
+    process = process_name()
+    retained = RetainedValues(store, compilers.schema, path=configuration.etcd.path, installation=settings.installation)
+    engine = assemble(
+        compilers,
+        write,
+        read,
+        installation=settings.installation,
+        settings=settings.settings,
+        observe=observe,
+        journal_size=settings.journal.entries,
+        journal_bytes=settings.journal.bytes,
+        process=process,
+        workers=compilation.number_of_workers,
+        guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
+        writes_per_second=settings.limits.writes_per_second,
+        slot=slot,
+        last_good=retained,
+    )
+
+    started = f"{process}, started at {datetime.now(UTC).isoformat(timespec='milliseconds')}"
+
+    def leading() -> bool:
+        return engine.parts.permission.granted
+
+    def settled() -> bool:
+        return engine.collecting.complete
+
+    async def hold() -> None:
+        if slot is not None and not observe:
+            await hold_suspects(store, settings.installation, configuration.etcd.path, slot.suspects, by=started)
+
+    async def claim() -> None:
+        await claim_path(store, configuration.etcd.path, settings.installation, started)
+
+    heartbeat = Heartbeat(settings.installation, process, interval=settings.watch.heartbeat)
+    source = Source(store, f"/{configuration.etcd.path}/", heartbeat=heartbeat)
+    engine.parts.permission.see_by(lambda: source.state.ready)
+    orders = Orders(
+        store,
+        settings.installation,
+        engine.levers,
+        leading=lambda: engine.parts.permission.granted,
+        settled=lambda: engine.collecting.complete,
+        heartbeat=heartbeat,
+    )
+    takeover = None
+    if compilation.master_election and not observe:
+        takeover = TakeOver(
+            engine,
+            store,
+            f"/{configuration.etcd.path}/",
+            installation=settings.installation,
+            process=process,
+            ttl=max(SHORTEST_TTL_SECONDS, round(compilation.msg_queue_lock_time)),
+            versions=compilers.versions,
+            max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
+            applied=lambda: source.applied_revision,
+            obeyed=lambda: orders.applied_revision,
+            claim=claim,
+            keepers=keepers,
+        )
+    return CompilerService(
+        engine,
+        source,
+        orders=orders,
+        takeover=takeover,
+        auditing=Auditing(
+            engine,
+            spawn,
+            period=settings.audit.period,
+            due=lambda: engine.parts.permission.granted,
+            on_unjudged=lambda: source.request_relist("audit"),
+        )
+        if spawn is not None
+        else None,
+        hold_suspects=hold,
+        claim=None if observe else claim,
+        relist_slice=settings.watch.relist_slice,
+        server=write.capabilities if isinstance(write, HttpWriteService) else None,
+        views=compilers.views,
+        keeping=_keeping(engine, settings, process) if settings.journal.directory and not observe else None,
+        etcd=", ".join(configuration.etcd.endpoints),
+        probe=_probe(read, engine, compilers) if isinstance(write, HttpWriteService) else None,
+        retaining=(
+            Keeper(retained, engine.last_good_values, settled=settled, leading=leading),
+            Keeper(retained.facts, engine.held_facts, settled=settled, leading=leading),
+        ),
+    )
+
+
+def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
+    """What keeps the journal in files."""
+    from ..journal.files import JournalFiles, this_process  # few need it
+
+    journal, wanted = engine.parts.journal, settings.journal
+    files = JournalFiles(
+        Path(wanted.directory),
+        files=wanted.files,
+        file_bytes=wanted.file_bytes,
+        process=this_process(settings.installation, process, time.time()),
+    )
+    journal.directory = files.directory
+
+    def name_of(key: Key) -> str:
+        return journal.names.get(key) or engine.parts.logic.name_of(key)
+
+    return Keeping(journal, files, name_of, engine.intake.at_start)
+
+
+def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerProbe | None:
+    kinds = [kind.name for kind in compilers.schema if kind.stored]
+    return ApiServerProbe(read, engine.parts.gate, kinds[0]) if kinds else None
+
+
+class _CacheView:
+    """The cache as the audit compares it."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def keys(self) -> Iterable[tuple[str, str]]:
+        return iter(self._cache)
+
+    def keeps(self, kind: str) -> bool:
+        return kind in self._cache.stored
+
+    def mod_revision(self, kind: str, uuid: str) -> int:
+        state = self._cache.state(Key(kind, uuid))
+        return state.mod_revision if state is not None else 0
+
+
+class CompilerService:
+    """An engine at work over ``source``; answers the questions of ``diagnostics.Observed``. ``etcd``: its addresses,
+    for people."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        source: Source,
+        *,
+        orders: Orders,
+        takeover: TakeOver | None,
+        auditing: Auditing | None,
+        hold_suspects: Callable[[], Awaitable[None]],
+        claim: Callable[[], Awaitable[None]] | None = None,
+        relist_slice: float,
+        server: Capabilities | None,
+        views: Mapping[str, Overview] | None = None,
+        keeping: Keeping | None = None,
+        etcd: str = "",
+        probe: ApiServerProbe | None = None,
+        retaining: Sequence[Keeper[Any]] = (),
+    ) -> None:
+        self.engine = engine
+        self._retaining = retaining
+        self.results = Results(engine.parts, views or {})
+        """What came of the inputs, for ``diagnostics.Browsed``."""
+        self.answers = Answers(engine)
+        """Why things are as they are, for ``diagnostics.Asked``."""
+        self.orders = orders
+        self.takeover = takeover
+        self.auditing = auditing
+        self._keeping = keeping
+        self._etcd = etcd
+        self._probe = probe
+        self._source = source
+        self._outlook = Outlook(engine, source)
+        self._hold_suspects = hold_suspects
+        self._claim = claim
+        self._relist_slice = relist_slice
+        self._server = server
+        self._running = False
+        self._lag = 0.0
+        self._audit_due = anyio.Event()
+        if auditing is not None:
+            engine.restoring.on_compared = lambda: self._audit_due.set()
+
+    async def run(self) -> None:
+        """Serve until cancelled, then drain and give the leadership back. Raises what ended it: a part that must not
+        end, an API server that refuses us for another compiler though we don't lead, or a path that is not ours
+        (``leading.claim_path``)."""
+        # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
+        self._running = True
+        # The time that it has been busy counts from here.
+        self._outlook.look()
+        try:
+            # First, since the API server has its answers from there, too: who is told of its pause looks in vain.
+            await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
+            if self._claim is not None:
+                await self._until_done("etcd.path can't be claimed", self._claim)
+            await self._until_done("the ledger can't be read", self.engine.numbers.load)
+            await self._until_done("suspects can't be held", self._hold_suspects)
+            await self.orders.load()
+            async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
+                group.start_soon(self._source.run_heartbeat)
+                group.start_soon(self.orders.run, self.engine.progress)
+                group.start_soon(self._relist)
+                group.start_soon(self._measure_lag)
+                group.start_soon(self._outlook.run)
+                if self._probe is not None:
+                    group.start_soon(self._probe.run)
+                for keeper in self._retaining:
+                    group.start_soon(keeper.run)
+                if self._keeping is not None:
+                    group.start_soon(self._keeping.run)
+                if self.auditing is not None:
+                    group.start_soon(self.auditing.run)
+                    group.start_soon(self._audit_restored, self.auditing)
+                if self.takeover is not None:
+                    group.start_soon(self.takeover.run)
+                try:
+                    await self.engine.run(events)
+                finally:
+                    if self.takeover is not None:
+                        await self.takeover.end()
+                group.cancel_scope.cancel()
+        finally:
+            self._running = False
+            if self._keeping is not None:
+                self._keeping.end()
+            _LOG.info("drained: %d writes in all", self.engine.reconciling.sending.written)
+
+    async def _audit_restored(self, auditing: Auditing) -> None:
+        """After a restored store nothing is written before everything was compared with a compile from scratch."""
+        permission = self.engine.parts.permission
+        while True:
+            await self._audit_due.wait()
+            restored = self.engine.restoring.times
+            try:
+                verdict = await auditing.once("etcd was restored from an older state")
+                if verdict.judged and restored == self.engine.restoring.times:
+                    permission.give(RESTORED)
+            except AuditFailed as error:
+                _LOG.error(
+                    "etcd was restored, and the audit failed: %s; writes stay withheld until one succeeds", error
+                )
+                await anyio.sleep(_AUDIT_RETRY)
+            self._audit_due = anyio.Event()
+            self.engine.progress()
+
+    async def _until_done(self, lack: str, do: Callable[[], Awaitable[None]]) -> None:
+        """What must be done before anything is evaluated: numbers already given are an input (engine.md §8), and what
+        ended a process must not end the next one. Tried until it works."""
+        told = False
+        while True:
+            try:
+                await do()
+            except (WriteError, StoreError, OtherLeader) as error:
+                if not told:
+                    _LOG.warning("%s yet: %s; trying again until it works", lack, error)
+                told = True
+                self._outlook.lacking = f"{lack} yet: {error}"
+                await asyncio.sleep(_RETRY)
+            else:
+                if told:
+                    _LOG.info("it works now: no more %r", lack)
+                self._outlook.lacking = ""
+                return
+
+    async def _measure_lag(self) -> None:
+        """How late the loop comes to its timers: what a stage that holds it too long does to all others."""
+        turn = asyncio.get_running_loop().time
+        while True:
+            due = turn() + _LAG_PERIOD
+            await asyncio.sleep(_LAG_PERIOD)
+            late = max(0.0, turn() - due)
+            # A peak stays visible for a while: whoever scrapes every fifteen seconds must see it.
+            self._lag = max(late, self._lag * _LAG_FADING)
+
+    async def _relist(self) -> None:
+        """Relist a slice all the time; what was missed is applied as a correction, and counted by the source."""
+        view = _CacheView(self.engine.parts.logic.cache)
+        while True:
+            await asyncio.sleep(self._relist_slice)
+            missed = await self._source.audit_slice(view)
+            if missed is not None:
+                _LOG.warning("the relist found %d missed events; they are applied now", len(missed.changes))
+                self.engine.correct(missed)
+
+    def healthy(self) -> bool:
+        return self._running
+
+    def ready(self) -> tuple[bool, tuple[str, ...]]:
+        reasons = []
+        state = self._source.state
+        if not state.ready:
+            reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
+        elif self.takeover is not None and self.takeover.election.unanswered_since() is not None:
+            reasons.append("etcd: no answer, so that the leadership was lost")
+        if not self.engine.collecting.complete:
+            reasons.append("the first pass is not complete")
+        if not self.engine.reconciling.reachable:
+            reasons.append("the API server can't be reached")
+        if self.takeover is not None and self.takeover.hindered:
+            reasons.append(self.takeover.hindered)
+        withheld = self.engine.parts.permission.reasons
+        reasons += [f"{reason}: {message}" for reason, message in withheld.items() if reason in {RESTORED, UPGRADE}]
+        return not reasons, tuple(reasons)
+
+    def status(self) -> dict[str, Any]:
+        state, counters = self._source.state, self._source.counters
+        return {
+            **self.engine.status(),
+            **self._outlook.status(self._leadership()),
+            "loop_lag_seconds": round(self._lag, 4),
+            "watch": {
+                "phase": state.phase.value,
+                "since": state.since,
+                "last_error": state.last_error,
+                "lists": dict(counters.lists),
+                "disconnects": dict(counters.disconnects),
+                "missed_events": counters.missed_events,
+                "duplicates": counters.duplicates,
+                "restored": self.engine.restoring.times,
+            },
+            "orders": self.orders.report(),
+            "leading": self.takeover.report() if self.takeover is not None else None,
+            "audit": self.auditing.figures() if self.auditing is not None else None,
+            "journal": self._journal(),
+            "reload": self.engine.evaluating.edges.reloading(),
+            "api_server": {
+                "fences": self._server.fences if self._server is not None else None,
+                "reachable": self.engine.reconciling.reachable,
+            },
+        }
+
+    def _journal(self) -> dict[str, Any]:
+        journal = self.engine.parts.journal
+        kept = {"first": journal.first, "last": journal.last, "bytes": journal.size_bytes}
+        return {**kept, "files": self._keeping.figures() if self._keeping is not None else None}
+
+    def progress(self) -> dict[str, Any] | None:
+        """How far the first load is: ``phase``, ``done``, ``total``; None after it."""
+        return self._outlook.progress()
+
+    def _leadership(self) -> Leadership | None:
+        if self.takeover is None:
+            return None
+        election = self.takeover.election
+        return Leadership(
+            election.fence() is not None, election.leader(), self.takeover.hindered, election.unanswered_since()
+        )
+
+    def pending(self) -> list[dict[str, str]]:
+        return pending(self.engine.parts)

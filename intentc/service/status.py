@@ -1,0 +1,172 @@
+"""The part of ``/status`` that tells people where a running compiler stands: its role, how far behind it is, how fast
+it works, what it waits for, and how far the first load is.
+
+Everything here is asked each second, so it is read off what is kept anyway; what has to be counted is counted by
+``pending`` and ``pace`` beside the work. The words are ``awaiting``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import anyio
+
+from ..engine.engine import Engine
+from ..engine.permission import OBSERVING, RESTORED, STANDING_BY
+from ..inspection.status.pending_references import PendingReferences
+from ..inspection.status.pending_work import at, attention, work_left
+from ..inspection.status.rates import Pace
+from ..watch.source import Source
+from ..watch.status import Phase
+
+_PERIOD = 1.0
+_A_MOMENT = "another look at what was put off for a moment"
+
+
+class Leadership(NamedTuple):
+    """Who leads, as this process sees it. ``hindered``: why it doesn't write though it leads; empty if it does.
+    ``unanswered_since``: since when (seconds since 1970) etcd has not answered, if that has cost us the leadership."""
+
+    leads: bool
+    leader: str | None
+    hindered: str
+    unanswered_since: float | None = None
+
+
+class Outlook:
+    """Of ``engine`` over ``source``. ``lacking``: what must be there before anything is evaluated, and isn't yet, set
+    by whoever waits for it."""
+
+    def __init__(self, engine: Engine, source: Source) -> None:
+        self._engine = engine
+        self._source = source
+        self._pace = Pace()
+        self._pending = PendingReferences(engine.parts.logic, lambda: engine.quiet)
+        self._loaded = False
+        self.lacking = ""
+
+    async def run(self) -> None:
+        """Look at the engine every second, for ever."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._pending.run)
+            while True:
+                self.look()
+                await asyncio.sleep(_PERIOD)
+
+    def look(self) -> None:
+        """Note how the engine stands now."""
+        engine = self._engine
+        converged = engine.converged
+        self._loaded = self._loaded or engine.quiet
+        self._pace.look(
+            evaluations=engine.evaluating.runs,
+            writes=engine.reconciling.sending.written,
+            reachable=engine.reconciling.reachable,
+            converged=converged,
+        )
+
+    def status(self, leadership: Leadership | None) -> dict[str, Any]:
+        """For ``/status``: ``healthy`` (also that it hears of etcd), ``role``, ``lag_revisions``, ``rates``,
+        ``pending_references``, ``busy_seconds`` (for how long it has not converged), ``oldest_job_seconds``,
+        ``awaiting`` (nothing if it has converged and sees etcd), ``attention`` (what a person must do), ``progress``
+        (of the first load, None after it). ``leadership``: None if nobody needs to lead."""
+        engine, reach = self._engine, self._source.reach
+        converged = engine.converged
+        self._loaded = self._loaded or engine.quiet
+        # What an acknowledged write told counts as seen, too: the watch may not have brought it yet.
+        reach.saw(engine.reconciling.sending.last_revision)
+        return {
+            "healthy": engine.healthy and not self._is_blind(leadership),
+            "role": self._role(leadership),
+            "lag_revisions": reach.lag if self._sees_etcd(leadership) else None,
+            "rates": self._pace.rates(),
+            "pending_references": self._pending.now(),
+            "busy_seconds": 0.0 if converged else round(self._pace.busy_seconds, 1),
+            "oldest_job_seconds": round(engine.parts.jobs.oldest_seconds(), 1),
+            "awaiting": [
+                *self._of_etcd(leadership),
+                *([] if converged else list(self._of_the_engine(leadership)) or [_A_MOMENT]),
+            ],
+            "attention": [
+                *self._of_the_reload(),
+                *attention(engine.parts, self._pending.count, self._pending.still()),
+            ],
+            "progress": self.progress(),
+        }
+
+    def _role(self, leadership: Leadership | None) -> str:
+        if OBSERVING in self._engine.parts.permission.reasons:
+            return "observer"
+        if leadership is None:
+            return "alone"
+        return "leader" if leadership.leads else "standby"
+
+    def _of_the_engine(self, leadership: Leadership | None) -> Iterator[str]:
+        """What is waited for before it has converged, the most important first."""
+        engine = self._engine
+        reasons = engine.parts.permission.reasons
+        if RESTORED in reasons:
+            yield "an audit, since etcd was restored from an older state: nothing is written before"
+        if leadership is not None and leadership.hindered:
+            yield f"leave to write: {leadership.hindered}"
+        elif leadership is not None and not leadership.leads and STANDING_BY in reasons:
+            yield f"{leadership.leader}, which leads" if leadership.leader else "somebody to lead"
+        yield from work_left(
+            engine.parts, engine.collecting, engine.evaluating, engine.reconciling, engine.numbers, self._pace
+        )
+
+    def _sees_etcd(self, leadership: Leadership | None) -> bool:
+        """Whether what is known of etcd's revision is of now."""
+        unanswered = leadership is not None and leadership.unanswered_since is not None
+        return self._source.state.phase is not Phase.DISCONNECTED and not unanswered
+
+    def _is_blind(self, leadership: Leadership | None) -> bool:
+        """Whether it has heard nothing of etcd for longer than the heartbeats' bound, or can't write there."""
+        unanswered = leadership is not None and leadership.unanswered_since is not None
+        return self._source.is_silent or unanswered or bool(self._source.state.refusal)
+
+    def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
+        """What keeps it from knowing the inputs of now: it may have converged for those that it knows."""
+        if self.lacking:
+            yield self.lacking
+            return
+        state, reach = self._source.state, self._source.reach
+        because = f": {state.last_error}" if state.last_error else ""
+        match state.phase:
+            case Phase.DISCONNECTED:
+                first = "" if reach.passed or because else ", not asked yet"
+                yield f"etcd, no watch since {at(state.since)}{first}{because}"
+            case Phase.LISTING:
+                which = "the first list of etcd" if not self._engine.intake.listed else "a new list of etcd"
+                yield f"{which}: {reach.listed:,} of {reach.to_list:,} keys are read"
+            case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
+                # A watch that says nothing counts as cut only after some heartbeats; the lease tells earlier.
+                yield f"an answer of etcd, none since {at(leadership.unanswered_since)}"
+            case Phase.WATCHING if state.refusal:
+                yield f"etcd to take what is written: {state.refusal}"
+
+    def _of_the_reload(self) -> Iterator[str]:
+        if (error := self._engine.evaluating.edges.last_error) is not None:
+            yield f"reload refused, the former stays in force: {error}; mend that, see `intentc check`, and send SIGHUP"
+
+    def progress(self) -> dict[str, Any] | None:
+        """How far the first load is: ``phase`` (``connecting``, ``listing``, ``evaluating``, ``writing``, or
+        ``planning`` where nothing may be written), ``done`` of ``total`` (None where it can't be known)."""
+        if self._loaded:
+            return None
+        engine, reach = self._engine, self._source.reach
+        if not engine.intake.listed:
+            if self.lacking or self._source.state.phase is not Phase.LISTING:
+                return {"phase": "connecting", "done": 0, "total": None}
+            return {"phase": "listing", "done": reach.listed, "total": reach.to_list or None}
+        if not engine.collecting.complete:
+            evaluated = engine.evaluating.runs + engine.evaluating.idle_walks
+            return {"phase": "evaluating", "done": evaluated, "total": evaluated + engine.parts.jobs.pending()}
+        left = engine.parts.objects.pending() + engine.reconciling.in_flight
+        if engine.parts.permission.reasons:
+            planned = len(engine.parts.standing.planned)
+            return {"phase": "planning", "done": planned, "total": planned + left} if left else None
+        written = engine.reconciling.sending.written
+        return {"phase": "writing", "done": written, "total": written + left}

@@ -1,0 +1,179 @@
+"""F20: another writer sets one field back, for ever: that one object is left alone and told, all others go on, and it
+heals when the other gives up. Much work of one intent is no fight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from intentc.engine import drift
+from intentc.service.service import CompilerService
+from intentc.watch.protocol import prefix_end
+from tests.faults.scale_writing import FULL, PATIENCE, SCALE
+from tests.faults.server_faults import Slow, no_fault
+from tests.faults.writing_world import FaultyWorld, lists_of_many, many_groups, until_true
+from tests.integration.compile.contents import LOCAL, group, network, rule, rules, targets, tenant
+from tests.integration.compile.world import PROJECT, World, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
+
+LIST = (*PROJECT, "group-0", "ingress-access-control-list")
+INSTANCE = (*PROJECT, "network-0", "network-0")
+
+
+@pytest.fixture(autouse=True)
+def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fought object is left alone for seconds instead of minutes, unless there is time."""
+    if not FULL:
+        monkeypatch.setattr(drift, "FIRST_REST", 1.0)
+
+
+async def empty_list(world: World) -> bool:
+    return await _edit(world, "access_control_list", LIST, "access_control_list_entries", {"acl_rule": []})
+
+
+async def drop_targets(world: World) -> bool:
+    return await _edit(world, "routing_instance", INSTANCE, "route_target_refs", [])
+
+
+async def delete_list(world: World) -> bool:
+    for uuid, _ in await _named(world, "access_control_list", LIST):
+        await world.delete("access_control_list", uuid)
+        return True
+    return False
+
+
+async def _edit(world: World, kind: str, name: tuple[str, ...], field: str, value: Any) -> bool:
+    for uuid, found in await _named(world, kind, name):
+        if found.get(field) not in (None, [], value):
+            await world.update(kind, uuid, **{field: value})
+            return True
+    return False
+
+
+async def _named(world: World, kind: str, name: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
+    """The objects of this name with their uuids. Asked a hundred times a second: nothing else is decoded."""
+    prefix, called = f"/{world.path}/{kind}/", msgspec.json.encode(name)
+    items = (await world.store.range(prefix, prefix_end(prefix))).items
+    return [(item.key.removeprefix(prefix), msgspec.json.decode(item.value)) for item in items if called in item.value]
+
+
+class Opponent:
+    """Sets back what it finds right, as soon as it is; ``reverts``: how often it did."""
+
+    def __init__(self, world: World, revert: Callable[[World], Awaitable[bool]]) -> None:
+        self.world = world
+        self.revert = revert
+        self.reverts = 0
+
+    async def fight(self) -> None:
+        while True:
+            self.reverts += await self.revert(self.world)
+            await anyio.sleep(0.01)
+
+
+@asynccontextmanager
+async def fought(world: World, revert: Callable[[World], Awaitable[bool]]) -> AsyncIterator[Opponent]:
+    opponent = Opponent(world, revert)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(opponent.fight)
+        yield opponent
+        tasks.cancel_scope.cancel()
+
+
+def told(service: CompilerService) -> dict[str, str]:
+    """The objects that are left alone after a fight, with what is said of them."""
+    entries = service.status()["quarantine"]
+    return {entry["name"]: entry["message"] for entry in entries if entry["state"] == "fought"}
+
+
+@pytest.mark.parametrize(
+    ("revert", "name", "field"),
+    [
+        (empty_list, LIST, "access_control_list_entries"),
+        (drop_targets, INSTANCE, "route_target_refs"),
+        (delete_list, LIST, "the object itself"),
+    ],
+)
+async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
+    faulty: FaultyWorld, revert: Callable[[World], Awaitable[bool]], name: tuple[str, ...], field: str
+) -> None:
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        await world.settle(service)
+        async with fought(world, revert) as opponent:
+            await until(lambda: bool(told(service)))
+            ((fought_name, message),) = told(service).items()
+            assert fought_name == ":".join(name)
+            assert field in message
+            assert service.status()["counters"]["fights"] >= 1
+            assert service.status()["healthy"] is False
+            reverts, begun = opponent.reverts, anyio.current_time()
+            assert reverts <= 2 * drift.REVERTS
+
+            await many_groups(world, SCALE.groups)
+            await until_true(lambda: all_listed(world))
+            # Half open: what it tries again by and by is a handful, not a round of the circle every few milliseconds.
+            took = anyio.current_time() - begun
+            assert opponent.reverts - reverts <= 5 + math.log2(1 + took), "the pauses between them double"
+        await until_true(lambda: is_right(world), within=PATIENCE if not FULL else 4_000.0)
+        await world.settle(service)
+        assert told(service) == {}
+        assert service.status()["healthy"] is True
+    await faulty.check()
+
+
+async def all_listed(world: World) -> bool:
+    return await lists_of_many(world) == 2 * SCALE.groups
+
+
+async def is_right(world: World) -> bool:
+    try:
+        await world.assert_compiled()
+    except AssertionError:
+        return False
+    return True
+
+
+async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_fight(faulty: FaultyWorld) -> None:
+    world = faulty.world
+    async with world.compiling() as service:
+        await tenant(world)
+        uuid = await network(world, "large", route_target_list=targets(*(f"target:60:{n}" for n in range(60))))
+        await world.settle(service)
+        for turn in range(2 * drift.REVERTS):
+            some = targets(*(f"target:60:{number}" for number in range(60) if number % (turn + 2)))
+            await world.update("virtual_network", uuid, route_target_list=some)
+            await world.settle(service)
+        assert service.status()["counters"]["writes"] >= 200
+        assert service.status()["counters"]["fights"] == 0
+        assert service.status()["counters"]["drift_repairs"] == 0
+        assert told(service) == {}
+    await faulty.check()
+
+
+async def test_users_who_change_a_group_faster_than_it_is_written_are_no_fight(faulty: FaultyWorld) -> None:
+    """What is wanted changes while the former wish is on its way through a slow server: our own write that comes late
+    is not taken for somebody else's."""
+    world = faulty.world
+    async with world.compiling() as service:
+        made = await tenant(world)
+        await world.settle(service)
+        faulty.faults.rule = lambda request: Slow(0.02) if request.mutates else None
+        for turn in range(10 * drift.REVERTS):
+            ring = rule(f"bdf042c0-0000-4000-8000-0000000000{turn:02}", group("group-1"), LOCAL)
+            await world.update("security_group", made["security_group"][0], **rules(ring))
+            some = targets(*(f"target:61:{number}" for number in range(turn % 7)))
+            await world.update("virtual_network", made["virtual_network"][0], route_target_list=some)
+        await world.settle(service)
+        counters = service.status()["counters"]
+        assert (counters["drift_repairs"], counters["fights"]) == (0, 0)
+        faulty.faults.rule = no_fault
+    await faulty.check()

@@ -1,0 +1,125 @@
+"""Elements and worlds for the tests of the xDS server, without a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from envoy.config.route.v3 import route_pb2
+from google.protobuf import any_pb2
+
+from intentc.bridges.xds.answers import Answers
+from intentc.bridges.xds.element_states import Key
+from intentc.bridges.xds.elements import Element, Origin, Rejection
+from intentc.bridges.xds.encoding import Version, encode
+from intentc.bridges.xds.kinds import CLUSTER, ENDPOINTS, LISTENER, ROUTE, VIRTUAL_HOST, Type
+from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.world import World
+
+CONFIGURATION = "ns/http|cleartext"
+
+
+def route(
+    name: str,
+    *,
+    tables: tuple[str, ...] = ("|*",),
+    sort_key: str = "",
+    cluster: str = "c",
+    revision: int = 1,
+    **config: Any,
+) -> Version:
+    """A route; its prefix is its name."""
+    whole = {"name": name, "match": {"prefix": f"/{name}"}, "route": {"cluster": cluster}} | config
+    element = Element(ROUTE, name, revision, whole, (Origin("mapping", f"ns:{name}"),), tables, sort_key or name)
+    return encode(element)
+
+
+def virtual_host(
+    domain: str,
+    *,
+    configuration: str = CONFIGURATION,
+    scopes: tuple[str, ...] = ("",),
+    head: tuple[dict[str, Any], ...] = (),
+    **config: Any,
+) -> Version:
+    """A virtual host of all Hosts without selector."""
+    name = f"{configuration}:{domain}"
+    element = Element(
+        VIRTUAL_HOST, name, 1, config, route_configuration=configuration, domain=domain, scopes=scopes, head=head
+    )
+    return encode(element)
+
+
+def cluster(name: str, *, revision: int = 1, **config: Any) -> Version:
+    """A cluster."""
+    return encode(Element(CLUSTER, name, revision, {"name": name, "type": "STATIC"} | config))
+
+
+def eds_cluster(name: str, **config: Any) -> Version:
+    """A cluster that asks for endpoints."""
+    return cluster(name, **({"type": "EDS"} | config))
+
+
+def endpoints(name: str, **config: Any) -> Version:
+    """Endpoints of a cluster."""
+    return encode(Element(ENDPOINTS, name, 1, {"cluster_name": name} | config))
+
+
+def listener(name: str, *, refers_to: str = "", **config: Any) -> Version:
+    """A listener; ``refers_to``: a cluster."""
+    logs: dict[str, Any] = {
+        "name": "als",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.access_loggers.grpc.v3.HttpGrpcAccessLogConfig",
+            "common_config": {"log_name": "x", "grpc_service": {"envoy_grpc": {"cluster_name": refers_to}}},
+        },
+    }
+    return encode(Element(LISTENER, name, 1, {"name": name, "access_log": [logs] if refers_to else []} | config))
+
+
+def want(world: World, *versions: Version) -> None:
+    """All of them stand in the store now."""
+    for version in versions:
+        world.want(version.key, version)
+
+
+def unwant(world: World, *versions: Version) -> None:
+    """They are gone from the store."""
+    for version in versions:
+        world.want(version.key, None)
+
+
+def configuration(world: World, name: str = CONFIGURATION) -> route_pb2.RouteConfiguration:
+    """What is served under a name, as Envoy reads it."""
+    resource = world.resource(Type.ROUTES, name)
+    assert resource is not None
+    message = route_pb2.RouteConfiguration()
+    assert any_pb2.Any.FromString(resource.body).Unpack(message)
+    return message
+
+
+def shown(message: route_pb2.RouteConfiguration) -> dict[str, list[str]]:
+    """Domains of each virtual host, joined by blanks → the names of its routes in their order."""
+    return {" ".join(host.domains): [one.name for one in host.routes] for host in message.virtual_hosts}
+
+
+def served(world: World, kind: Type) -> set[str]:
+    """The names of what is served of a type, now that it is published."""
+    world.publish()
+    return set(world.resources(kind))
+
+
+class Bench:
+    """A world with its judge, and what was recorded. ``now``: seconds that its clock shows."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.world = World("process", answers=Answers(lambda: self.now))
+        self.records: dict[Key, Rejection] = {}
+        self.judge = Judge(self.world, self._record)
+        self.world.on_settled = lambda key: self._record(key, None)
+
+    def _record(self, key: Key, rejection: Rejection | None) -> None:
+        if rejection is None:
+            self.records.pop(key, None)
+        else:
+            self.records[key] = rejection

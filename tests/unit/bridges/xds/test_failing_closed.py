@@ -1,0 +1,203 @@
+"""What is refused opens nothing: no wider route, no listener without its guards, no way past what was in force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from intentc.bridges.xds.encoding import Version
+from intentc.bridges.xds.intake import Intake
+from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.records import record_value
+from intentc.model.events import Change, Snapshot
+from tests.unit.bridges.xds.given import Bench, cluster, configuration, listener, route, served, virtual_host, want
+from tests.unit.bridges.xds.test_session import Envoy
+
+NO = "something is wrong"
+LISTENER_REFUSED = "Error adding/updating listener(s) ns/a: no script"
+
+
+def refuse(bench: Bench, kind: Type = Type.ROUTES, message: str = NO) -> None:
+    bench.world.publish()
+    bench.judge.refused(kind, None, bench.world.trial(kind, None), message)
+    bench.world.publish()
+
+
+def accept(bench: Bench, kind: Type = Type.ROUTES) -> None:
+    bench.world.publish()
+    bench.world.acknowledged(kind, bench.world.trial(kind, None))
+
+
+def with_routes(*routes: Version) -> Bench:
+    bench = Bench()
+    want(bench.world, cluster("c"), virtual_host("*"))
+    accept(bench)
+    want(bench.world, *routes)
+    return bench
+
+
+def guarded(*guards: str, **config: Any) -> Version:
+    version = listener("ns/a", **config)
+    return version._replace(element=version.element._replace(guards=guards))
+
+
+def refused_anew(good: Version, bad: Version) -> Bench:
+    bench = Bench()
+    want(bench.world, good)
+    accept(bench, Type.LISTENERS)
+    want(bench.world, bad)
+    refuse(bench, Type.LISTENERS, LISTENER_REFUSED)
+    return bench
+
+
+def test_a_route_that_was_never_good_is_answered_with_503_for_the_same_requests() -> None:
+    match = {"prefix": "/admin/", "headers": [{"name": "x", "present_match": True}]}
+    bench = with_routes(route("admin", match=match))
+    refuse(bench)
+    [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
+    assert (found.direct_response.status, found.match.prefix, found.match.headers[0].name) == (503, "/admin/", "x")
+    assert bench.records["envoy_route", "admin"].meanwhile == "until it is mended its requests are answered with 503"
+    assert bench.records["envoy_route", "admin"].message == NO
+
+
+def test_a_route_whose_match_is_refused_is_answered_with_503_for_all_of_its_path() -> None:
+    match = {"prefix": "/admin/", "headers": [{"name": "x", "present_match": True}]}
+    bench = with_routes(route("admin", match=match))
+    refuse(bench)
+    refuse(bench, message="the same again")
+    [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
+    assert (found.direct_response.status, found.match.prefix, len(found.match.headers)) == (503, "/admin/", 0)
+
+
+def test_a_route_whose_path_itself_is_refused_is_left_out_and_that_is_told() -> None:
+    bench = with_routes(route("admin"))
+    refuse(bench)
+    refuse(bench)
+    assert not configuration(bench.world).virtual_hosts[0].routes
+    assert "go to other routes" in bench.records["envoy_route", "admin"].meanwhile
+    assert bench.records["envoy_route", "admin"].message == NO
+
+
+def test_a_route_that_was_good_stays_as_it_was() -> None:
+    bench = with_routes(route("admin"))
+    accept(bench)
+    want(bench.world, route("admin", revision=2, match={"prefix": "/new/"}))
+    refuse(bench)
+    assert configuration(bench.world).virtual_hosts[0].routes[0].match.prefix == "/admin"
+    assert not bench.records["envoy_route", "admin"].meanwhile
+
+
+def test_what_stands_in_is_never_told_as_the_last_good_version() -> None:
+    bench = with_routes(route("admin"))
+    refuse(bench)
+    accept(bench)
+    want(bench.world, route("admin", revision=2, match={"prefix": "/new/"}))
+    refuse(bench)
+    assert bench.records["envoy_route", "admin"].last_good is None
+    [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
+    assert (found.match.prefix, found.direct_response.status) == ("/new/", 503)
+
+
+def test_a_route_whose_cluster_is_refused_is_answered_with_503() -> None:
+    bench = with_routes(route("admin", cluster="bad"))
+    want(bench.world, cluster("bad"))
+    refuse(bench, Type.CLUSTERS, "Error adding/updating cluster(s) bad: no")
+    [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
+    assert (found.name, found.direct_response.status) == ("admin", 503)
+    want(bench.world, cluster("bad", revision=2, connect_timeout="1s"))
+    bench.world.publish()
+    assert configuration(bench.world).virtual_hosts[0].routes[0].route.cluster == "bad"
+
+
+def test_a_listener_that_is_refused_with_a_new_guard_is_withdrawn() -> None:
+    bench = refused_anew(guarded("ip"), guarded("auth", "ip", stat_prefix="x"))
+    assert served(bench.world, Type.LISTENERS) == set()
+    record = bench.records["envoy_listener", "ns/a"]
+    assert (record.guards, record.last_good is not None) == (("ip",), True)
+    assert "lacks auth" in record.meanwhile
+
+
+def test_a_listener_whose_guards_are_all_in_its_last_good_version_stays() -> None:
+    bench = refused_anew(guarded("auth", "ip"), guarded("auth", stat_prefix="x"))
+    assert served(bench.world, Type.LISTENERS) == {"ns/a"}
+    assert not bench.records["envoy_listener", "ns/a"].meanwhile
+
+
+def test_a_listener_whose_new_guard_waits_for_a_refused_cluster_is_withdrawn() -> None:
+    bench = Bench()
+    want(bench.world, guarded())
+    accept(bench, Type.LISTENERS)
+    want(bench.world, cluster("auth"))
+    refuse(bench, Type.CLUSTERS, "Error adding/updating cluster(s) auth: no")
+    want(bench.world, guarded("auth", refers_to="auth"))
+    assert served(bench.world, Type.LISTENERS) == set()
+
+
+def change(version: Version, revision: int, config: dict[str, object]) -> Change:
+    fq_name = version.element.name.split(":")
+    value = msgspec.json.encode({"fq_name": fq_name, "config": config, "guards": version.element.guards})
+    return Change(version.element.kind, "uuid-of-it", value, revision, revision)
+
+
+def restarted(bench: Bench, bad: dict[str, object]) -> tuple[Bench, Intake]:
+    """Another process over the same store, in which the refused listener ``ns/a`` has become ``bad`` meanwhile."""
+    again = Bench()
+    intake = Intake(again.world)
+    record = bench.records["envoy_listener", "ns/a"]
+    told = Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5)
+    intake.apply(Snapshot(9, (change(guarded("auth"), 9, {"name": "ns/a", **bad}), told)))
+    return again, intake
+
+
+def test_what_was_good_is_known_from_the_record_of_another_refused_version() -> None:
+    bench = refused_anew(guarded("auth"), guarded("auth", stat_prefix="bad"))
+    again, _ = restarted(bench, {"stat_prefix": "bad, too"})
+    refuse(again, Type.LISTENERS, LISTENER_REFUSED)
+    assert served(again.world, Type.LISTENERS) == {"ns/a"}
+    assert again.records["envoy_listener", "ns/a"].last_good == bench.records["envoy_listener", "ns/a"].last_good
+
+
+def test_that_a_last_good_listener_lacks_a_guard_is_known_after_a_restart() -> None:
+    bench = refused_anew(guarded(), guarded("auth", stat_prefix="bad"))
+    again, _ = restarted(bench, {"stat_prefix": "bad, too"})
+    refuse(again, Type.LISTENERS, LISTENER_REFUSED)
+    assert served(again.world, Type.LISTENERS) == set()
+
+
+def turned_bad_meanwhile(*guards: str) -> tuple[Bench, Envoy]:
+    """An Envoy with a listener from a former process, that refuses the one it is told now."""
+    bench = Bench()
+    version = guarded(*guards, stat_prefix="bad")
+    want(bench.world, version._replace(element=version.element._replace(revision=7)))
+    bench.world.publish()
+    envoy = Envoy(bench)
+    envoy.asks(Type.LISTENERS, known={"ns/a": "3.other.1"})
+    envoy.answers(envoy.is_told(), LISTENER_REFUSED)
+    bench.world.publish()
+    return bench, envoy
+
+
+def test_an_envoy_keeps_the_listener_it_has_if_nobody_knows_what_was_good() -> None:
+    bench, envoy = turned_bad_meanwhile()
+    assert envoy.is_told() is None
+    bench.world.want(("envoy_listener", "ns/a"), None)
+    bench.world.publish()
+    response = envoy.is_told()
+    assert response is not None
+    assert response.gone == ["ns/a"]
+
+
+def test_an_envoy_loses_the_listener_it_has_if_that_may_lack_a_guard() -> None:
+    _, envoy = turned_bad_meanwhile("auth")
+    response = envoy.is_told()
+    assert response is not None
+    assert response.gone == ["ns/a"]
+
+
+def test_a_record_without_its_element_is_found() -> None:
+    bench = refused_anew(guarded(), guarded("auth"))
+    intake = Intake(Bench().world)
+    record = bench.records["envoy_listener", "ns/a"]
+    intake.apply(Snapshot(9, (Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5),)))
+    assert intake.orphans() == [("envoy_listener", "ns/a")]

@@ -1,0 +1,48 @@
+"""Listeners that leave an address to another go in a step of their own, in either dialect."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.bridges.xds.kinds import Type
+from tests.unit.bridges.xds.given import want
+from tests.unit.bridges.xds.test_retrying import at
+from tests.unit.bridges.xds.test_session import Envoy, published, told
+
+
+def with_three(whole: bool) -> Envoy:
+    envoy = Envoy(published(at("a", 1), at("b", 2), at("stays", 3)), whole=whole)
+    envoy.asks(Type.LISTENERS)
+    envoy.accepts_all()
+    return envoy
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_those_who_swap_come_only_when_their_going_is_answered(whole: bool) -> None:
+    envoy = with_three(whole)
+    want(envoy.bench.world, at("a", 2), at("b", 1))
+    envoy.bench.world.publish()
+    going = envoy.is_told()
+    assert told(going) == ({"stays"} if whole else set())
+    assert going is not None and list(going.gone) == ["a", "b"]
+    assert envoy.is_told() is None
+    envoy.answers(going)
+    assert told(envoy.is_told()) == ({"a", "b", "stays"} if whole else {"a", "b"})
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_who_moves_to_where_nobody_is_moves_in_one_step(whole: bool) -> None:
+    envoy = with_three(whole)
+    want(envoy.bench.world, at("a", 4))
+    envoy.bench.world.publish()
+    assert envoy.accepts_all() == [(Type.LISTENERS, {"a", "b", "stays"} if whole else {"a"})]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_nothing_is_told_again_once_the_hand_over_is_answered(whole: bool) -> None:
+    envoy = with_three(whole)
+    want(envoy.bench.world, at("a", 2), at("b", 1))
+    envoy.bench.world.publish()
+    assert len(envoy.accepts_all()) == 2
+    assert envoy.is_told() is None
+    assert envoy.session.serial == envoy.bench.world.serial

@@ -1,0 +1,337 @@
+"""What one Envoy is told, in which order, and what it is not told again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from intentc.bridges.xds.answers import SILENCE_SECONDS
+from intentc.bridges.xds.encoding import Version
+from intentc.bridges.xds.kinds import Type
+from intentc.bridges.xds.session import Request, Response, Session
+from tests.unit.bridges.xds.given import (
+    CONFIGURATION,
+    Bench,
+    cluster,
+    eds_cluster,
+    endpoints,
+    listener,
+    route,
+    served,
+    unwant,
+    virtual_host,
+    want,
+)
+
+
+class Envoy:
+    """A stream, with the Envoy that answers on it. ``whole``: it speaks the dialect of the whole state."""
+
+    def __init__(self, bench: Bench, *, whole: bool = False) -> None:
+        self.bench = bench
+        self.whole = whole
+        self.now = 0.0
+        self.session = Session(bench.world, bench.judge, whole=whole, clock=lambda: self.now)
+        bench.world.streams.add(self.session)
+
+    def asks(self, kind: Type, *names: str, version: str = "", known: Mapping[str, str] | None = None) -> None:
+        if self.whole:
+            self.session.receive(Request(kind, version=version, names=frozenset(names)))
+        else:
+            self.session.receive(Request(kind, more=names, known=known or {}))
+
+    def is_told(self) -> Response | None:
+        return self.session.next()
+
+    def answers(self, response: Response | None, error: str | None = None, *names: str) -> None:
+        assert response is not None
+        wanted = frozenset(names) if self.whole else None
+        self.session.receive(Request(response.kind, response.nonce, error=error, names=wanted))
+
+    def accepts_all(self) -> list[tuple[Type, set[str]]]:
+        """What it is told until there is nothing more, all of it accepted."""
+        found = []
+        while (response := self.is_told()) is not None:
+            found.append((response.kind, told(response)))
+            self.answers(response, None, *told(response))
+        return found
+
+
+def told(response: Response | None) -> set[str]:
+    assert response is not None
+    return {resource.name for resource in response.resources}
+
+
+def published(*versions: Version) -> Bench:
+    bench = Bench()
+    want(bench.world, *versions)
+    bench.world.publish()
+    return bench
+
+
+def gateway() -> Bench:
+    return published(eds_cluster("c"), endpoints("c"), listener("l"), virtual_host("*"), route("r"))
+
+
+def connected(bench: Bench, *, whole: bool = False) -> Envoy:
+    envoy = Envoy(bench, whole=whole)
+    envoy.asks(Type.CLUSTERS)
+    envoy.asks(Type.ENDPOINTS, "c")
+    envoy.asks(Type.LISTENERS)
+    envoy.asks(Type.ROUTES, CONFIGURATION)
+    envoy.accepts_all()
+    return envoy
+
+
+def test_what_changed_together_is_told_clusters_first_and_routes_last() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    want(bench.world, route("n", cluster="n"), listener("n"), endpoints("c", policy={}), cluster("n"))
+    bench.world.publish()
+    assert [kind for kind, _ in envoy.accepts_all()] == [Type.CLUSTERS, Type.ENDPOINTS, Type.LISTENERS, Type.ROUTES]
+
+
+def test_nothing_that_refers_to_it_is_told_before_the_answer() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    want(bench.world, route("n", cluster="n"), cluster("n"))
+    bench.world.publish()
+    clusters = envoy.is_told()
+    assert told(clusters) == {"n"}
+    assert envoy.is_told() is None
+    envoy.answers(clusters)
+    assert told(envoy.is_told()) == {CONFIGURATION}
+
+
+def test_clusters_that_change_without_end_do_not_keep_routes_waiting() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    want(bench.world, route("n"), cluster("n"))
+    bench.world.publish()
+    clusters = envoy.is_told()
+    want(bench.world, cluster("n", connect_timeout="2s"))
+    bench.world.publish()
+    envoy.answers(clusters)
+    routes = envoy.is_told()
+    assert routes is not None
+    assert routes.kind is Type.ROUTES
+    envoy.answers(routes)
+    assert envoy.accepts_all() == [(Type.CLUSTERS, {"n"})]
+
+
+def test_only_what_changed_is_told_and_what_is_gone() -> None:
+    bench = published(cluster("a"), cluster("b"), cluster("c"))
+    envoy = Envoy(bench)
+    envoy.asks(Type.CLUSTERS)
+    assert envoy.accepts_all() == [(Type.CLUSTERS, {"a", "b", "c"})]
+    want(bench.world, cluster("a", connect_timeout="2s"))
+    unwant(bench.world, cluster("b"))
+    bench.world.publish()
+    response = envoy.is_told()
+    assert told(response) == {"a"}
+    assert response is not None
+    assert response.gone == ["b"]
+
+
+def test_in_the_dialect_of_the_whole_state_all_clusters_are_told_at_each_change() -> None:
+    bench = published(cluster("a"), cluster("b"))
+    envoy = Envoy(bench, whole=True)
+    envoy.asks(Type.CLUSTERS)
+    envoy.accepts_all()
+    want(bench.world, cluster("a", connect_timeout="2s"))
+    bench.world.publish()
+    assert envoy.accepts_all() == [(Type.CLUSTERS, {"a", "b"})]
+
+
+def test_who_asks_first_is_answered_though_there_is_nothing() -> None:
+    for whole in (False, True):
+        envoy = Envoy(published(), whole=whole)
+        envoy.asks(Type.CLUSTERS)
+        assert envoy.accepts_all() == [(Type.CLUSTERS, set())]
+        assert envoy.is_told() is None
+
+
+def test_endpoints_that_are_newly_asked_for_are_told_though_another_answer_is_awaited() -> None:
+    bench = gateway()
+    envoy = Envoy(bench)
+    envoy.asks(Type.CLUSTERS)
+    assert told(envoy.is_told()) == {"c"}
+    envoy.asks(Type.ENDPOINTS, "c")
+    assert told(envoy.is_told()) == {"c"}
+
+
+def test_routes_wait_for_clusters_that_do_not_get_warm_but_not_for_ever() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    want(bench.world, route("n", cluster="n"), cluster("n"))
+    bench.world.publish()
+    clusters = envoy.is_told()
+    assert envoy.is_told() is None
+    assert envoy.session.patience() is not None
+    envoy.now += 2
+    assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION})]
+    want(bench.world, cluster("m"))
+    bench.world.publish()
+    assert envoy.accepts_all() == [(Type.CLUSTERS, {"m"})]
+    envoy.answers(clusters)
+    assert not bench.world.trial(Type.CLUSTERS, None)
+
+
+def test_a_changed_cluster_gets_its_endpoints_again_before_it_is_answered() -> None:
+    for whole in (False, True):
+        bench = gateway()
+        envoy = connected(bench, whole=whole)
+        want(bench.world, eds_cluster("c", connect_timeout="2s"))
+        bench.world.publish()
+        clusters = envoy.is_told()
+        assert told(clusters) == {"c"}
+        again = envoy.is_told()
+        assert again is not None
+        assert (again.kind, told(again)) == (Type.ENDPOINTS, {"c"})
+        envoy.answers(again, None, "c")
+        envoy.answers(clusters)
+        assert envoy.accepts_all() == []
+
+
+def test_what_nobody_asked_for_is_not_told() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    want(bench.world, virtual_host("x", configuration="other"), endpoints("other"))
+    bench.world.publish()
+    assert envoy.accepts_all() == []
+    assert envoy.session.serial == bench.world.serial
+
+
+def test_a_refused_response_is_not_repeated_until_something_was_changed() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    want(bench.world, route("bad"))
+    bench.world.publish()
+    envoy.answers(envoy.is_told(), "bad is bad")
+    assert envoy.is_told() is None
+    bench.world.publish()
+    assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION})]
+    assert bench.world.standings.refused() == [("envoy_route", "bad")]
+
+
+def test_after_a_refused_cluster_the_routes_of_the_same_round_are_told_with_the_next_one() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    want(bench.world, cluster("bad"), route("n"))
+    bench.world.publish()
+    envoy.answers(envoy.is_told(), "Error adding/updating cluster(s) bad: no")
+    bench.world.publish()
+    assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION}), (Type.CLUSTERS, set())]
+
+
+def test_an_answer_to_an_older_response_changes_nothing() -> None:
+    bench = gateway()
+    envoy = connected(bench, whole=True)
+    want(bench.world, cluster("n"))
+    bench.world.publish()
+    assert envoy.is_told() is not None
+    envoy.session.receive(Request(Type.CLUSTERS, "0", error="late", names=frozenset()))
+    assert envoy.is_told() is None
+    assert not bench.records
+
+
+def test_who_comes_back_is_told_only_what_it_does_not_have() -> None:
+    bench = published(cluster("a"), cluster("b"))
+    known = {name: resource.version for name, resource in bench.world.resources(Type.CLUSTERS).items()}
+    want(bench.world, cluster("b", connect_timeout="2s"))
+    bench.world.publish()
+    envoy = Envoy(bench)
+    envoy.asks(Type.CLUSTERS, known=known)
+    assert told(envoy.is_told()) == {"b"}
+    envoy.asks(Type.LISTENERS, known={"gone": "1"})
+    envoy.session.receive(Request(Type.CLUSTERS, "1"))
+    response = envoy.is_told()
+    assert response is not None
+    assert (response.kind, response.gone) == (Type.LISTENERS, ["gone"])
+
+
+def test_what_an_envoy_accepted_from_a_former_server_is_not_on_trial_any_more() -> None:
+    for whole in (False, True):
+        bench = Bench()
+        want(bench.world, cluster("old", revision=5), cluster("new", revision=9))
+        bench.world.publish()
+        envoy = Envoy(bench, whole=whole)
+        envoy.asks(Type.CLUSTERS, version="7.former.3", known={"old": "7.former.1", "new": "7.former.2"})
+        assert [one.resource for one in bench.world.trial(Type.CLUSTERS, None)] == ["new"]
+
+
+def test_a_cluster_in_use_is_taken_away_only_after_the_routes() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    unwant(bench.world, route("r"), eds_cluster("c"))
+    bench.world.publish()
+    assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION})]
+    bench.world.publish()
+    response = envoy.is_told()
+    assert response is not None
+    assert (response.kind, response.gone) == (Type.CLUSTERS, ["c"])
+    assert served(bench.world, Type.CLUSTERS) == set()
+
+
+def test_a_name_that_is_dropped_is_told_no_more() -> None:
+    bench = gateway()
+    envoy = connected(bench)
+    envoy.session.receive(Request(Type.ENDPOINTS, less=("c",)))
+    want(bench.world, endpoints("c", policy={}))
+    bench.world.publish()
+    assert envoy.accepts_all() == []
+
+
+def let_go(bench: Bench) -> None:
+    """The Envoys that have answered nothing for so long are not waited for."""
+    bench.now += SILENCE_SECONDS
+    bench.world.publish()
+    assert set(bench.world.resources(Type.CLUSTERS)) == {"new"}
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
+def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole: bool) -> None:
+    """The others did not wait for it: they have let go of the cluster that its routes still ask."""
+    bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
+    envoy = connected(bench, whole=whole)
+    want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
+    bench.world.publish()
+    stuck = envoy.is_told()
+    want(bench.world, cluster("new"), route("r", cluster="new"))
+    unwant(bench.world, cluster("old"))
+    bench.world.publish()
+    let_go(bench)
+    envoy.answers(stuck, None, *told(stuck))
+    found = []
+    while (response := envoy.is_told()) is not None:
+        found.append((response.kind, told(response), set(response.gone)))
+        envoy.answers(response, None, *told(response))
+    kept, left = ({"old", "new"}, {"new"}) if whole else ({"new"}, set())
+    assert found == [
+        (Type.CLUSTERS, kept, set()),
+        (Type.ROUTES, {CONFIGURATION}, set()),
+        (Type.CLUSTERS, left, {"old"}),
+    ]
+    assert envoy.session.serial == bench.world.serial
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
+def test_a_cluster_that_is_back_before_its_removal_was_told_stays(whole: bool) -> None:
+    bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
+    envoy = connected(bench, whole=whole)
+    want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
+    bench.world.publish()
+    stuck = envoy.is_told()
+    want(bench.world, cluster("new"), route("r", cluster="new"))
+    unwant(bench.world, cluster("old"))
+    bench.world.publish()
+    let_go(bench)
+    envoy.answers(stuck, None, *told(stuck))
+    envoy.answers(envoy.is_told())
+    want(bench.world, cluster("old"))
+    bench.world.publish()
+    while (response := envoy.is_told()) is not None:
+        assert not response.gone
+        assert not whole or response.kind is not Type.CLUSTERS or told(response) == {"old", "new"}
+        envoy.answers(response, None, *told(response))

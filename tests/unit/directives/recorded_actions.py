@@ -1,0 +1,121 @@
+"""Levers that write down what was pulled, and a process that obeys the orders in a store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from intentc.directives import Orders
+from intentc.model import Key
+from intentc.watch.backoff import Backoff, BackoffSettings
+from intentc.watch.heartbeat import Heartbeat
+from intentc.watch.protocol import Store
+from tests.patience import PATIENCE
+
+INSTALLATION = "test"
+FAST = BackoffSettings(first=0.001, longest=0.01)
+
+
+@dataclass
+class RecordedLevers:
+    """``calls``: what was pulled, in order. ``paused``, ``dropped``, ``suspected``: what holds now. ``withheld``: how
+    many deletes of a kind; ``newest``: what ``changed_since`` knows."""
+
+    calls: list[tuple[object, ...]] = field(default_factory=list)
+    paused: dict[Key, str] = field(default_factory=dict)
+    dropped: dict[Key, int] = field(default_factory=dict)
+    suspected: dict[Key, int] = field(default_factory=dict)
+    withheld: dict[str, int] = field(default_factory=dict)
+    newest: dict[Key, int] = field(default_factory=dict)
+
+    def pause(self, key: Key, name: tuple[str, ...], message: str) -> None:
+        self.calls.append(("pause", key, name))
+        self.paused[key] = message
+
+    def resume(self, key: Key) -> None:
+        self.calls.append(("resume", key))
+        self.paused.pop(key, None)
+
+    def allow_deletes(self, kind: str) -> int:
+        self.calls.append(("allow_deletes", kind))
+        return self.withheld.pop(kind, 0)
+
+    def retry(self, key: Key | None) -> int:
+        self.calls.append(("retry", key))
+        return 1
+
+    def drop(self, key: Key, mod_revision: int) -> None:
+        self.calls.append(("drop", key, mod_revision))
+        self.dropped[key] = mod_revision
+
+    def undrop(self, key: Key) -> None:
+        self.calls.append(("undrop", key))
+        self.dropped.pop(key, None)
+
+    def suspect(self, key: Key, mod_revision: int) -> None:
+        self.calls.append(("suspect", key, mod_revision))
+        self.suspected[key] = mod_revision
+
+    def unsuspect(self, key: Key) -> None:
+        self.calls.append(("unsuspect", key))
+        self.suspected.pop(key, None)
+
+    def changed_since(self, key: Key, mod_revision: int) -> bool:
+        return self.newest.get(key, mod_revision) > mod_revision
+
+
+class Process:
+    """One process that obeys; ``leads`` and ``settled`` as a test sets them. ``changes``: how often it was told that
+    levers were pulled; ``waits``: how often it waited because orders could not be read."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        leads: bool = True,
+        settled: bool = True,
+        heartbeat: Heartbeat | None = None,
+        relist_period: float = 60.0,
+    ) -> None:
+        self.levers = RecordedLevers()
+        self.leads = leads
+        self.settled = settled
+        self.changes = 0
+        self.waits = 0
+        self.orders = Orders(
+            store,
+            INSTALLATION,
+            self.levers,
+            leading=lambda: self.leads,
+            settled=lambda: self.settled,
+            heartbeat=heartbeat,
+            period=0.005,
+            relist_period=relist_period,
+            backoff=Backoff(FAST, chance=self._wait),
+        )
+
+    def _wait(self) -> float:
+        self.waits += 1
+        return 1.0
+
+    def changed(self) -> None:
+        self.changes += 1
+
+    @asynccontextmanager
+    async def obeying(self) -> AsyncIterator[Process]:
+        """Loaded, and running while the block lasts."""
+        await self.orders.load()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.orders.run, self.changed)
+            yield self
+            group.cancel_scope.cancel()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another task does; fails after five seconds."""
+    with anyio.fail_after(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event
+            await anyio.sleep(0.002)

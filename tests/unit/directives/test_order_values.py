@@ -1,0 +1,68 @@
+"""How orders lie in etcd, and which values are refused."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from intentc.directives.directive import AllowDeletes, Drop, Order, Pause, Retry, Suspect, decode, encode, order_key
+from intentc.model import InvalidInput, Key
+
+ORDERS: list[tuple[Order, str]] = [
+    (Pause(kind="net", uuid="u", name=("d", "n"), by="me@here", at="now", reason="why"), "pause/net:u"),
+    (Drop(kind="net", uuid="u", mod_revision=7), "drop/net:u"),
+    (Suspect(kind="net", uuid="u", mod_revision=7), "suspect/net:u"),
+    (Retry(kind="net", uuid="u"), "retry/net:u"),
+    (Retry(), "retry/*"),
+    (AllowDeletes(kind="net"), "allow-deletes/net"),
+]
+
+
+@pytest.mark.parametrize(("order", "place"), ORDERS)
+def test_an_order_lies_under_its_sort_and_what_it_is_about_and_is_read_back_as_it_was(order: Order, place: str) -> None:
+    assert order_key("west", order) == f"/intentc/west/orders/{place}"
+    sort, about = place.split("/")
+    assert decode(sort, about, encode(order)) == order
+
+
+def test_the_value_names_the_resource_and_who_ordered_what_when_and_why() -> None:
+    order = Pause(kind="net", uuid="u", name=("d", "n"), by="me@here", at="2026-01-01T00:00:00+00:00", reason="why")
+    assert json.loads(encode(order)) == {
+        "kind": "net",
+        "uuid": "u",
+        "name": ["d", "n"],
+        "by": "me@here",
+        "at": "2026-01-01T00:00:00+00:00",
+        "reason": "why",
+    }
+
+
+def test_a_retry_is_about_one_key_or_about_all() -> None:
+    assert Retry(kind="net", uuid="u").key == Key("net", "u")
+    assert Retry().key is None
+
+
+@pytest.mark.parametrize(
+    ("sort", "about", "value", "said"),
+    [
+        ("stop", "net:u", b"{}", "no orders of the sort 'stop'"),
+        ("pause", "net:u", b"", "can't be read"),
+        ("pause", "net:u", b"\xff", "can't be read"),
+        ("pause", "net:u", b"[" * 100_000, "can't be read"),
+        ("pause", "net:u", b'"net"', "can't be read"),
+        ("pause", "net:u", b'{"kind": "net"}', "`uuid`"),
+        ("pause", "net:u", b'{"kind": "net", "uuid": "u", "until": "tomorrow"}', "`until`"),
+        ("pause", "net:u", b'{"kind": "net", "uuid": "u", "name": "n"}', "$.name"),
+        ("pause", "net:u", b'{"kind": "net", "uuid": "v"}', "its value is about net:v"),
+        ("drop", "net:u", b'{"kind": "net", "uuid": "u"}', "`mod_revision`"),
+        ("drop", "net:u", b'{"kind": "net", "uuid": "u", "mod_revision": "7"}', "$.mod_revision"),
+        ("retry", "*", b'{"kind": "net", "uuid": "u"}', "its value is about net:u"),
+        ("retry", "net:", b'{"kind": "net"}', "a kind without a uuid"),
+        ("allow-deletes", "*", b'{"kind": "*"}', "$.kind"),
+    ],
+)
+def test_an_order_that_is_understood_by_half_is_refused(sort: str, about: str, value: bytes, said: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(said)):
+        decode(sort, about, value)

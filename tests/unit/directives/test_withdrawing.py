@@ -1,0 +1,158 @@
+"""What is done is withdrawn, by the one who leads and by nobody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.directives import AllowDeletes, Book, Drop, Pause, Retry, Suspect
+from intentc.model import Key
+from intentc.watch.memory import MemoryStore
+from tests.unit.directives.recorded_actions import INSTALLATION, Process, until
+
+pytestmark = pytest.mark.anyio
+
+U = Key("net", "u")
+SUSPECT = Suspect(kind="net", uuid="u", mod_revision=3)
+DROP = Drop(kind="net", uuid="u", mod_revision=3)
+
+
+class Left:
+    """The sorts of the orders that are left, asked without disturbing anybody."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def __call__(self) -> list[str]:
+        found: dict[str, bool] = {}
+        for batch in self._store.batches(f"/intentc/{INSTALLATION}/orders/", 0):
+            for item, deleted in batch.events:
+                found[item.key.split("/")[4]] = not deleted
+        return [sort for sort, there in found.items() if there]
+
+
+@pytest.fixture
+def left(store: MemoryStore) -> Left:
+    return Left(store)
+
+
+async def test_leave_to_delete_is_given_once_and_withdrawn(store: MemoryStore, book: Book, left: Left) -> None:
+    process = Process(store)
+    process.levers.withheld = {"net": 70}
+    async with process.obeying():
+        await book.put(AllowDeletes(kind="net"))
+        await until(lambda: process.levers.withheld == {} and left() == [])
+        assert process.levers.calls == [("allow_deletes", "net")]
+
+
+async def test_leave_to_delete_waits_for_the_first_pass_since_before_it_nothing_is_withheld(
+    store: MemoryStore, book: Book, left: Left
+) -> None:
+    process = Process(store, settled=False)
+    await book.put(AllowDeletes(kind="net"))
+    await book.put(Retry())
+    async with process.obeying():
+        await until(lambda: left() == ["allow-deletes"])
+        assert process.levers.calls == [("retry", None)]
+        process.levers.withheld = {"net": 70}
+        process.settled = True
+        await until(lambda: process.levers.withheld == {} and left() == [])
+
+
+async def test_leave_for_what_is_not_withheld_does_not_lie_in_wait(store: MemoryStore, book: Book, left: Left) -> None:
+    async with Process(store).obeying():
+        await book.put(AllowDeletes(kind="net"))
+        await until(lambda: left() == [])
+
+
+async def test_a_retry_is_pulled_once_and_withdrawn(store: MemoryStore, book: Book, left: Left) -> None:
+    async with Process(store).obeying() as process:
+        await book.put(Retry(kind="net", uuid="u"))
+        await until(lambda: ("retry", U) in process.levers.calls and left() == [])
+        assert process.levers.calls.count(("retry", U)) == 1
+
+
+async def test_what_a_retry_ended_is_withdrawn_with_it(store: MemoryStore, book: Book, left: Left) -> None:
+    await book.put(SUSPECT)
+    async with Process(store).obeying() as process:
+        await book.put(Retry())
+        await until(lambda: left() == [])
+        assert process.levers.suspected == {}
+
+
+@pytest.mark.parametrize("order", [SUSPECT, DROP])
+async def test_a_hold_until_a_change_is_withdrawn_after_the_change(
+    store: MemoryStore, book: Book, left: Left, order: Suspect | Drop
+) -> None:
+    await book.put(order)
+    async with Process(store).obeying() as process:
+        process.levers.newest[U] = 3
+        await until(lambda: process.changes >= 1)
+        assert left() == [order.sort]
+        process.levers.newest[U] = 9
+        await until(lambda: left() == [])
+        await until(lambda: not (process.levers.suspected or process.levers.dropped))
+
+
+async def test_whether_a_resource_changed_is_asked_only_when_the_world_is_known(
+    store: MemoryStore, book: Book, left: Left
+) -> None:
+    await book.put(SUSPECT)
+    await book.put(Retry(kind="net", uuid="other"))
+    process = Process(store, settled=False)
+    process.levers.newest[U] = 9
+    async with process.obeying():
+        await until(lambda: left() == ["suspect"])
+        process.settled = True
+        await until(lambda: left() == [])
+
+
+async def test_a_standby_obeys_and_withdraws_nothing_until_it_leads(store: MemoryStore, book: Book, left: Left) -> None:
+    standby = Process(store, leads=False)
+    standby.levers.withheld = {"net": 70}
+    standby.levers.newest[U] = 9
+    for order in (Pause(kind="net", uuid="u"), SUSPECT, AllowDeletes(kind="net"), Retry()):
+        await book.put(order)
+    async with standby.obeying():
+        await until(lambda: standby.levers.withheld == {} and standby.changes >= 1)
+        assert left() == ["pause", "suspect", "allow-deletes", "retry"]
+        standby.leads = True
+        await until(lambda: left() == ["pause"])
+
+
+async def test_an_order_that_is_put_anew_while_it_is_withdrawn_is_obeyed_again(
+    store: MemoryStore, book: Book, left: Left
+) -> None:
+    process = Process(store, leads=False)
+    async with process.obeying():
+        await book.put(Retry())
+        await until(lambda: process.levers.calls == [("retry", None)])
+        await book.put(Retry())
+        process.leads = True
+        await until(lambda: left() == [])
+        assert process.levers.calls == [("retry", None)] * 2
+
+
+async def test_a_store_that_takes_no_writes_is_told_once_and_tried_again(
+    store: MemoryStore, book: Book, left: Left, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = Process(store, leads=False)
+    async with process.obeying():
+        await book.put(Retry())
+        await until(lambda: process.levers.calls == [("retry", None)])
+        store.faults.unreachable = True
+        process.leads = True
+        await until(lambda: "can't be withdrawn yet" in caplog.text)
+        store.faults.unreachable = False
+        await until(lambda: left() == [])
+        assert caplog.text.count("can't be withdrawn yet") == 1
+
+
+async def test_two_processes_come_to_the_same(store: MemoryStore, book: Book, left: Left) -> None:
+    leader, standby = Process(store), Process(store, leads=False)
+    await book.put(Pause(kind="net", uuid="v"))
+    await book.put(SUSPECT)
+    async with leader.obeying(), standby.obeying():
+        await book.put(Retry(kind="net", uuid="u"))
+        await until(lambda: left() == ["pause"] and not standby.levers.suspected)
+        assert leader.levers.paused == standby.levers.paused != {}
+        assert leader.levers.suspected == {}

@@ -1,0 +1,22 @@
+"""What tests of the pipeline may use."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+
+import pytest
+
+from intentc.queue import Backoff, KeyedQueue
+from tests.unit.engine.plant import Plant
+
+
+@pytest.fixture
+async def plant(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Plant]:
+    """A plant that has made its first pass over nothing. What backs off stays so until the test ends it
+    (``retry``), however slow the machine is; back-offs that a test leaves behind are called off."""
+    monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(first=60.0)))
+    plant = await Plant().begin()
+    yield plant
+    plant.parts.objects.close()
+    plant.parts.jobs.close()

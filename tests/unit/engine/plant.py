@@ -1,0 +1,225 @@
+"""A small plant for tests of the pipeline and the engine: two kinds, one intent, a server that fails on demand.
+
+A ``box`` has, by its text: ``fail`` raises; ``number`` a ticket with a number out of the pool; ``see NAME`` a part with
+the text of that box, which it looks up by name; ``below UUID NAME`` a part below that box, which it does not read;
+anything else a part with that text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import anyio
+
+from intentc.evaluation import Compiler, Context, Intent
+from intentc.logic.dependencies.reactions import Reaction, ReactionMap, Visit
+from intentc.model import Claim, Create, Delete, Fact, Key, Name, Parent, ResourceClaim, Schema, Update
+from intentc.offline.offline import Offline
+from intentc.plugins import Loaded
+from intentc.testing.recording import Acknowledging, Recording
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.memory import MemoryStore
+from intentc.writing import UnknownOutcome, Written
+from tests.patience import PATIENCE
+from tests.toy_kinds import build
+
+POOL = "tickets"
+_MOST_STEPS = 20_000
+"""Of the engine of one plant; the largest test takes a tenth of them."""
+
+_KINDS: tuple[dict[str, Any], ...] = (
+    {"kind": "box", "properties": {"text": "string"}, "references": {"box": {"derived": True}}},
+    {
+        "kind": "part",
+        "parents": [{"kind": "box", "derived": True}],
+        "system": True,
+        "ours": "^one$",
+        "properties": {"content": {"type": "string", "writer": "compiler"}},
+    },
+    {"kind": "ticket", "properties": {}},
+)
+
+
+class BoxIntent(Intent):
+    kind = "box"
+
+    def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
+        if self.text == "fail":
+            raise RuntimeError("as the test asked for")
+        if self.text == "number":
+            yield self.owned("ticket", (f"ticket-{ctx.allocate(POOL, 'ticket')}",))
+            return
+        if self.text.startswith("see "):
+            seen = ctx.find("box", (self.text.removeprefix("see "),))
+            yield self.child("part", "one", content=seen.text if seen else "nothing")
+            return
+        if self.text.startswith("below "):
+            _, uuid, name = self.text.split(" ")
+            yield ResourceClaim(Name("part", (name, "two")), Parent(Key("box", uuid), (name,)), self.uuid)
+            return
+        yield self.child("part", "one", content=self.text)
+
+
+def plugins() -> Loaded:
+    """The map leads from a box to the boxes that it is related to."""
+    compiler = Compiler("plant", [BoxIntent], pools=[POOL])
+    schema = Schema(build(declared) for declared in _KINDS)
+    reactions = ReactionMap([Reaction("box", "self", (Visit("box", False, "here"),), "here")])
+    return Loaded((compiler,), schema, reactions, compiler.intents, dict.fromkeys(schema.kinds, "plant"))
+
+
+class Gate:
+    """Where a call waits until ``opened`` is set; ``entered`` is set as soon as one waits."""
+
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def passed(self) -> None:
+        self.entered.set()
+        await self.opened.wait()
+
+
+class Failing(Recording):
+    """Raises what stands in ``failures`` for an object (by the first element of its name, or ``*``), one a call. Writes
+    of objects in ``lost`` are made, and not answered. A call in ``gates`` (as it stands in the log) waits there first.
+    ``log``: what was asked for, in order, and ``times`` when, by the loop's clock."""
+
+    def __init__(self) -> None:
+        super().__init__(Acknowledging())
+        self.failures: dict[str, list[Exception]] = {}
+        self.lost: set[str] = set()
+        self.gates: dict[str, Gate] = {}
+        self.log: list[str] = []
+        self.times: list[float] = []
+
+    async def create(self, operation: Create, fence: str | None = None, /) -> Written:
+        await self._enter("create", operation.name)
+        return self._leave(operation.name, await super().create(operation, fence))
+
+    async def update(self, operation: Update, fence: str | None = None, /) -> Written:
+        await self._enter("update", operation.name)
+        return self._leave(operation.name, await super().update(operation, fence))
+
+    async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
+        await self._enter("delete", operation.name)
+        return self._leave(operation.name, await super().delete(operation, fence))
+
+    async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
+        await self._enter("allocate", Name(pool, (owner.split("/")[1],)))
+        return await super().allocate(pool, owner, fence)
+
+    async def free(self, pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
+        await self._enter("free", Name(pool, (str(value),)))
+        await super().free(pool, owner, value, fence)
+
+    async def _enter(self, call: str, name: Name) -> None:
+        entry = f"{call} {name.fq_name[0]}"
+        self.log.append(entry)
+        self.times.append(asyncio.get_running_loop().time())
+        if entry in self.gates:
+            await self.gates[entry].passed()
+        for failures in (self.failures.get(name.fq_name[0]), self.failures.get("*")):
+            if failures:
+                raise failures.pop(0)
+
+    def _leave(self, name: Name, written: Written) -> Written:
+        if name.fq_name[0] in self.lost:
+            self.lost.discard(name.fq_name[0])
+            raise UnknownOutcome("cut off, as the test asked for")
+        return written
+
+
+class Plant:
+    """The engine over memory, in the test's own task unless the test calls ``engine.run``."""
+
+    def __init__(self, store: MemoryStore | None = None, *, observe: bool = False) -> None:
+        self.write = Failing()
+        self.offline = Offline(plugins(), write=self.write, store=store, observe=observe)
+        self.write.target = self.offline.local
+        self.engine = self.offline.engine
+        self._fail_instead_of_hanging()
+        self.parts = self.engine.parts
+
+    def _fail_instead_of_hanging(self) -> None:
+        """An engine whose steps wake each other for ever never gives the loop back: no time limit would end it."""
+        stir, stirred = self.engine.numbers.stir, itertools.count()
+
+        def counted() -> None:
+            assert next(stirred) < _MOST_STEPS, "its steps wake each other for ever"
+            stir()
+
+        self.engine.numbers.stir = counted  # type: ignore[method-assign]
+
+    async def begin(self) -> Plant:
+        await self.offline.server.ensure_pool(POOL, 1, 1000)
+        await self.offline.settle()
+        return self
+
+    async def boxes(self, *names: str, text: str = "hello", settle: bool = True, **fields: Any) -> None:
+        """Create boxes in one transaction."""
+        entries = [
+            {"kind": "box", "operation": "CREATE", "data": {"fq_name": [name], "text": text, **fields}}
+            for name in names
+        ]
+        await self.offline.server.sync(entries)
+        if settle:
+            await self.offline.settle()
+
+    async def change(self, name: str, *, settle: bool = True, **fields: Any) -> None:
+        await self.offline.server.update(await self.key("box", name), fields)
+        if settle:
+            await self.offline.settle()
+
+    async def remove(self, *names: str, settle: bool = True) -> None:
+        """Delete boxes in one transaction."""
+        uuids = [(await self.key("box", name)).uuid for name in names]
+        await self.offline.server.sync([{"kind": "box", "operation": "DELETE", "data": {"uuid": u}} for u in uuids])
+        if settle:
+            await self.offline.settle()
+
+    async def relist(self, *, settle: bool = True) -> None:
+        """As after a gap in the watch: everything is listed, and what went meanwhile shows by its absence. Without
+        ``settle`` the writes that follow are made, and not seen yet."""
+        listing = await list_all(self.offline.store, Layout.of("/contrail/"), lambda key: None)
+        await self.engine.step([listing.snapshot])
+        if settle:
+            await self.offline.settle()
+
+    async def numbers(self) -> dict[str, int]:
+        """Owner's uuid → number, as the server has them."""
+        ledger = await self.offline.local.allocations(POOL, "default/")
+        return {owner.split("/")[1]: number for owner, number in ledger.items()}
+
+    async def key(self, kind: str, *fq_name: str) -> Key:
+        return Key(kind, await self.offline.server.identify(kind, fq_name))
+
+    async def retry(self, *names: str) -> None:
+        """As if the back-off of the parts of these boxes were over."""
+        for name in names:
+            self.parts.objects.add(part(name))
+        await self.offline.settle()
+
+    async def contents(self) -> dict[str, str]:
+        """Box → the content of its part, as stored."""
+        found: dict[str, str] = {}
+        for item in (await self.offline.store.range("/contrail/part/", "/contrail/part0")).items:
+            document = self.parts.schema.kind("part").decode_values(item.value)
+            found[document.fq_name[0]] = document.content
+        return found
+
+
+def part(box: str) -> Name:
+    """The name of a box's part."""
+    return Name("part", (box, "one"))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the others work until it holds. Raises ``TimeoutError`` after ten seconds."""
+    with anyio.fail_after(PATIENCE):
+        while not condition():
+            await anyio.lowlevel.checkpoint()

@@ -1,0 +1,92 @@
+"""The server as a whole is spared while it is away or asks for a pause; one that it dislikes holds up nobody (F15)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from intentc.engine.api_throttle import Gate
+from intentc.writing import Throttled, Unreachable
+from tests.patience import PATIENCE
+from tests.unit.engine.plant import Plant
+from tests.unit.engine.test_engine import running, settled
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_open_gate_is_passed_at_once() -> None:
+    gate: Gate[str] = Gate()
+    await asyncio.wait_for(gate.opened(), PATIENCE)
+    assert gate.open and gate.free and gate.reachable
+
+
+async def test_a_pause_that_the_server_asks_for_is_everybodys() -> None:
+    gate: Gate[str] = Gate()
+    gate.throttled(Throttled(0.05), "a")
+    before = asyncio.get_running_loop().time()
+    assert not gate.open
+    await gate.opened()
+    assert asyncio.get_running_loop().time() - before >= 0.05
+    assert gate.reachable, "it answered"
+
+
+async def test_one_that_is_throttled_again_while_others_get_through_waits_alone() -> None:
+    gate: Gate[str] = Gate()
+    gate.throttled(Throttled(0.0), "a")
+    gate.answered("b")
+    gate.throttled(Throttled(300.0), "a")
+    assert gate.open
+
+
+async def test_one_that_is_throttled_again_and_nobody_got_through_stops_everybody_again() -> None:
+    gate: Gate[str] = Gate()
+    gate.throttled(Throttled(0.0), "a")
+    gate.throttled(Throttled(300.0), "a")
+    assert not gate.open
+
+
+async def test_a_server_that_is_away_stays_unreachable_until_it_answers() -> None:
+    gate: Gate[str] = Gate()
+    gate.away(Unreachable("refused"))
+    await gate.opened()
+    assert not gate.reachable
+    gate.answered("a")
+    assert gate.reachable
+
+
+async def test_failures_of_one_outage_count_once(caplog: pytest.LogCaptureFixture) -> None:
+    gate: Gate[str] = Gate()
+    for _ in range(100):
+        gate.away(Unreachable("refused"))
+    assert len(caplog.records) == 1
+
+
+async def test_a_limit_of_writes_per_second_is_kept() -> None:
+    gate: Gate[str] = Gate(writes_per_second=100)
+    before = asyncio.get_running_loop().time()
+    for _ in range(6):
+        await gate.opened()
+        gate.spend(1)
+    assert asyncio.get_running_loop().time() - before >= 0.05
+
+
+async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(plant: Plant) -> None:
+    await plant.boxes("a", settle=False)
+    plant.write.failures["a"] = [Throttled(0.2)]
+    async with running(plant):
+        await asyncio.wait_for(_asked(plant, "create a"), PATIENCE)
+        await plant.boxes("b", settle=False)
+        await settled(plant)
+    assert asked_at(plant, "create b") >= asked_at(plant, "create a") + 0.2
+    assert await plant.contents() == {"a": "hello", "b": "hello"}
+
+
+def asked_at(plant: Plant, entry: str) -> float:
+    """When it was asked for first, by the loop's clock."""
+    return plant.write.times[plant.write.log.index(entry)]
+
+
+async def _asked(plant: Plant, entry: str) -> None:
+    while entry not in plant.write.log:  # noqa: ASYNC110 - the log is a list that tells nobody
+        await asyncio.sleep(0.005)

@@ -1,0 +1,194 @@
+"""What others change of ours is put right and told as drift; a fight is left before it is for ever (F19, F20)."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.engine.drift import FIRST_REST, REVERTS, WINDOW, Drift
+from intentc.journal import Write
+from intentc.model import Name
+from tests.unit.engine.plant import Gate, Plant, part, until
+from tests.unit.engine.test_engine import running, settled
+
+pytestmark = pytest.mark.anyio
+
+NAME = Name("part", ("a", "one"))
+CONTENT = frozenset({"content"})
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def drift(clock: Clock) -> Drift:
+    return Drift(clock)
+
+
+def reverted(drift: Drift, times: int) -> None:
+    for _ in range(times):
+        drift.stands(NAME, 1)
+        assert drift.differs(NAME, 2, CONTENT)
+
+
+def test_an_object_that_never_stood_right_has_not_drifted(drift: Drift) -> None:
+    assert not drift.differs(NAME, 2, CONTENT)
+
+
+def test_an_object_whose_claims_changed_has_not_drifted(drift: Drift) -> None:
+    drift.stands(NAME, 1)
+    drift.meant([NAME])
+    assert not drift.differs(NAME, 2, CONTENT)
+
+
+def test_an_object_that_is_set_back_again_and_again_is_fought_over_and_the_field_is_named(drift: Drift) -> None:
+    reverted(drift, REVERTS - 1)
+    assert drift.fight(NAME) is None
+    reverted(drift, 1)
+    fight = drift.fight(NAME)
+    assert fight is not None
+    assert fight.fields == ("content",)
+    assert fight.rest == pytest.approx(FIRST_REST)
+
+
+def test_the_same_number_of_repairs_over_a_long_time_is_no_fight(drift: Drift, clock: Clock) -> None:
+    for _ in range(3 * REVERTS):
+        reverted(drift, 1)
+        clock.now += WINDOW / 2
+    assert drift.fight(NAME) is None
+
+
+def test_after_the_rest_it_is_tried_again_and_one_more_revert_doubles_the_rest(drift: Drift, clock: Clock) -> None:
+    reverted(drift, REVERTS)
+    clock.now += FIRST_REST
+    assert drift.fight(NAME) is None
+    reverted(drift, 1)
+    fight = drift.fight(NAME)
+    assert fight is not None
+    assert fight.rest == pytest.approx(2 * FIRST_REST)
+
+
+def test_what_stood_for_longer_than_the_rest_begins_anew(drift: Drift, clock: Clock) -> None:
+    reverted(drift, REVERTS)
+    clock.now += 2 * FIRST_REST + 1
+    reverted(drift, 1)
+    assert drift.fight(NAME) is None
+
+
+def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
+    reverted(drift, REVERTS)
+    clock.now += WINDOW + 2 * FIRST_REST
+    drift.tidy()
+    assert not drift._records
+
+
+def writes(plant: Plant) -> list[tuple[Name, bool]]:
+    return [(line.name, line.drift) for line in plant.parts.journal if isinstance(line, Write)]
+
+
+async def revert(plant: Plant, box: str = "a") -> None:
+    """Another writer sets the content of a box's part, and the compiler has its say."""
+    await plant.offline.server.update(await plant.key("part", box, "one"), {"content": "mine"})
+    await plant.offline.settle()
+
+
+async def test_a_changed_object_is_put_right_and_journalled_as_drift(plant: Plant) -> None:
+    await plant.boxes("a")
+    await revert(plant)
+    assert await plant.contents() == {"a": "hello"}
+    assert writes(plant) == [(part("a"), False), (part("a"), True)]
+    assert plant.engine.status()["counters"]["drift_repairs"] == 1
+
+
+async def test_a_deleted_object_is_made_again_and_journalled_as_drift(plant: Plant) -> None:
+    await plant.boxes("a")
+    await plant.offline.server.delete(await plant.key("part", "a", "one"))
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "hello"}
+    assert writes(plant)[-1] == (part("a"), True)
+
+
+async def test_a_change_of_the_intent_is_no_drift(plant: Plant) -> None:
+    await plant.boxes("a")
+    await plant.change("a", text="bye")
+    assert await plant.contents() == {"a": "bye"}
+    assert not any(drift for _, drift in writes(plant))
+
+
+async def test_what_was_changed_while_no_compiler_ran_is_no_drift(plant: Plant) -> None:
+    """Nobody knows whether the intent or the object was changed."""
+    await plant.boxes("a")
+    await plant.offline.server.update(await plant.key("part", "a", "one"), {"content": "mine"})
+    again = await Plant(plant.offline.store).begin()
+    assert await again.contents() == {"a": "hello"}
+    assert writes(again) == [(part("a"), False)]
+
+
+async def test_a_fight_ends_with_a_breaker_for_that_object_alone(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    for _ in range(REVERTS + 3):
+        await revert(plant)
+    assert await plant.contents() == {"a": "mine", "b": "hello"}
+    status = plant.engine.status()
+    (entry,) = status["quarantine"]
+    assert (entry["state"], entry["kind"], entry["name"]) == ("fought", "part", "a:one")
+    assert "content" in entry["message"]
+    assert not status["healthy"]
+    assert status["converged"], "what is told as fought over is not waited for"
+    await revert(plant, "b")
+    assert await plant.contents() == {"a": "mine", "b": "hello"}
+
+
+async def test_a_retry_ends_the_rest_of_a_fight(plant: Plant) -> None:
+    await plant.boxes("a")
+    for _ in range(REVERTS):
+        await revert(plant)
+    assert plant.engine.levers.retry(await plant.key("part", "a", "one")) == 1
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "hello"}
+    assert plant.engine.status()["healthy"]
+
+
+async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_fought_over(plant: Plant) -> None:
+    await plant.boxes("a")
+    for _ in range(REVERTS):
+        await revert(plant)
+    await plant.remove("a")
+    assert await plant.contents() == {}
+    assert plant.engine.status()["quarantine"] == []
+
+
+async def test_many_children_of_one_intent_are_no_fight(plant: Plant) -> None:
+    """crossplane #7108"""
+    await plant.boxes(*(f"box-{number}" for number in range(60)))
+    assert plant.parts.drift.repairs == 0
+    assert len(await plant.contents()) == 60
+
+
+async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: Plant) -> None:
+    gate = plant.write.gates["create a"] = Gate()
+    async with running(plant):
+        await plant.boxes("a", settle=False)
+        await gate.entered.wait()
+        await plant.change("a", text="bye", settle=False)
+        await until(lambda: plant.parts.objects.asked_again(part("a")))
+        gate.opened.set()
+        await settled(plant)
+    assert await plant.contents() == {"a": "bye"}
+    assert plant.parts.drift.repairs == 0
+
+
+async def test_a_fought_object_gets_what_is_wanted_of_it_anew(plant: Plant) -> None:
+    await plant.boxes("a")
+    for _ in range(REVERTS):
+        await revert(plant)
+    await plant.change("a", text="bye")
+    assert await plant.contents() == {"a": "bye"}

@@ -1,0 +1,165 @@
+"""What each edge of the reaction map was good for is counted at its last edge, and the journal tells the path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from intentc.engine.edges import Edges, Figures, edges_of
+from intentc.journal import Entry, Write
+from intentc.model import Key
+from intentc.testing import MemoryService, service_for
+from tests.toy.compiler import compiler
+from tests.unit.engine.plant import Plant, part, plugins
+
+pytestmark = pytest.mark.anyio
+
+EDGE = ("box", "self", "box")
+A, B, C = (Key(kind, kind) for kind in "abc")
+
+
+def referring(name: str) -> dict[str, Any]:
+    return {"box_refs": [{"to": [name]}]}
+
+
+def test_the_last_edge_of_a_path_is_counted_with_the_cause_before_it() -> None:
+    edges = Edges()
+    edges.walked((A, B))
+    edges.walked((A, B, C))
+    edges.walked((A, B, C))
+    assert edges.of(("a", "self", "b")).walks == 1
+    assert edges.of(("b", "a", "c")).walks == 2
+    assert edges.of(("b", "self", "c")) == Figures()
+
+
+@pytest.mark.parametrize("path", [(), (A,)])
+def test_a_change_that_concerns_itself_alone_walks_no_edge(path: tuple[Key, ...]) -> None:
+    assert Edges().walked(path) is None
+
+
+def test_what_is_no_longer_in_the_map_is_forgotten_and_the_rest_goes_on() -> None:
+    edges = Edges()
+    edges.walked((A, B))
+    edges.walked((B, C))
+    edges.keep([("a", "self", "b")])
+    assert (edges.of(("a", "self", "b")).walks, edges.of(("b", "self", "c")).walks) == (1, 0)
+
+
+def test_the_edges_of_a_map_are_named_once_each() -> None:
+    assert list(edges_of(plugins().reactions)) == [EDGE]
+
+
+async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(plant: Plant) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", **referring("b"))
+    before = plant.engine.evaluating.edges.of(EDGE)
+    await plant.change("b", text="other")
+    after = plant.engine.evaluating.edges.of(EDGE)
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 0, 0]
+
+
+async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(plant: Plant) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b", **referring("b"))
+    before = plant.engine.evaluating.edges.of(EDGE)
+    await plant.change("b", text="other")
+    after = plant.engine.evaluating.edges.of(EDGE)
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 1]
+
+
+async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: Plant) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b", **referring("b"))
+    before = plant.engine.evaluating.edges.of(EDGE)
+    await plant.change("b", **referring("b"))
+    after = plant.engine.evaluating.edges.of(EDGE)
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
+
+
+async def test_the_journal_tells_the_path_and_the_revision_of_its_source(plant: Plant) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b", **referring("b"))
+    await plant.change("b", text="other")
+    a, b = await plant.key("box", "a"), await plant.key("box", "b")
+    entry = last_evaluation(plant.engine, a)
+    assert (entry.path, entry.source_revision) == ((b, a), plant.parts.logic.mod_revision(b))
+
+
+async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_began_with(plant: Plant) -> None:
+    await plant.boxes("a", text="number")
+    a = await plant.key("box", "a")
+    waiting, done = (line for line in plant.parts.journal if isinstance(line, Entry))
+    assert (waiting.status, waiting.path) == ("waiting", (a,))
+    assert (done.status, done.path) == ("done", (a,))
+
+
+async def test_a_missing_reaction_has_no_path(plant: Plant) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b")
+    await plant.change("b", text="other")
+    entry = last_evaluation(plant.engine, await plant.key("box", "a"))
+    assert (entry.path, entry.source_revision) == ((), 0)
+
+
+async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_name_is_remembered(plant: Plant) -> None:
+    await plant.boxes("a")
+    a = await plant.key("box", "a")
+    await plant.remove("a")
+    entry, write = plant.parts.journal.about(part("a"))[-2:]
+    assert isinstance(entry, Entry) and isinstance(write, Write)
+    assert (entry.origin, entry.path, entry.status, entry.source_revision) == (a, (a,), "gone", 0)
+    assert write.operation == "delete"
+    assert plant.parts.journal.names[a] == "a"
+
+
+def manifest(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    labels = {"app": "basket", "tier": "front"}
+    return {
+        "apiVersion": "toy.intentc.io/v1",
+        "kind": kind,
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+    }
+
+
+async def test_where_the_map_and_a_fact_lead_to_an_intent_the_path_is_that_of_the_map() -> None:
+    service = await toy()
+    gateway, path = await path_to_the_gateway(service)
+    assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_route", "toy_gateway"]
+    edges = service.offline.engine.evaluating.edges
+    assert edges.of(("toy_route", "toy_service", "toy_gateway")) == Figures(walks=1, idle=0, ran=1, changed=1)
+    assert gateway.objects
+
+
+async def test_where_the_map_stops_short_the_path_goes_over_the_fact() -> None:
+    service = await toy()
+    logic = service.offline.engine.parts.logic
+    logic.reactions._next["toy_route", "toy_service"] = ()
+    _, path = await path_to_the_gateway(service)
+    assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_gateway"]
+    assert service.offline.engine.evaluating.edges.of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
+
+
+async def toy() -> MemoryService:
+    service = service_for(compiler)
+    await service.create(
+        manifest("ToyGateway", "front", hostname="*.shop.example", port=443),
+        manifest("ToyRoute", "basket", hostname="www.shop.example", match={"prefix": "/"}, service="http://basket:80"),
+        manifest("ToyService", "basket", selector={"app": "basket", "tier": "front"}),
+    )
+    return service
+
+
+async def path_to_the_gateway(service: MemoryService) -> tuple[Entry, tuple[Key, ...]]:
+    """A pod comes: the gateway's last evaluation, and its path."""
+    await service.create(manifest("ToyPod", "basket-1", address="10.0.0.1"))
+    engine = service.offline.engine
+    found = [line for line in engine.parts.journal if isinstance(line, Entry) and line.origin.kind == "toy_gateway"]
+    return found[-1], found[-1].path
+
+
+def last_evaluation(engine: Any, key: Key) -> Entry:
+    found = [line for line in engine.parts.journal if isinstance(line, Entry) and line.origin == key]
+    entry: Entry = found[-1]
+    return entry

@@ -1,0 +1,216 @@
+"""What an operator can do to a running engine (engine.md §7): pause, resume, retry, drop, allow deletes."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_mock import MockerFixture
+
+from intentc.model import Key
+from intentc.watch.protocol import Put
+from intentc.writing import Rejected
+from tests.unit.engine.plant import Plant, part
+
+pytestmark = pytest.mark.anyio
+
+
+async def revision(plant: Plant, key: Key) -> int:
+    return plant.parts.logic.mod_revision(key)
+
+
+def states(plant: Plant) -> dict[str, str]:
+    """Name → state of what is in quarantine."""
+    return {entry["name"]: entry["state"] for entry in plant.engine.status()["quarantine"]}
+
+
+async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: Plant) -> None:
+    await plant.boxes("a")
+    key = await plant.key("box", "a")
+    plant.engine.levers.pause(key, ("a",), "by a test")
+    await plant.change("a", text="bye")
+    assert await plant.contents() == {"a": "hello"}
+    assert states(plant) == {"a": "paused"}
+    plant.engine.levers.resume(key)
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "bye"}
+    assert plant.engine.status()["healthy"]
+
+
+async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    again = Plant(plant.offline.store)
+    again.engine.levers.pause(await plant.key("box", "a"), ("a",), "by a test")
+    await again.begin()
+    await again.relist()
+    assert await again.contents() == {"a": "hello", "b": "hello"}
+    assert states(again) == {"a": "paused"}
+
+
+async def test_a_paused_intent_that_is_deleted_takes_its_outputs_with_it(plant: Plant) -> None:
+    await plant.boxes("a")
+    plant.engine.levers.pause(await plant.key("box", "a"), ("a",), "by a test")
+    await plant.remove("a")
+    assert await plant.contents() == {}
+
+
+@pytest.mark.parametrize("order", [("pause", "suspect"), ("suspect", "pause")])
+async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
+    plant: Plant, order: tuple[str, str], mocker: MockerFixture
+) -> None:
+    await plant.boxes("a")
+    again = Plant(plant.offline.store)
+    key = await plant.key("box", "a")
+    for name in order:
+        if name == "pause":
+            again.engine.levers.pause(key, ("a",), "by a test")
+        else:
+            again.engine.levers.suspect(key, await revision(plant, key))
+    recall = mocker.spy(again.parts.runner, "recall")
+    await again.begin()
+    await again.relist()
+    assert again.parts.logic.exists(key) and key in again.parts.standing.held
+    assert recall.call_count == 0
+    assert await again.contents() == {"a": "hello"}
+
+
+async def test_a_paused_object_is_not_written(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    key = await plant.key("part", "a", "one")
+    plant.engine.levers.pause(key, ("a", "one"), "by a test")
+    await plant.change("a", text="bye")
+    await plant.change("b", text="bye")
+    assert await plant.contents() == {"a": "hello", "b": "bye"}
+    assert states(plant) == {"a:one": "paused"}
+    plant.engine.levers.resume(key)
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "bye", "b": "bye"}
+
+
+async def test_a_suspect_is_held_until_its_resource_changes(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    again = Plant(plant.offline.store)
+    key = await plant.key("box", "a")
+    again.engine.levers.suspect(key, await revision(plant, key))
+    await again.begin()
+    assert states(again) == {"a": "suspect"}
+    await again.change("b", text="bye")
+    assert states(again) == {"a": "suspect"}
+    await again.change("a", text="bye")
+    assert await again.contents() == {"a": "bye", "b": "bye"}
+    assert states(again) == {}
+
+
+async def test_a_suspicion_and_a_pause_end_each_by_itself(plant: Plant) -> None:
+    await plant.boxes("a")
+    key = await plant.key("box", "a")
+    plant.engine.levers.suspect(key, await revision(plant, key))
+    plant.engine.levers.pause(key, ("a",), "by a test")
+    await plant.offline.settle()
+    plant.engine.levers.unsuspect(key)
+    await plant.offline.settle()
+    assert states(plant) == {"a": "paused"}
+
+
+async def test_a_dropped_intent_loses_what_it_made_until_its_resource_changes(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    await plant.change("a", text="fail")
+    key = await plant.key("box", "a")
+    assert await plant.contents() == {"a": "hello", "b": "hello"}, "held, its outputs stay"
+    plant.engine.levers.drop(key, await revision(plant, key))
+    await plant.offline.settle()
+    assert await plant.contents() == {"b": "hello"}
+    assert states(plant) == {"a": "dropped"}
+    await plant.change("a", text="mended")
+    assert await plant.contents() == {"a": "mended", "b": "hello"}
+    assert states(plant) == {}
+
+
+async def test_an_unreadable_intent_can_be_dropped(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    key = await plant.key("box", "a")
+    await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
+    await plant.offline.settle()
+    assert states(plant) == {"a": "unreadable"}
+    plant.engine.levers.drop(key, await revision(plant, key))
+    await plant.offline.settle()
+    assert await plant.contents() == {"b": "hello"}
+
+
+async def test_a_retry_evaluates_a_held_intent_at_once(plant: Plant) -> None:
+    await plant.boxes("a", text="fail")
+    runs = plant.engine.evaluating.runs
+    assert plant.engine.levers.retry(None) == 1
+    await plant.offline.settle()
+    assert plant.engine.evaluating.runs == runs + 1
+
+
+async def test_a_retry_writes_a_refused_object_at_once(plant: Plant) -> None:
+    plant.write.failures["a"] = [Rejected(422, "no such colour")]
+    await plant.boxes("a")
+    assert states(plant) == {"a:one": "refused"}
+    assert plant.engine.levers.retry(None) == 1
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "hello"}
+
+
+async def test_withheld_deletes_are_made_after_leave(plant: Plant) -> None:
+    many = [f"box-{number}" for number in range(60)]
+    await plant.boxes(*many, "left")
+    await plant.remove(*many, settle=False)
+    await plant.relist()
+    assert len(await plant.contents()) == 61
+    assert plant.engine.levers.allow_deletes("part") == 60
+    await plant.offline.settle()
+    assert await plant.contents() == {"left": "hello"}
+    assert part("left") in plant.parts.book
+
+
+async def test_what_a_paused_intent_made_is_left_alone_too(plant: Plant) -> None:
+    await plant.boxes("a")
+    key = await plant.key("box", "a")
+    plant.engine.levers.pause(key, ("a",), "by a test")
+    await plant.offline.server.update(await plant.key("part", "a", "one"), {"content": "by hand"})
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "by hand"}
+    plant.engine.levers.resume(key)
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "hello"}
+
+
+async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_made(plant: Plant) -> None:
+    many = [f"box-{number}" for number in range(60)]
+    await plant.boxes(*many)
+    await plant.remove(*many, settle=False)
+    await plant.relist()
+    plant.parts.permission.withhold("a test", "so that the deletes are put off")
+    plant.engine.levers.allow_deletes("part")
+    await plant.relist()
+    assert plant.engine.status()["counts"]["withheld_deletes"] == 0
+    plant.parts.permission.give("a test")
+    await plant.offline.settle()
+    assert await plant.contents() == {}
+
+
+async def test_what_a_paused_intent_made_is_not_made_again(plant: Plant) -> None:
+    await plant.boxes("a")
+    key = await plant.key("box", "a")
+    plant.engine.levers.pause(key, ("a",), "by a test")
+    await plant.offline.server.delete(await plant.key("part", "a", "one"))
+    await plant.offline.settle()
+    assert await plant.contents() == {}
+    plant.engine.levers.resume(key)
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "hello"}
+
+
+async def test_a_pause_under_another_name_takes_the_place_of_the_first(plant: Plant) -> None:
+    await plant.boxes("a")
+    key = await plant.key("box", "a")
+    plant.engine.levers.pause(key, ("before",), "by a test")
+    plant.engine.levers.pause(key, ("a",), "by a test")
+    await plant.change("a", text="bye")
+    assert await plant.contents() == {"a": "hello"}
+    plant.engine.levers.resume(key)
+    await plant.offline.settle()
+    assert await plant.contents() == {"a": "bye"}
+    assert states(plant) == {}
+    assert plant.parts.standing.left_if_ours == {}

@@ -1,0 +1,79 @@
+"""An API server that nothing was written to is asked now and then, so that readiness is of now."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from intentc.engine.api_throttle import Gate
+from intentc.engine.probe import ApiServerProbe
+from intentc.model import Key, Name
+from intentc.writing import Rejected, Throttled, Unreachable
+from intentc.writing.service import Allocation, ReadBack
+from tests.patience import PATIENCE
+
+pytestmark = pytest.mark.anyio
+
+
+class Server:
+    """Answers with ``error``, with nothing, or, if it ``hangs``, not at all."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+        self.hangs = False
+        self.asked = anyio.Event()
+
+    async def identify(self, name: Name, /) -> Key | None:
+        self.asked.set()
+        if self.hangs:
+            await anyio.sleep_forever()
+        if self.error is not None:
+            raise self.error
+        return None
+
+    async def read(self, key: Key, /) -> ReadBack | None:
+        raise NotImplementedError
+
+    async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
+        raise NotImplementedError
+
+    async def ledger(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+async def test_a_server_that_is_away_is_noticed_without_a_write_and_so_is_its_return(server: Server) -> None:
+    gate: Gate[Name] = Gate()
+    probe = ApiServerProbe(server, gate, "project")
+    for error, reachable in (
+        (None, True),
+        (Unreachable("connection refused"), False),
+        (Rejected(403, "no"), True),
+        (Unreachable("again"), False),
+        (Throttled(1.0, "etcd is away"), True),
+    ):
+        server.error = error
+        await probe.ask()
+        assert gate.reachable is reachable, error
+
+
+async def test_a_server_that_takes_connections_and_does_not_answer_is_away(server: Server) -> None:
+    gate: Gate[Name] = Gate()
+    server.hangs = True
+    await ApiServerProbe(server, gate, "project", period=0.01).ask()
+    assert not gate.reachable
+
+
+async def test_it_asks_by_itself_while_nothing_is_heard(server: Server) -> None:
+    gate: Gate[Name] = Gate()
+    server.error = Unreachable("connection refused")
+    async with anyio.create_task_group() as group:
+        group.start_soon(ApiServerProbe(server, gate, "project", period=0.01).run)
+        with anyio.fail_after(PATIENCE):
+            await server.asked.wait()
+        group.cancel_scope.cancel()
+    assert not gate.reachable

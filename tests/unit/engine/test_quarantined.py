@@ -1,0 +1,127 @@
+"""Who is in quarantine, and what is wrong: counted without being listed, and listed to the end a page at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from intentc.engine.quarantined import quarantine, quarantine_count
+from intentc.inspection.views.quarantine import quarantine as asked
+from intentc.watch.protocol import Delete, Put
+from intentc.writing import Rejected
+from tests.unit.engine.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+_AT_ONCE = 100
+"""Keys that one transaction may put."""
+
+
+async def spoil(plant: Plant, kind: str, *names: str, value: bytes = b'{"fq_name": ["%s"], "uuid": 5}') -> None:
+    """Resources whose values can't be read."""
+    puts = [
+        Put(f"/contrail/{kind}/uuid-of-{name}", value % name.encode() if b"%s" in value else value) for name in names
+    ]
+    for start in range(0, len(puts), _AT_ONCE):
+        await plant.offline.store.transaction([], puts[start : start + _AT_ONCE])
+    await plant.offline.settle()
+
+
+async def troubled(plant: Plant) -> None:
+    """One at least of each sort, some of them in two tables."""
+    plant.write.failures["refused"] = [Rejected(422, "no such colour")]
+    await plant.boxes("failing", "failing-too", text="fail")
+    await plant.boxes("refused", "paused", "dropped", "good")
+    for name in ("paused", "dropped"):
+        plant.engine.levers.pause(await plant.key("box", name), (name,), "by a test")
+    for name in ("paused", "dropped"):
+        key = await plant.key("box", name)
+        await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
+    plant.engine.levers.pause(await plant.key("part", "good", "one"), ("good", "one"), "by a test")
+    await spoil(plant, "box", *(f"bad-{number}" for number in range(20)))
+    await spoil(plant, "ticket", "nothing-to-compile")
+    key = await plant.key("box", "dropped")
+    plant.engine.levers.drop(key, plant.parts.logic.mod_revision(key))
+    await plant.offline.settle()
+
+
+async def test_the_counts_are_those_of_the_lists(plant: Plant) -> None:
+    await troubled(plant)
+    listed = quarantine(plant.parts, 0, 1000)
+    assert {entry["state"] for entry in listed} == {"unreadable", "held", "dropped", "refused", "paused"}
+    status = plant.engine.status()
+    assert status["quarantine"] == listed
+    assert status["counts"]["quarantined"] == quarantine_count(plant.parts) == len(listed)
+    assert status["counts"]["held"] == len(status["held"]) == len(set(status["held"]))
+    assert status["counts"]["problems"] == len(status["problems"]) == len(plant.offline.problems())
+
+
+async def test_pages_hang_together_and_reach_the_end(plant: Plant) -> None:
+    await troubled(plant)
+    whole = quarantine(plant.parts, 0, 1000)
+    pages = [await asked(plant.engine, offset, 7) for offset in range(0, len(whole) + 7, 7)]
+    assert [entry for page in pages for entry in page["quarantine"]] == whole
+    assert {page["total"] for page in pages} == {len(whole)}
+
+
+async def test_a_page_beyond_what_the_status_lists_is_there(plant: Plant) -> None:
+    await spoil(plant, "box", *(f"bad-{number:04}" for number in range(1200)))
+    assert len(plant.engine.status()["quarantine"]) == 1000
+    page = await asked(plant.engine, 1195, 100)
+    assert [entry["name"] for entry in page["quarantine"]] == [f"bad-{number}" for number in range(1195, 1200)]
+    assert page["total"] == 1200
+
+
+async def test_who_leaves_between_two_pages_is_in_none(plant: Plant) -> None:
+    await spoil(plant, "box", *(f"bad-{number:04}" for number in range(1200)))
+    assert len((await asked(plant.engine, 0, 10))["quarantine"]) == 10
+    await plant.offline.store.transaction([], [Delete("/contrail/box/uuid-of-bad-0000")])
+    await plant.offline.settle()
+    page = await asked(plant.engine, 0, 2)
+    assert ([entry["name"] for entry in page["quarantine"]], page["total"]) == (["bad-0001", "bad-0002"], 1199)
+
+
+async def test_a_status_costs_the_same_however_many_are_held(plant: Plant) -> None:
+    names = [f"bad-{number:04}" for number in range(4000)]
+    await spoil(plant, "box", *names[:1500])
+    few = calls_of(plant.engine.status)
+    await spoil(plant, "box", *names[1500:])
+    assert plant.engine.status()["counts"]["problems"] == 4000
+    assert calls_of(plant.engine.status) == pytest.approx(few, rel=0.01)
+
+
+async def test_a_value_that_becomes_unreadable_is_told_by_the_name_that_is_known(plant: Plant) -> None:
+    await plant.boxes("a")
+    key = await plant.key("box", "a")
+    await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
+    await plant.offline.settle()
+    assert [problem["name"] for problem in plant.engine.status()["problems"]] == ["a"]
+    assert key.uuid in plant.engine.status()["problems"][0]["source"]
+
+
+async def test_who_reads_what_cannot_be_read_is_told_by_its_name(plant: Plant) -> None:
+    await plant.boxes("a")
+    await plant.boxes("b", text="see a")
+    key = await plant.key("box", "a")
+    await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
+    await plant.offline.settle()
+    assert {problem["name"] for problem in plant.engine.status()["problems"]} == {"a", "b"}
+
+
+def calls_of(work: Callable[[], Any]) -> int:
+    """How many functions are called: what time it takes without a clock."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count

@@ -1,0 +1,145 @@
+"""A store that was put back to an older state: nothing is written before everything is compared (F10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+import pytest
+
+from intentc.engine.permission import RESTORED
+from intentc.offline.audit import Report
+from intentc.service.audits import Auditing
+from tests.patience import PATIENCE
+from tests.unit.engine.plant import Plant
+from tests.unit.serving import service_of, serving
+
+pytestmark = pytest.mark.anyio
+
+
+async def soon(condition: Callable[[], bool]) -> None:
+    """Back-offs pass in real time."""
+    with anyio.fail_after(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event
+            await anyio.sleep(0.005)
+
+
+async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everything(plant: Plant) -> None:
+    await plant.boxes("a", settle=False)
+    restore = plant.offline.store.faults.backup()
+    await plant.offline.settle()
+    restore()
+    plant.write.log.clear()
+    await plant.relist()
+    assert plant.write.log == ["create a"]
+    assert plant.engine.restoring.times == 1
+    assert plant.parts.permission.granted
+
+
+async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: Plant) -> None:
+    asked: list[bool] = []
+    plant.engine.restoring.on_compared = lambda: asked.append(plant.engine.collecting.complete)
+    await plant.boxes("a", settle=False)
+    restore = plant.offline.store.faults.backup()
+    await plant.offline.settle()
+    restore()
+    plant.write.log.clear()
+    await plant.relist()
+    assert plant.write.log == []
+    assert asked and all(asked), "asked for once everything is evaluated"
+    assert not plant.engine.status()["healthy"]
+    plant.parts.permission.give(RESTORED)
+    await plant.offline.settle()
+    assert plant.write.log == ["create a"]
+
+
+async def test_a_restore_is_noticed_although_others_have_written_past_our_revision_since(plant: Plant) -> None:
+    """By a key whose last write is older than the one that we have seen: revisions of a key never go back."""
+    await plant.boxes("a")
+    restore = plant.offline.store.faults.backup()
+    await plant.change("a", text="bye")
+    seen = plant.parts.logic.revision
+    restore()
+    for number in range(20):
+        await plant.boxes(f"box-{number}", settle=False)
+    await plant.relist()
+    assert plant.parts.logic.revision > seen
+    assert plant.engine.restoring.times == 1
+    assert (await plant.contents())["a"] == "hello"
+
+
+async def test_a_listing_after_a_gap_is_no_restore(plant: Plant) -> None:
+    await plant.boxes("a")
+    await plant.change("a", text="bye", settle=False)
+    await plant.relist()
+    assert plant.engine.restoring.times == 0
+
+
+async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
+    plant = await Plant().begin()
+    audited, may_end = anyio.Event(), anyio.Event()
+
+    async def spawn() -> Report:
+        audited.set()
+        await may_end.wait()
+        return Report(revision=plant.parts.logic.revision)
+
+    service = service_of(plant, auditing=Auditing(plant.engine, spawn, period=0.0))
+    await plant.boxes("a", settle=False)
+    restore = plant.offline.store.faults.backup()
+    async with serving(service):
+        with anyio.fail_after(PATIENCE):
+            # Asked for is not made: what the restore takes back must have been seen first.
+            await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
+            assert plant.write.log == ["create a"]
+            restore()
+            plant.offline.store.faults.cut_watches()
+            await audited.wait()
+        assert plant.write.log == ["create a"]
+        assert not service.ready()[0]
+        may_end.set()
+        await soon(lambda: RESTORED not in plant.parts.permission.reasons)
+        with anyio.fail_after(PATIENCE):
+            await plant.engine.settled()
+    assert plant.write.log == ["create a", "create a"]
+
+
+async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -> None:
+    plant = await Plant().begin()
+    audits: list[anyio.Event] = []
+
+    async def spawn() -> Report:
+        audits.append(anyio.Event())
+        await audits[-1].wait()
+        return Report(revision=plant.parts.logic.revision)
+
+    await plant.boxes("a", settle=False)
+    restore = plant.offline.store.faults.backup()
+    async with serving(service_of(plant, auditing=Auditing(plant.engine, spawn, period=0.0))):
+        # Asked for is not made: what a restore should take back must have been seen first.
+        await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
+        restore()
+        await soon(lambda: len(audits) == 1)
+        await plant.boxes("b", settle=False)
+        b = await plant.key("box", "b")
+        await soon(lambda: plant.parts.logic.exists(b))
+        restore()
+        await soon(lambda: plant.engine.restoring.times == 2)
+        audits[0].set()
+        await soon(lambda: len(audits) == 2)
+        assert RESTORED in plant.parts.permission.reasons
+        audits[1].set()
+        await soon(lambda: RESTORED not in plant.parts.permission.reasons)
+
+
+async def test_the_journal_holds_nothing_of_the_future_that_never_was(plant: Plant) -> None:
+    """Its revisions will be given out again; an audit that compared with them would never come to a verdict."""
+    await plant.boxes("a", settle=False)
+    restore = plant.offline.store.faults.backup()
+    await plant.offline.settle()
+    for number in range(10):
+        await plant.boxes(f"box-{number}")
+    restore()
+    await plant.relist()
+    assert len(plant.parts.journal)
+    assert all(line.revision <= plant.parts.logic.revision for line in plant.parts.journal)

@@ -1,0 +1,102 @@
+"""What came of the inputs, to look through: as it stands in the store, settled or not, without holding the loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from intentc.evaluation import Compiled, Compiler, Overview, Row
+from intentc.inspection.results import Results
+from intentc.model import InvalidInput
+from intentc.plugins import load_all
+from intentc.writing import Rejected
+from tests.unit.engine.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+
+def _parts(compiled: Compiled) -> Iterator[Row]:
+    for part in compiled.objects("part"):
+        box = compiled.named("box", part["fq_name"][0])
+        yield {"name": ":".join(part["fq_name"]), "content": part.get("content"), "box": box is not None}
+
+
+PARTS = Overview("the parts", ("part", "box"), ("name", "content", "box"), _parts)
+
+
+def everything(row: Row) -> bool:
+    return True
+
+
+def results(plant: Plant, **views: Overview) -> Results:
+    return Results(plant.parts, views)
+
+
+async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(plant: Plant) -> None:
+    await plant.boxes("b", "a")
+    assert await results(plant, parts=PARTS).rows("parts", everything) == [
+        {"name": "a:one", "content": "hello", "box": True},
+        {"name": "b:one", "content": "hello", "box": True},
+    ]
+
+
+async def test_a_view_sees_only_the_kinds_that_it_declares(plant: Plant) -> None:
+    await plant.boxes("a")
+    blind = PARTS._replace(kinds=("part",))
+    assert [row["box"] for row in await results(plant, parts=blind).rows("parts", everything)] == [False]
+    with pytest.raises(KeyError):
+        await results(plant, parts=PARTS._replace(kinds=("box",))).rows("parts", everything)
+
+
+async def test_only_rows_that_are_wanted_come(plant: Plant) -> None:
+    await plant.boxes("a", "b")
+    found = await results(plant, parts=PARTS).rows("parts", lambda row: row["name"] == "b:one")
+    assert [row["name"] for row in found] == ["b:one"]
+
+
+async def test_before_anything_was_listed_there_is_nothing_to_see() -> None:
+    plant = Plant()
+    found = results(plant, parts=PARTS)
+    assert [await found.rows(view, everything) for view in found.views] == [[], []]
+
+
+async def test_rows_are_read_in_a_thread_so_that_the_loop_is_not_held(plant: Plant) -> None:
+    threads = Overview("", (), ("thread",), lambda compiled: [{"thread": threading.get_ident()}])
+    (row,) = await results(plant, threads=threads).rows("threads", everything)
+    assert row["thread"] != threading.get_ident()
+
+
+async def test_problems_are_a_view_of_every_compiler(plant: Plant) -> None:
+    plant.write.failures["a"] = [Rejected(422, "no such colour")] * 1000
+    await plant.boxes("a", "b")
+    found = results(plant)
+    (row,) = await found.rows("problems", everything)
+    assert (row["name"], "no such colour" in row["message"]) == ("a:one", True)
+    assert list(found.views) == ["problems"]
+
+
+async def test_a_problem_stays_while_others_change_and_goes_when_it_is_mended(plant: Plant) -> None:
+    """Defect 3 of spec/ambassador.md: it vanished at the next pass."""
+    await plant.boxes("a", text="fail")
+    await plant.boxes("b")
+    await plant.change("b", text="other")
+    assert [row["kind"] for row in await results(plant).rows("problems", everything)] == ["box"]
+    await plant.change("a", text="fine")
+    assert await results(plant).rows("problems", everything) == []
+
+
+async def test_an_unknown_view_is_a_key_error(plant: Plant) -> None:
+    with pytest.raises(KeyError):
+        await results(plant).rows("parts", everything)
+
+
+def test_no_compiler_may_call_a_view_problems() -> None:
+    with pytest.raises(InvalidInput, match="every compiler has a view 'problems'"):
+        Compiler("toy", [], views={"problems": PARTS})
+
+
+def test_two_compilers_with_a_view_of_one_name_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="2 compilers have a view 'parts'"):
+        load_all([Compiler(name, [], views={"parts": PARTS}) for name in ("contrail", "ambassador")])

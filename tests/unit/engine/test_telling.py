@@ -1,0 +1,100 @@
+"""Each line of the log about an intent or an object says which, at which revision, and by which reaction path."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from intentc.engine.log_fields import about
+from intentc.model import Name
+from intentc.writing import Rejected, Throttled
+from tests.unit.engine.plant import Plant, part
+
+pytestmark = pytest.mark.anyio
+
+
+def line(caplog: pytest.LogCaptureFixture, words: str) -> dict[str, Any]:
+    """The extras of the only line with these words."""
+    (record,) = [record for record in caplog.records if words in record.getMessage()]
+    return vars(record)
+
+
+async def test_a_held_intent_is_told_with_the_path_that_led_to_it(
+    plant: Plant, caplog: pytest.LogCaptureFixture
+) -> None:
+    await plant.boxes("a")
+    await plant.change("a", text="fail")
+    told = line(caplog, "is held, its outputs stay")
+    a = await plant.key("box", "a")
+    assert (told["key"], told["resource"], told["reason"]) == (str(a), "box a", "failed")
+    assert (told["revision"], told["reaction_path"]) == (plant.parts.logic.mod_revision(a), ["box a"])
+
+
+async def test_a_value_that_cannot_be_read_is_told_with_its_key(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+    from tests.unit.engine.test_evaluating import put
+
+    await plant.boxes("a")
+    a = await plant.key("box", "a")
+    await put(plant, a, b"{")
+    told = line(caplog, "is held: ")
+    assert (told["key"], told["revision"]) == (str(a), plant.parts.logic.revision)
+
+
+@pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(60.0)])
+async def test_a_write_that_failed_is_told_with_the_path_that_led_to_it(
+    plant: Plant, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    caplog.set_level(logging.INFO)
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
+    plant.write.failures["a"] = [error]
+    await plant.change("b", text="other")
+    told = line(caplog, "part a:one: ")
+    assert told["key"] == str(await plant.key("part", "a", "one"))
+    assert (told["resource"], told["reaction_path"]) == ("part a:one", ["box b", "box a"])
+    assert told["revision"] == plant.parts.logic.mod_revision(await plant.key("box", "b"))
+
+
+async def test_a_missing_reaction_names_the_intent_that_showed_it(
+    plant: Plant, caplog: pytest.LogCaptureFixture
+) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b")
+    await plant.change("b", text="other")
+    told = line(caplog, "missing reaction")
+    assert (told["resource"], told["reaction_path"]) == ("box a", [])
+
+
+async def test_evaluations_and_writes_are_told_to_who_wants_to_know_it_all(
+    plant: Plant, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "intentc.engine")
+    await plant.boxes("a")
+    a = await plant.key("box", "a")
+    evaluated, written = line(caplog, "evaluated "), line(caplog, "written: ")
+    assert (evaluated["key"], evaluated["reaction_path"]) == (str(a), ["box a"])
+    assert (written["message"], written["reaction_path"]) == ("written: create part a:one", ["box a"])
+    assert written["written"] > written["revision"]
+
+
+async def test_no_body_is_ever_told(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "intentc")
+    await plant.boxes("a", text="a text that must not show")
+    plant.write.failures["a"] = [Rejected(422, "refused")]
+    await plant.change("a", text="a text that must not show either")
+    await plant.remove("a")
+    shown = "".join(str(vars(record)) for record in caplog.records if record.name.startswith("intentc"))
+    assert "box a" in shown
+    assert "must not show" not in shown
+
+
+async def test_an_object_that_is_not_there_is_told_by_its_name(plant: Plant) -> None:
+    assert about(plant.parts, part("a"))["key"] == "part a:one"
+    assert about(plant.parts, Name("moon", ("a",))) == {
+        "key": "moon a",
+        "resource": "moon a",
+        "revision": plant.parts.logic.revision,
+        "reaction_path": [],
+    }

@@ -1,0 +1,171 @@
+"""Objects are planned when everything known is evaluated, by whoever's doing they became possible, and never so many in
+a row that nobody else gets a turn (engine.md §1.7, §6.4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+import pytest
+
+from intentc.engine.permission import OBSERVING
+from intentc.engine.reconciler import Reconciling
+from intentc.model import Name
+from intentc.planning import Plan
+from intentc.writing import Unreachable
+from tests.unit.engine.plant import Gate, Plant, part, until
+from tests.unit.engine.test_engine import running, settled
+
+pytestmark = pytest.mark.anyio
+
+A_UUID = "11111111-1111-4111-8111-111111111111"
+
+
+@contextmanager
+def planned(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name]]:
+    """The objects that were planned, in order."""
+    names: list[Name] = []
+    plan = plant.parts.planner.plan
+
+    def noting(name: Name) -> Plan:
+        names.append(name)
+        return plan(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(plant.parts.planner, "plan", noting)
+        yield names
+
+
+@asynccontextmanager
+async def writer(plant: Plant, calm: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciling]:
+    """Two workers that write the plant's objects, without the rest of the engine."""
+    reconciling = Reconciling(
+        plant.parts,
+        calm,
+        in_flight=in_flight,
+        on_create=lambda name, origin: None,
+        on_success=lambda name: None,
+        on_change=lambda: None,
+    )
+    tasks = [asyncio.create_task(reconciling.run()) for _ in range(2)]
+    try:
+        yield reconciling
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await reconciling.drain()
+
+
+async def two_parts_to_make(plant: Plant) -> None:
+    """The parts of ``a`` and ``b`` are claimed, and not there."""
+    plant.parts.permission.withhold(OBSERVING, "for a while")
+    await plant.boxes("a", "b")
+    plant.parts.permission.give(OBSERVING)
+    for name in plant.parts.objects.take_all():
+        plant.parts.objects.done(name)
+
+
+async def test_nothing_is_planned_that_waited_for_room_while_it_is_no_longer_calm(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await two_parts_to_make(plant)
+    gate = plant.write.gates["create a"] = Gate()
+    calm = asyncio.Event()
+    calm.set()
+    with planned(plant, monkeypatch) as names:
+        async with writer(plant, calm, in_flight=1) as reconciling:
+            plant.parts.objects.add(part("a"))
+            plant.parts.objects.add(part("b"))
+            await until(gate.entered.is_set)
+            await anyio.wait_all_tasks_blocked()
+            assert names == [part("a")], "there is no room for the other"
+            calm.clear()
+            gate.opened.set()
+            await until(lambda: reconciling.in_flight == 0)
+            await anyio.wait_all_tasks_blocked()
+            assert names == [part("a")]
+            calm.set()
+            await until(lambda: plant.write.log == ["create a", "create b"])
+
+
+async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_calm(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await two_parts_to_make(plant)
+    plant.write.failures["a"] = [Unreachable("refused")]
+    calm = asyncio.Event()
+    calm.set()
+    async with writer(plant, calm, in_flight=10) as reconciling:
+        plant.parts.objects.add(part("a"))
+        await until(lambda: not reconciling.reachable)
+        with planned(plant, monkeypatch) as names:
+            plant.parts.objects.add(part("b"))
+            await anyio.wait_all_tasks_blocked()
+            calm.clear()
+            await until(lambda: reconciling.gate.open)
+            await anyio.wait_all_tasks_blocked()
+            assert names == []
+            calm.set()
+            await until(lambda: set(names) == {part("a"), part("b")})
+
+
+async def test_nothing_is_planned_before_calm(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    await two_parts_to_make(plant)
+    calm = asyncio.Event()
+    with planned(plant, monkeypatch) as names:
+        async with writer(plant, calm, in_flight=10):
+            plant.parts.objects.add(part("a"))
+            await anyio.wait_all_tasks_blocked()
+            assert names == []
+            calm.set()
+            calm.clear()
+            await anyio.wait_all_tasks_blocked()
+            assert names == [], "it was calm for a moment in which nobody had a turn"
+            calm.set()
+            await until(lambda: names == [part("a")])
+
+
+async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart in a converged world plans everything and never waits for a write."""
+    await plant.boxes(*(f"box-{number:03}" for number in range(200)))
+    again = Plant(plant.offline.store)
+    monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
+    turn, over = 0, False
+
+    def count_turns() -> None:
+        nonlocal turn
+        turn += 1
+        if not over:
+            asyncio.get_running_loop().call_soon(count_turns)
+
+    in_turn: Counter[int] = Counter()
+    plan = again.parts.planner.plan
+
+    def noting(name: Name) -> Plan:
+        in_turn[turn] += 1
+        return plan(name)
+
+    monkeypatch.setattr(again.parts.planner, "plan", noting)
+    count_turns()
+    async with running(again):
+        await settled(again)
+    over = True
+    assert again.write.log == []
+    assert in_turn.total() >= 200
+    assert max(in_turn.values()) <= 4, "one plan a worker and turn, while slices have no length"
+
+
+async def test_an_object_that_waits_for_one_that_somebody_else_creates_is_made_then(plant: Plant) -> None:
+    await plant.boxes("b", text=f"below {A_UUID} a")
+    assert await plant.contents() == {}
+    below = Name("part", ("a", "two"))
+    assert plant.parts.standing.object_waits == {below: {Name("box", ("a",))}}
+    await plant.boxes("a", uuid=A_UUID)
+    assert plant.parts.standing.object_waits == {}
+    assert {operation.name for operation in plant.write.written} == {below, part("a")}

@@ -1,7 +1,0 @@
-"""What tests of explanations may use: a plant that has made its first pass over nothing."""
-
-from __future__ import annotations
-
-from tests.unit.pipeline.conftest import plant
-
-__all__ = ["plant"]

@@ -1,0 +1,107 @@
+"""One object as it is and as it should be: what differs, and that secrets don't show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.diagnostics.answering import MOST_BYTES
+from intentc.diagnostics.observed import Unanswerable
+from intentc.inspection import Answers
+from intentc.model import Batch, Change
+from tests.scenario.scene import Scene, rule, rules
+
+pytestmark = pytest.mark.anyio
+
+INGRESS = ("access_control_list", "blue:web:ingress-access-control-list")
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    scene = await Scene().begin()
+    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("all", "local")))
+    return scene
+
+
+async def compared(scene: Scene, kind: str, name: str) -> dict[str, Any]:
+    return await Answers(scene.offline.engine).object(kind, name)
+
+
+async def spoil(scene: Scene, kind: str, name: str, **fields: Any) -> None:
+    """Another writer changes an object, and the engine has seen it and done nothing yet."""
+    key = scene.named(kind, name)
+    assert key is not None
+    stored = (await scene.stored(kind))[f"default-domain:{name}"]
+    value = msgspec.json.encode({**stored, **fields})
+    engine = scene.offline.engine
+    revision = engine.parts.logic.revision + 1
+    engine.intake.apply(Batch(revision, (Change(*key, value, 1, revision),)))
+
+
+async def test_an_object_in_order_differs_in_nothing(scene: Scene) -> None:
+    found = await compared(scene, *INGRESS)
+    assert (found["differences"], found["differences_total"]) == ([], 0)
+    assert found["actual"]["access_control_list_entries"] == found["desired"]["access_control_list_entries"]
+
+
+async def test_what_somebody_else_changed_is_told_field_by_field(scene: Scene) -> None:
+    await spoil(scene, *INGRESS, access_control_list_entries={"acl_rule": []})
+    found = await compared(scene, *INGRESS)
+    (difference,) = found["differences"]
+    assert difference["field"] == "access_control_list_entries.acl_rule[0]"
+    assert difference["actual"] is None
+    assert difference["desired"]["action_list"] == {"simple_action": "pass"}
+
+
+async def test_a_resource_of_the_user_is_as_he_wrote_it(scene: Scene) -> None:
+    found = await compared(scene, "security_group", "web")
+    assert found["actual"]["security_group_entries"]["policy_rule"]
+    assert (found["desired"], found["differences"]) == (None, [])
+
+
+async def test_references_that_compilers_write_are_compared_by_name(scene: Scene) -> None:
+    await scene.apply("virtual_network", "blue:net", route_target_list={"route_target": ["target:1:1"]})
+    found = await compared(scene, "routing_instance", "blue:net:net")
+    assert found["differences"] == []
+    assert ["target:1:1"] in [entry["to"] for entry in found["desired"]["route_target_refs"]]
+    await spoil(scene, "routing_instance", "blue:net:net", route_target_refs=[])
+    found = await compared(scene, "routing_instance", "blue:net:net")
+    assert ("route_target_refs[target:1:1]", None) in [(each["field"], each["actual"]) for each in found["differences"]]
+
+
+async def test_one_that_is_not_there_and_that_nobody_wants_is_refused_with_near_names(scene: Scene) -> None:
+    with pytest.raises(Unanswerable, match=r"there is no access_control_list .*no-such-list") as error:
+        await compared(scene, "access_control_list", "blue:web:no-such-list")
+    assert error.value.status == 404
+    assert f"default-domain:{INGRESS[1]}" in error.value.candidates
+
+
+async def test_one_that_can_not_be_read_shows_what_is_wanted(scene: Scene) -> None:
+    key = scene.named(*INGRESS)
+    assert key is not None
+    await scene.put(key, b"{")
+    found = await compared(scene, *INGRESS)
+    assert found["actual"] is None
+    assert found["desired"]["access_control_list_entries"]
+
+
+async def test_an_unknown_kind_is_refused(scene: Scene) -> None:
+    with pytest.raises(Unanswerable, match="unknown kind"):
+        await compared(scene, "accss_control_list", "x")
+
+
+async def test_an_object_of_a_thousand_rules_is_cut_to_what_an_answer_may_hold(scene: Scene) -> None:
+    many = [rule("all", "local", dst_ports=[{"start_port": port, "end_port": port}]) for port in range(2000)]
+    await scene.change("security_group", "blue:web", security_group_entries=rules(*many))
+    assert len(msgspec.json.encode(await compared(scene, *INGRESS))) <= MOST_BYTES
+
+
+async def test_sensitive_fields_never_show(scene: Scene) -> None:
+    credentials = {"username": "a-canary", "password": "another-canary"}
+    router = {"fq_name": ["default-global-system-config", "router"], "physical_router_user_credentials": credentials}
+    await scene.offline.apply([{"kind": "physical_router", "operation": "CREATE", "data": router}])
+    found = await compared(scene, "physical_router", "router")
+    assert found["actual"]["physical_router_user_credentials"] == "<secret>"
+    assert "canary" not in str(found)

@@ -1,0 +1,126 @@
+"""Which resource a person means: fq_name, uuid, or a unique end; kinds in any spelling; near names otherwise."""
+
+from __future__ import annotations
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from intentc.diagnostics.observed import Unanswerable
+from intentc.inspection.lookup.finding import Found, find
+from intentc.model import Key, Name
+from intentc.watch.protocol import Put
+from intentc.writing import Rejected
+from tests.scenario.scene import Scene
+from tests.unit.engine.plant import Plant, part
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    scene = await Scene().begin()
+    await scene.apply("security_group", "blue:web")
+    await scene.apply("security_group", "blue:db")
+    return scene
+
+
+async def found(scene: Scene, kind: str, text: str) -> Found:
+    return await find(scene.offline.engine, kind, text)
+
+
+@pytest.mark.parametrize("kind", ["security_group", "security-group", "SecurityGroup", "security_groups"])
+@pytest.mark.parametrize("text", ["default-domain:blue:web", "blue:web", "web"])
+async def test_a_resource_is_found_by_its_name_and_any_unique_end_of_it(scene: Scene, kind: str, text: str) -> None:
+    key = scene.named("security_group", "blue:web")
+    assert await found(scene, kind, text) == Found(Name("security_group", ("default-domain", "blue", "web")), key)
+
+
+async def test_a_resource_is_found_by_its_uuid(scene: Scene) -> None:
+    key = scene.named("security_group", "blue:web")
+    assert key is not None
+    assert (await found(scene, "security_group", key.uuid)).key == key
+
+
+async def test_an_end_is_one_of_whole_elements(scene: Scene) -> None:
+    assert (await found(scene, "security_group", "eb")).key is None
+
+
+async def test_an_end_that_fits_several_is_answered_with_them(scene: Scene) -> None:
+    with pytest.raises(Unanswerable) as raised:
+        await found(scene, "access_control_list", "ingress-access-control-list")
+    assert raised.value.status == 409
+    assert "default-domain:blue:web:ingress-access-control-list" in raised.value.candidates
+    assert raised.value.next_step == "give more of the name, or the uuid"
+
+
+@pytest.mark.parametrize(
+    "kind, meant",
+    [("security_grup", "security_group"), ("acl", "access_control_list"), ("control_lis", "access_control_list")],
+)
+async def test_an_unknown_kind_is_answered_with_the_nearest(scene: Scene, kind: str, meant: str) -> None:
+    with pytest.raises(Unanswerable) as raised:
+        await found(scene, kind, "web")
+    assert (raised.value.status, raised.value.candidates[0]) == (404, meant)
+
+
+async def test_a_name_is_needed(scene: Scene) -> None:
+    with pytest.raises(Unanswerable) as raised:
+        await found(scene, "security_group", "")
+    assert raised.value.status == 400
+
+
+async def test_a_name_that_nothing_has_comes_with_names_that_are_near(scene: Scene) -> None:
+    assert (await found(scene, "security_group", "wen")).near == ("default-domain:blue:web",)
+    assert await found(scene, "security_group", "qqqqqq") == Found(Name("security_group", ("qqqqqq",)), None)
+
+
+async def test_the_name_of_an_absent_child_is_completed_by_its_parents(scene: Scene) -> None:
+    absent = await found(scene, "access_control_list", "blue:web:another")
+    assert absent.name.fq_name == ("default-domain", "blue", "web", "another")
+
+
+async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_the_uuid_that_it_will_have(
+    plant: Plant,
+) -> None:
+    plant.write.failures["a"] = [Rejected(422, "no such colour")]
+    await plant.boxes("a", "b")
+    uuid = plant.parts.planner.plan(part("a")).operations[0].key.uuid
+    assert await find(plant.engine, "part", "a:one") == Found(part("a"), None)
+    assert await find(plant.engine, "part", uuid) == Found(part("a"), None)
+    with pytest.raises(Unanswerable):
+        await find(plant.engine, "part", "one")
+
+
+async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: Plant) -> None:
+    await plant.boxes("a")
+    key = Key("box", "33333333-3333-4333-8333-333333333333")
+    await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["broken"], "text": 7}')])
+    await plant.offline.settle()
+    assert (await find(plant.engine, "box", "broken")).key == key
+    assert (await find(plant.engine, "box", key.uuid)).key == key
+
+
+async def test_the_loop_has_its_turn_while_names_are_looked_through(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The world may change in between: what was there at the beginning is found."""
+    monkeypatch.setattr("intentc.engine.slices._BLOCK", 10)
+    monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
+    await plant.boxes(*(f"box-{number}" for number in range(100)))
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await plant.boxes(f"later-{turns}", settle=False)
+            await plant.offline.settle()
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(others)
+        assert (await find(plant.engine, "part", "box-7:one")).name == part("box-7")
+        assert (await find(plant.engine, "part", "nothing:one")).key is None
+        group.cancel_scope.cancel()
+    assert turns > 10

@@ -1,0 +1,283 @@
+"""What the journal answers: lines as JSON, what an object went through, and what a start leaves unknown."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc.diagnostics.observed import JournalQuery, NamedAs, Unanswerable
+from intentc.inspection.views import journal as journalled
+from intentc.inspection.views.history import remembered
+from intentc.inspection.views.journal import evaluation_document, line_document, written_document
+from intentc.journal import Entry
+from intentc.journal.files import JournalFiles, this_process
+from intentc.journal.keeping import Keeping
+from intentc.model import Key, Name
+from tests.unit.engine.plant import Plant, part
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def plant() -> AsyncIterator[Plant]:
+    """One that has made its first pass over nothing, with two boxes since: the second shows the first's text."""
+    plant = await Plant().begin()
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
+    yield plant
+    plant.parts.objects.close()
+    plant.parts.jobs.close()
+
+
+async def lines(plant: Plant, **query: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await journalled.journal(plant.engine, JournalQuery(**query)))["lines"]
+    return found
+
+
+async def test_an_evaluation_is_told_with_names_path_and_source(plant: Plant) -> None:
+    await plant.change("b", text="other")
+    a, b = await plant.key("box", "a"), await plant.key("box", "b")
+    (line,) = await lines(plant, sort="evaluation", kind="box", name="a", after=last(plant) - 4)
+    assert line["intent"] == {"kind": "box", "name": "a", "uuid": a.uuid}
+    assert line["path"] == [{"kind": "box", "name": "b", "uuid": b.uuid}, line["intent"]]
+    assert line["source"] == {**line["path"][0], "revision": plant.parts.logic.mod_revision(b)}
+    assert [one["name"] for one in line["objects"]] == ["a:one"]
+    assert (line["status"], line["claims"], line["objects_total"], line["object"]) == ("done", 1, 1, None)
+
+
+async def test_a_write_is_told_with_its_object(plant: Plant) -> None:
+    (line,) = await lines(plant, sort="write", name="a:one")
+    assert (line["object"]["kind"], line["object"]["name"], line["operation"]) == ("part", "a:one", "create")
+    assert line["object"]["uuid"] == (await plant.key("part", "a", "one")).uuid
+    assert line["written"] > line["revision"]
+    assert (line["intent"], line["path"], line["source"], line["status"]) == (None, [], None, None)
+
+
+async def test_a_write_names_the_fields_that_it_sets_and_no_value(plant: Plant) -> None:
+    await plant.change("a", text="secret words")
+    *_, line = await lines(plant, sort="write", name="a:one")
+    assert (line["operation"], line["fields"], line["by"]) == ("update", ["content"], None)
+    assert "secret words" not in str(line)
+
+
+async def test_a_create_names_no_fields_since_all_of_it_is_new(plant: Plant) -> None:
+    assert [line["fields"] for line in await lines(plant, sort="write")] == [[], []]
+
+
+async def test_a_line_of_another_process_says_whose_it_is(plant: Plant, tmp_path: Path) -> None:
+    journal = plant.parts.journal
+    files = JournalFiles(tmp_path, files=2, file_bytes=100_000, process=this_process("lab", "host-2", 0.0))
+    Keeping(journal, files, plant.parts.logic.name_of, lambda entry: False).end()
+    journal.clear()
+    journal.directory, journal.writer = tmp_path, "lab/host-1"
+    await plant.change("a", text="other")
+    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
+    told = [line_document(plant.engine, each) for each in past.history]
+    assert [(line["sort"], line["by"]) for line in told] == [
+        ("evaluation", "lab/host-2"),
+        ("write", "lab/host-2"),
+        ("evaluation", None),
+        ("write", None),
+    ]
+
+
+async def test_lines_of_an_unknown_kind_are_refused_with_those_that_may_be_meant(plant: Plant) -> None:
+    with pytest.raises(Unanswerable, match="unknown kind 'bux'; did you mean box") as caught:
+        await journalled.journal(plant.engine, JournalQuery(kind="bux"))
+    assert (caught.value.candidates, caught.value.named_as) == (("box",), NamedAs.KINDS)
+
+
+def last(plant: Plant) -> int:
+    return plant.parts.journal.last
+
+
+async def test_lines_come_oldest_first_in_pages(plant: Plant) -> None:
+    every = [line["sequence"] for line in await lines(plant)]
+    assert every == list(range(1, last(plant) + 1))
+    assert [line["sequence"] for line in await lines(plant, limit=2)] == [1, 2]
+    assert [line["sequence"] for line in await lines(plant, after=2, limit=2)] == [3, 4]
+
+
+@pytest.mark.parametrize(("query", "more"), [({"limit": 4}, False), ({"limit": 3}, True), ({"before": 2}, False)])
+async def test_whether_there_are_more_is_told(plant: Plant, query: dict[str, Any], more: bool) -> None:
+    assert last(plant) == 4
+    assert (await journalled.journal(plant.engine, JournalQuery(**query)))["more"] is more
+
+
+async def test_the_last_lines_before_one_can_be_asked_for(plant: Plant) -> None:
+    assert [line["sequence"] for line in await lines(plant, before=last(plant) + 1, limit=2)] == [
+        last(plant) - 1,
+        last(plant),
+    ]
+    assert [line["sequence"] for line in await lines(plant, before=3, limit=10)] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["a:one", "one", ""])
+async def test_lines_of_one_object_are_found_by_its_name_or_the_end_of_it(plant: Plant, name: str) -> None:
+    found = await lines(plant, kind="part", name=name)
+    assert {line["sort"] for line in found} == {"evaluation", "write"}
+    assert len(found) == (2 if name == "a:one" else 4)
+
+
+async def test_a_line_is_found_by_the_uuid_of_what_it_tells_of(plant: Plant) -> None:
+    b = await plant.key("box", "b")
+    found = await lines(plant, name=b.uuid)
+    assert [line["intent"]["name"] for line in found] == ["b"]
+
+
+async def test_what_is_gone_is_told_by_its_name(plant: Plant) -> None:
+    await plant.remove("a")
+    ended = (await lines(plant, kind="box", name="a", sort="evaluation"))[-1]
+    assert (ended["intent"]["name"], ended["status"]) == ("a", "gone")
+
+
+async def test_an_answer_stays_small_however_much_lines_tell(plant: Plant) -> None:
+    objects = tuple(Name("part", (f"{'long' * 50}-{number}", "one")) for number in range(1_000))
+    for _ in range(300):
+        plant.parts.journal.add(Entry(1, Key("box", "x"), (), "done", 1_000, objects))
+    answer = await journalled.journal(plant.engine, JournalQuery(limit=1_000))
+    assert len(msgspec.json.encode(answer)) < 200_000
+    assert answer["more"] is True
+    assert answer["lines"][-1]["objects_total"] == 1_000
+    further = await journalled.journal(plant.engine, JournalQuery(after=answer["lines"][-1]["sequence"], limit=1_000))
+    assert further["lines"][0]["sequence"] == answer["lines"][-1]["sequence"] + 1
+
+
+async def test_a_follower_gets_lines_as_json(plant: Plant) -> None:
+    async with aclosing(journalled.follow(plant.engine, last(plant) - 1)) as found:  # type: ignore[type-var]
+        line = await anext(found)
+    assert line == (await lines(plant, after=last(plant) - 1))[0]
+
+
+async def test_one_follower_too_many_is_told_what_to_do(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intentc.journal.journal._FOLLOWERS", 0)
+    with pytest.raises(Unanswerable) as caught:
+        await anext(journalled.follow(plant.engine, 0))
+    assert caught.value.status == 503
+    assert "/journal" in caught.value.next_step
+
+
+async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last_write(plant: Plant) -> None:
+    await plant.change("b", text="other")
+    a, b = await plant.key("box", "a"), await plant.key("box", "b")
+    past = await remembered(plant.engine, part("a"), [a])
+    document = evaluation_document(plant.engine, a, past.evaluations[a])
+    assert [one["uuid"] for one in document["path"]] == [b.uuid, a.uuid]
+    assert document["told_by"] == "journal"
+    written = written_document(past.written)
+    assert written is not None
+    assert (written["operation"], written["by"]) == ("update", "default/")
+    sorts = [line_document(plant.engine, told)["sort"] for told in past.history]
+    assert sorts == ["evaluation", "write", "evaluation", "write"]
+
+
+async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_led_to(plant: Plant) -> None:
+    await plant.change("b", text="other")
+    b = await plant.key("box", "b")
+    past = await remembered(plant.engine, None, [b])
+    told = [line_document(plant.engine, one)["intent"]["name"] for one in past.history]
+    assert told == ["b", "b", "a"]
+
+
+async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_done_since_is(plant: Plant) -> None:
+    again = Plant(plant.offline.store)
+    await again.offline.settle()
+    a = await again.key("box", "a")
+    past = await remembered(again.engine, part("a"), [a])
+    document = evaluation_document(again.engine, a, past.evaluations[a])
+    assert (document["path"], document["told_by"], document["status"]) == (None, "before this start", "done")
+    assert (past.written, past.complete) == (None, True)
+    await again.change("b", text="other")
+    past = await remembered(again.engine, part("a"), [a])
+    assert evaluation_document(again.engine, a, past.evaluations[a])["told_by"] == "journal"
+    assert past.written is not None
+
+
+async def test_what_the_first_listing_led_to_and_was_written_then_is_known(plant: Plant) -> None:
+    plant.write.failures["*"] = []
+    store = plant.offline.store
+    (item,) = (await store.range("/contrail/part/", "/contrail/part0")).items[:1]
+    name = plant.parts.schema.kind("part").decode_values(item.value).fq_name
+    again = Plant(store)
+    await store.transaction((), [delete(item.key)])
+    await again.offline.settle()
+    owner = await again.key("box", name[0])
+    past = await remembered(again.engine, part(name[0]), [owner])
+    document = evaluation_document(again.engine, owner, past.evaluations[owner])
+    assert ([one["name"] for one in document["path"]], document["told_by"]) == ([name[0]], "journal")
+
+
+def delete(key: str) -> Any:
+    from intentc.watch.protocol import Delete
+
+    return Delete(key)
+
+
+def kept(plant: Plant, directory: Path, process: str) -> None:
+    """As the service does at its end: all lines go into files."""
+    journal = plant.parts.journal
+    journal.writer = f"lab/{process}"
+    files = JournalFiles(directory, files=3, file_bytes=100_000, process=this_process("lab", process, 1.0))
+    Keeping(journal, files, plant.parts.logic.name_of, plant.engine.intake.at_start).end()
+
+
+async def test_after_a_restart_files_tell_when_and_by_which_path(plant: Plant, tmp_path: Path) -> None:
+    await plant.change("b", text="other")
+    kept(plant, tmp_path, "host-1")
+    again = Plant(plant.offline.store)
+    again.parts.journal.directory = tmp_path
+    await again.offline.settle()
+    a, b = await again.key("box", "a"), await again.key("box", "b")
+    past = await remembered(again.engine, part("a"), [a])
+    document = evaluation_document(again.engine, a, past.evaluations[a])
+    assert ([one["uuid"] for one in document["path"]], document["told_by"]) == ([b.uuid, a.uuid], "files")
+    written = written_document(past.written)
+    assert written is not None
+    assert (written["operation"], written["by"]) == ("update", "lab/host-1")
+    told = [(one.told_by, line_document(again.engine, one)["sort"]) for one in past.history]
+    assert told == [("files", sort) for sort in ("evaluation", "write") * 2] + [("journal", "evaluation")]
+
+
+async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: Plant, tmp_path: Path) -> None:
+    await plant.change("b", text="other")
+    kept(plant, tmp_path, "host-1")
+    between = Plant(plant.offline.store)
+    await between.offline.settle()
+    kept(between, tmp_path, "host-2")
+    again = Plant(plant.offline.store)
+    again.parts.journal.directory = tmp_path
+    await again.offline.settle()
+    a = await again.key("box", "a")
+    past = await remembered(again.engine, part("a"), [a])
+    told = past.evaluations[a]
+    assert (told.told_by, told.by) == ("files", "lab/host-1")
+
+
+async def test_lines_of_a_future_that_never_was_are_passed_over(plant: Plant, tmp_path: Path) -> None:
+    plant.parts.journal.add(Entry(10_000, await plant.key("box", "a"), (), "done", 1, (part("a"),), source_revision=5))
+    kept(plant, tmp_path, "host-1")
+    again = Plant(plant.offline.store)
+    again.parts.journal.directory = tmp_path
+    await again.offline.settle()
+    past = await remembered(again.engine, part("a"), [])
+    assert all(told.line.revision < 10_000 for told in past.history)
+    assert any(told.told_by == "files" for told in past.history)
+
+
+async def test_lines_that_memory_and_files_hold_are_told_once(plant: Plant, tmp_path: Path) -> None:
+    kept(plant, tmp_path, "host-1")
+    plant.parts.journal.directory = tmp_path
+    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
+    assert [told.told_by for told in past.history] == ["journal", "journal"]
+
+
+async def test_that_lines_were_dropped_is_told(plant: Plant) -> None:
+    for number in range(plant.parts.journal.size):
+        plant.parts.journal.add(Entry(1, Key("box", f"x{number}"), (), "done", 0, ()))
+    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
+    assert (past.complete, past.evaluations, past.history) == (False, {}, ())

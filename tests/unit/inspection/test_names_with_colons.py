@@ -1,0 +1,118 @@
+"""An element of a name may hold colons itself (route targets do): such an object is found by its whole name, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from intentc import Claim, Context, Fact
+from intentc.inspection.lookup.finding import Found, find
+from intentc.inspection.views.comparison import one_object
+from intentc.inspection.views.neighbourhood import neighbourhood
+from intentc.inspection.why.why import why
+from intentc.model import Name
+from intentc.offline.offline import Offline
+from intentc.writing import Rejected
+from tests.scenario.scene import Scene
+from tests.unit.engine.plant import BoxIntent, Plant, part
+from tests.unit.inspection.test_journalled import kept
+
+pytestmark = pytest.mark.anyio
+
+TARGET = "target:64512:100"
+
+
+@pytest.fixture
+async def refused(plant: Plant) -> Plant:
+    """The part of a box with colons in its name is wanted, and refused."""
+    plant.write.failures["a:b"] = [Rejected(422, "no such colour")]
+    await plant.boxes("a:b")
+    return plant
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    """A network that names a route target which the compiler makes."""
+    scene = await Scene().begin()
+    await scene.apply("virtual_network", "blue:red", route_target_list={"route_target": [TARGET]})
+    return scene
+
+
+@pytest.mark.parametrize("text", ["a:b:one", "b:one"])
+async def test_what_is_claimed_and_not_there_is_found(refused: Plant, text: str) -> None:
+    assert await find(refused.engine, "part", text) == Found(part("a:b"), None)
+
+
+async def test_why_tells_who_claims_what_is_refused_and_that(refused: Plant) -> None:
+    answer = await why(refused.engine, "part", "a:b:one")
+    assert (answer["exists"], answer["state"]) == (False, "refused")
+    assert [owner["name"] for owner in answer["owners"]] == ["a:b"]
+
+
+async def test_the_object_as_it_should_be_is_shown(refused: Plant) -> None:
+    answer = await one_object(refused.engine, "part", "a:b:one")
+    assert (answer["actual"], answer["desired"]["content"]) == (None, "hello")
+
+
+async def test_what_is_claimed_and_not_there_has_its_neighbours(refused: Plant) -> None:
+    answer = await neighbourhood(refused.engine, "part", "a:b:one")
+    assert [(node["kind"], node["name"], node["role"]) for node in answer["nodes"]] == [
+        ("part", "a:b:one", "lower"),
+        ("box", "a:b", "higher"),
+    ]
+
+
+async def test_a_route_target_that_an_observer_would_make_is_found(scene: Scene) -> None:
+    scene.stop()
+    await scene.apply("virtual_network", "blue:green", route_target_list={"route_target": ["target:64512:200"]})
+    observing = Offline(scene.plugins, store=scene.offline.store, observe=True)
+    await observing.settle()
+    answer = await why(observing.engine, "route_target", "target:64512:200")
+    assert (answer["name"], answer["exists"]) == ("target:64512:200", False)
+    assert "default-domain:blue:green" in str(answer["owners"])
+
+
+async def test_what_was_deleted_is_told_with_its_history(plant: Plant) -> None:
+    await plant.boxes("a:b")
+    await plant.remove("a:b")
+    answer = await why(plant.engine, "part", "a:b:one")
+    assert answer["written"]["operation"] == "delete"
+    assert [line["operation"] for line in answer["history"] if line["sort"] == "write"] == ["create", "delete"]
+
+
+async def test_after_a_restart_files_tell_of_what_was_deleted(plant: Plant, tmp_path: Path) -> None:
+    await plant.boxes("a:b")
+    await plant.remove("a:b")
+    kept(plant, tmp_path, "host-1")
+    again = Plant(plant.offline.store)
+    again.parts.journal.directory = tmp_path
+    await again.offline.settle()
+    for text in ("a:b:one", "b:one"):
+        answer = await why(again.engine, "part", text)
+        assert (answer["name"], answer["written"]["operation"]) == ("a:b:one", "delete")
+        assert [line["operation"] for line in answer["history"] if line["sort"] == "write"] == ["create", "delete"]
+
+
+async def test_an_intent_that_claims_it_before_it_fails_is_named(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    def evaluate(self: BoxIntent, ctx: Context) -> Iterable[Claim | Fact]:
+        yield self.owned("ticket", (TARGET,))
+        raise RuntimeError("as the test asked for")
+
+    monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
+    await plant.boxes("a")
+    answer = await why(plant.engine, "ticket", TARGET)
+    assert answer["summary"].startswith("box a would make it, but is held")
+
+
+async def test_the_resource_above_it_is_known_though_the_last_element_holds_colons(plant: Plant) -> None:
+    await plant.boxes("a")
+    answer = await why(plant.engine, "part", "a:two:three")
+    assert answer["summary"] == "Nobody claims it: box a is there and compiled, and wants no such object."
+
+
+async def test_the_name_that_nothing_has_stays_as_it_was_given(scene: Scene) -> None:
+    answer = await why(scene.offline.engine, "route_target", "target:64512:999")
+    assert (answer["exists"], answer["name"]) == (False, "target:64512:999")
+    assert Name("route_target", (TARGET,)) in scene.offline.engine.parts.book

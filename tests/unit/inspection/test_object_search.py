@@ -1,0 +1,209 @@
+"""Which resources there are: searched, paged, and cheap in a large world."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Awaitable
+from typing import Any
+
+import anyio
+import pytest
+
+from intentc.diagnostics.observed import ObjectQuery, Unanswerable
+from intentc.inspection import Answers
+from intentc.model import Key
+from tests.browser.large_world import at_rest
+from tests.scenario.scene import Scene, rule, rules
+from tests.slowness import slowness
+
+pytestmark = pytest.mark.anyio
+
+GROUPS, PORTS = 1_500, 7_000
+LONGEST_HOLD = 0.02
+"""Seconds of computing without giving the loop away; four milliseconds are meant."""
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    scene = await Scene().begin()
+    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
+    await scene.apply("security_group", "blue:db", security_group_entries=rules(rule("web", "local")))
+    return scene
+
+
+async def search(scene: Scene, text: str = "", **query: Any) -> list[tuple[str, str]]:
+    found = await Answers(scene.offline.engine).objects(ObjectQuery(text=text, **query))
+    return [(row["kind"], row["name"]) for row in found["rows"]]
+
+
+async def states(scene: Scene, text: str) -> dict[str, str]:
+    """Last element of the name → state."""
+    found = await Answers(scene.offline.engine).objects(ObjectQuery(text=text))
+    return {row["name"].rpartition(":")[2]: row["state"] for row in found["rows"]}
+
+
+async def test_rows_are_sorted_by_kind_then_name(scene: Scene) -> None:
+    rows = await search(scene, limit=500)
+    assert rows == sorted(rows, key=lambda row: (row[0], row[1].split(":")))
+    assert len(rows) == len(scene.offline.engine.parts.logic.cache)
+
+
+async def test_a_text_is_found_anywhere_in_a_name_whatever_its_case(scene: Scene) -> None:
+    assert await search(scene, "BLUE:WEB") == [
+        ("access_control_list", "default-domain:blue:web:egress-access-control-list"),
+        ("access_control_list", "default-domain:blue:web:ingress-access-control-list"),
+        ("security_group", "default-domain:blue:web"),
+    ]
+
+
+async def test_a_uuid_finds_its_resource(scene: Scene) -> None:
+    key = scene.named("security_group", "blue:web")
+    assert key is not None
+    assert await search(scene, key.uuid) == [("security_group", "default-domain:blue:web")]
+
+
+async def test_a_kind_may_be_spelt_as_in_urls(scene: Scene) -> None:
+    kinds = {kind for kind, _ in await search(scene, kind="access-control-list")}
+    assert kinds == {"access_control_list"}
+
+
+async def test_an_unknown_kind_is_refused_with_the_nearest(scene: Scene) -> None:
+    with pytest.raises(Unanswerable, match="did you mean security_group"):
+        await search(scene, kind="security_grup")
+
+
+async def test_pages_follow_each_other_without_gap_or_overlap(scene: Scene) -> None:
+    every = await search(scene, limit=500)
+    pages = [await search(scene, offset=offset, limit=7) for offset in range(0, len(every) + 7, 7)]
+    assert [row for page in pages for row in page] == every
+
+
+async def test_counts_are_of_all_that_are_there_and_the_total_of_what_is_wanted(scene: Scene) -> None:
+    found = await Answers(scene.offline.engine).objects(ObjectQuery(text="blue:web", limit=1))
+    assert found["total"] == 3
+    assert found["kinds"]["security_group"] == 3
+    assert sum(found["kinds"].values()) == len(scene.offline.engine.parts.logic.cache)
+
+
+async def test_a_row_tells_role_revision_state_and_whether_it_is_ours(scene: Scene) -> None:
+    found = await Answers(scene.offline.engine).objects(ObjectQuery(text="blue:web"))
+    key = scene.named("security_group", "blue:web")
+    assert key is not None
+    assert found["rows"][-1] == {
+        "kind": "security_group",
+        "name": "default-domain:blue:web",
+        "uuid": key.uuid,
+        "revision": await scene.revision(key),
+        "role": "higher",
+        "ours": False,
+        "state": "in order",
+        "problems": 0,
+    }
+    assert [(row["role"], row["ours"]) for row in found["rows"][:2]] == [("lower", True)] * 2
+
+
+async def test_one_that_can_not_be_read_is_found_and_held(scene: Scene) -> None:
+    key = scene.named("security_group", "blue:web")
+    assert key is not None
+    await scene.put(key, b"{")
+    assert (await states(scene, "blue:web"))["web"] == "held"
+    assert ("security_group", "default-domain:blue:web") in await search(scene, state="held")
+
+
+async def test_one_that_nobody_could_ever_read_has_its_uuid_for_a_name(scene: Scene) -> None:
+    await scene.put(Key("security_group", "7f0c0d4e-0000-4000-8000-000000000001"), b"{")
+    assert await search(scene, "7f0c0d4e") == [("security_group", "7f0c0d4e-0000-4000-8000-000000000001")]
+
+
+@pytest.mark.parametrize("state", ["in order", "held", "waiting", "queued"])
+async def test_those_in_a_state_are_the_rows_that_tell_it(scene: Scene, state: str) -> None:
+    """The short test that most resources pass agrees with the long one."""
+    key = scene.named("security_group", "blue:web")
+    assert key is not None
+    await scene.put(key, b"{")
+    every = (await Answers(scene.offline.engine).objects(ObjectQuery(limit=500)))["rows"]
+    assert await search(scene, state=state, limit=500) == [
+        (row["kind"], row["name"]) for row in every if row["state"] == state
+    ]
+
+
+async def test_an_object_that_is_wanted_and_not_there_is_found_without_a_uuid() -> None:
+    engine = await at_rest(1, 0, lists=False)
+    found = await Answers(engine).objects(ObjectQuery(state="planned"))
+    assert [(row["kind"], row["uuid"], row["revision"]) for row in found["rows"]] == [
+        ("access_control_list", "", None)
+    ] * 2
+    assert "access_control_list" not in found["kinds"]
+
+
+@pytest.fixture(scope="module")
+def large() -> Answers:
+    return Answers(anyio.run(at_rest, GROUPS, PORTS))
+
+
+LARGE = [
+    ObjectQuery(),
+    ObjectQuery(limit=500),
+    ObjectQuery(text="group-77"),
+    ObjectQuery(text="nothing is called so"),
+    ObjectQuery(offset=6_000, limit=500),
+    ObjectQuery(state="in order"),
+    ObjectQuery(state="held"),
+    ObjectQuery(state="planned", limit=500),
+]
+
+
+async def longest_hold(work: Awaitable[object]) -> float:
+    """For how many seconds of computing, on an idle machine, the loop was held at most while that was done. Garbage of
+    the many tests of this process is not collected meanwhile."""
+    held: list[float] = []
+    over = asyncio.Event()
+
+    async def look() -> None:
+        last = time.thread_time()
+        while not over.is_set():
+            await asyncio.sleep(0)
+            now = time.thread_time()
+            held.append(now - last)
+            last = now
+
+    gc.collect()
+    gc.disable()
+    try:
+        looking = asyncio.ensure_future(look())
+        await work
+        over.set()
+        await looking
+    finally:
+        gc.enable()
+    return max(held) / slowness()
+
+
+@pytest.mark.parametrize("query", LARGE, ids=str)
+async def test_the_loop_is_never_held_for_long(large: Answers, query: ObjectQuery) -> None:
+    assert await longest_hold(large.objects(query)) < LONGEST_HOLD
+
+
+async def test_however_many_search_at_once_they_take_turns(large: Answers) -> None:
+    """Each of them alone would hold the loop for a slice, one after the other."""
+    many = asyncio.gather(*(large.objects(ObjectQuery(text="group-77")) for _ in range(20)))
+    assert await longest_hold(many) < 3 * LONGEST_HOLD
+
+
+async def test_references_that_lead_nowhere_are_paged_and_the_loop_is_not_held(large: Answers) -> None:
+    assert await longest_hold(large.pending(offset=100, limit=50)) < LONGEST_HOLD
+    found = await large.pending(offset=100, limit=50)
+    assert (found["total"], len(found["pending_references"])) == (PORTS, 50)
+    assert found["pending_references"] == (await large.pending(offset=0, limit=150))["pending_references"][100:]
+
+
+async def test_deep_pages_of_a_large_world_are_in_order_too(large: Answers) -> None:
+    shallow = [
+        row for offset in (0, 500) for row in (await large.objects(ObjectQuery(offset=offset, limit=500)))["rows"]
+    ]
+    deep = (await large.objects(ObjectQuery(offset=700, limit=500)))["rows"]
+    assert deep[:300] == shallow[700:]
+    rows = (await large.objects(ObjectQuery(offset=9_000, limit=500)))["rows"]
+    assert rows == sorted(rows, key=lambda row: (row["kind"], row["name"].split(":")))

@@ -1,0 +1,69 @@
+"""What is answered about the reaction map: its edges with their figures, its findings, what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from intentc.inspection.views.reactions import reactions
+from intentc.logic.dependencies import load
+from intentc.testing import service_for
+from tests.toy.compiler import compiler
+from tests.unit.engine.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def plant() -> AsyncIterator[Plant]:
+    plant = await Plant().begin()
+    yield plant
+    plant.parts.objects.close()
+    plant.parts.jobs.close()
+
+
+async def test_each_edge_is_told_with_its_place_and_its_figures(plant: Plant) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
+    await plant.boxes("c", box_refs=[{"to": ["b"]}])
+    await plant.change("b", text="other")
+    answer = await reactions(plant.engine)
+    assert answer["kinds"] == ["box"]
+    (edge,) = answer["edges"]
+    assert {key: edge[key] for key in ("kind", "cause", "to", "everyone", "source")} == {
+        "kind": "box",
+        "cause": "self",
+        "to": "box",
+        "everyone": False,
+        "source": "here",
+    }
+    assert edge["walks"] == edge["idle"] + edge["ran"]
+    assert (edge["idle"] >= 1, edge["changed"]) == (True, 1)
+
+
+async def test_findings_come_with_file_and_line() -> None:
+    answer = await reactions(service_for(compiler).offline.engine)
+    assert [kind for kind in answer["kinds"] if kind.startswith("toy_")] == answer["kinds"]
+    assert all(edge["source"].rpartition(":")[2].isdigit() for edge in answer["edges"])
+    assert answer["findings"] == []
+
+
+async def test_a_map_with_something_odd_says_so(plant: Plant) -> None:
+    plant.parts.logic.reactions = load("intent-compiler: {box: {self: [moon]}}\n")
+    answer = await reactions(plant.engine)
+    assert "UnknownKind" in {finding["reason"] for finding in answer["findings"]}
+    assert (answer["kinds"], answer["compiled"]) == (["box", "moon"], ["box"])
+
+
+async def test_missing_reactions_are_told_with_their_number(plant: Plant) -> None:
+    await plant.boxes("b")
+    await plant.boxes("a", text="see b")
+    await plant.change("b", text="other")
+    assert (await reactions(plant.engine))["missing"] == [{"reader": "box", "read": "box", "count": 1}]
+
+
+async def test_since_when_the_map_is_in_force_is_told(plant: Plant) -> None:
+    answer = await reactions(plant.engine)
+    assert (answer["reloads"], answer["last_error"]) == (0, None)
+    assert answer["loaded_at"] == answer["since"] > 0

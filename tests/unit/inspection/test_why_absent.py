@@ -1,0 +1,166 @@
+"""Why an object is not there, in each of the ways in which that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from intentc import Claim, Context, Fact
+from intentc.inspection.why.why import why
+from intentc.model import Key
+from intentc.testing import load, service_for
+from intentc.watch.protocol import Put
+from tests.scenario.scene import Scene, rule, rules
+from tests.toy.compiler import compiler
+from tests.unit.engine.plant import BoxIntent, Plant
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    return await Scene().begin()
+
+
+async def asked(plant: Plant, kind: str, name: str) -> dict[str, Any]:
+    answer = await why(plant.engine, kind, name)
+    assert (answer["exists"], answer["state"], answer["uuid"]) == (False, "absent", "")
+    return answer
+
+
+@pytest.fixture
+def half_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A box with the text ``half way`` wants a ticket, and then fails."""
+    otherwise = BoxIntent.evaluate
+
+    def evaluate(self: BoxIntent, ctx: Context) -> Iterable[Claim | Fact]:
+        if self.text != "half way":
+            yield from otherwise(self, ctx)
+            return
+        yield self.owned("ticket", ("ticket-early",))
+        raise RuntimeError("as the test asked for")
+
+    monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
+
+
+async def test_the_intent_above_it_waits(plant: Plant) -> None:
+    await plant.boxes("a", text="number", settle=False)
+    observing = await Plant(plant.offline.store, observe=True).begin()
+    answer = await asked(observing, "part", "a:one")
+    assert answer["summary"].startswith("box a may make it, but is waiting: it waits for a number out of tickets")
+    assert [owner["name"] for owner in answer["owners"]] == ["a"]
+
+
+@pytest.mark.usefixtures("half_way")
+async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_stands(plant: Plant) -> None:
+    await plant.boxes("a", text="half way")
+    key = await plant.key("box", "a")
+    answer = await asked(plant, "ticket", "ticket-early")
+    assert answer["summary"].startswith("box a would make it, but is held: it waits for its evaluation to succeed")
+    assert answer["owners"] == [{"kind": "box", "name": "a", "uuid": key.uuid}]
+    assert answer["waiting_for"][0]["command"] == "intentc quarantine retry box a"
+
+
+async def test_the_intent_above_it_is_held(plant: Plant) -> None:
+    await plant.boxes("a", text="fail")
+    answer = await asked(plant, "part", "a:one")
+    assert answer["summary"].startswith("box a may make it, but is held: it waits for its evaluation to succeed")
+    assert [problem["reason"] for problem in answer["problems"]] == ["EvaluationFailed"]
+
+
+async def test_the_resource_above_it_cannot_be_read(plant: Plant) -> None:
+    key = Key("box", "33333333-3333-4333-8333-333333333333")
+    value = b'{"fq_name": ["broken"], "text": 7}'
+    await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
+    await plant.offline.settle()
+    answer = await asked(plant, "part", "broken:one")
+    assert answer["summary"].startswith("box broken may make it, but is held: it waits for its stored value")
+
+
+async def test_the_resource_above_it_is_not_there(plant: Plant) -> None:
+    answer = await asked(plant, "part", "nobody:one")
+    assert answer["summary"] == "Nobody claims it: there is no box nobody, below which it would stand."
+    assert answer["waiting_for"] == []
+
+
+async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(scene: Scene) -> None:
+    await scene.apply("network_policy", "blue:pol")
+    answer = await why(scene.offline.engine, "access_control_list", "default-domain:blue:pol:list")
+    assert answer["summary"] == (
+        "Nobody claims it: there is neither a security_group nor a virtual_network default-domain:blue:pol, "
+        "below which it would stand."
+    )
+    assert answer["waiting_for"] == []
+
+
+@pytest.mark.parametrize("name", ["absent", "blue:absent", "default-domain:blue:absent"])
+async def test_those_that_name_it_in_vain_are_told(scene: Scene, name: str) -> None:
+    await scene.apply("security_group", "blue:lone", security_group_entries=rules(rule("absent", "local")))
+    lone = scene.named("security_group", "blue:lone")
+    answer = await why(scene.offline.engine, "security_group", name)
+    assert lone is not None
+    assert answer["summary"] == (
+        "There is no such resource: nobody has created it. security_group default-domain:blue:lone names it in vain."
+    )
+    assert [(one["uuid"], one["relation"]) for one in answer["named_by"]] == [(lone.uuid, "security_group")]
+
+
+async def test_those_that_refer_to_a_uuid_in_vain_are_told(plant: Plant) -> None:
+    await plant.boxes("a")
+    absent, key = "44444444-4444-4444-8444-444444444444", Key("box", "33333333-3333-4333-8333-333333333333")
+    value = f'{{"fq_name": ["b"], "box_refs": [{{"to": ["gone"], "uuid": "{absent}"}}]}}'.encode()
+    await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
+    await plant.offline.settle()
+    answer = await why(plant.engine, "box", absent)
+    assert answer["summary"].endswith(" box b names it in vain.")
+    assert answer["named_by"] == [{"kind": "box", "name": "b", "uuid": key.uuid, "relation": "box"}]
+
+
+async def test_the_resource_above_it_wants_no_such_object(plant: Plant) -> None:
+    await plant.boxes("a")
+    answer = await asked(plant, "part", "a:seven")
+    assert answer["summary"] == "Nobody claims it: box a is there and compiled, and wants no such object."
+    assert answer["candidates"] == ["a:one"]
+
+
+async def test_it_was_deleted_since_nobody_claims_it_any_more(plant: Plant) -> None:
+    await plant.boxes("a")
+    await plant.remove("a")
+    answer = await asked(plant, "part", "a:one")
+    assert answer["summary"].startswith("It was deleted at revision ")
+    assert answer["written"]["operation"] == "delete"
+    assert [line["sort"] for line in answer["history"]].count("write") == 2
+
+
+async def test_a_resource_that_users_make_was_not_made_by_one(plant: Plant) -> None:
+    await plant.boxes("basket")
+    answer = await asked(plant, "box", "baskit")
+    assert answer["summary"] == "There is no such resource: nobody has created it."
+    assert answer["candidates"] == ["basket"]
+
+
+async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_do(plant: Plant) -> None:
+    await plant.boxes("a", text="number")
+    observing = await Plant(plant.offline.store, observe=True).begin()
+    await plant.boxes("b", text="number", settle=False)
+    await observing.offline.settle()
+    answer = await asked(observing, "ticket", "ticket-9")
+    assert answer["summary"] == "Nobody claims it; 1 that may want it give no answer now."
+    assert answer["waiting_for"][0]["command"] == "intentc why box b"
+
+
+async def test_nobody_contributes_to_a_fact() -> None:
+    service = service_for(compiler)
+    await service.create(load("{kind: toy_gateway, data: {fq_name: [shop, front], port: 1}}\n"))
+    answer = await why(service.offline.engine, "toy_cluster", "shop:web")
+    assert (answer["exists"], answer["role"]) == (False, "fact")
+    assert answer["summary"] == "No intent contributes to this fact."
+
+
+async def test_not_everything_has_been_evaluated_yet(plant: Plant) -> None:
+    await plant.boxes("a")
+    plant.parts.jobs.add(await plant.key("box", "a"))
+    answer = await asked(plant, "part", "b:one")
+    assert answer["summary"] == "Nobody claims it so far, and not everything has been evaluated yet."

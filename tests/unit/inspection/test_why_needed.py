@@ -1,0 +1,61 @@
+"""What beside its own outputs needs a resource; with whom it shares these; and what stands at each part."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from intentc.inspection.why.why import why
+from intentc.offline.offline import Offline
+from tests.property.gateway_steps import LOADED
+from tests.property.gateway_world import manifest
+from tests.property.gateways import KINDS
+from tests.scenario.scene import Scene, rule, rules
+
+pytestmark = pytest.mark.anyio
+INGRESS = "default-domain:blue:database:ingress-access-control-list"
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    scene = await Scene().begin()
+    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "any")))
+    ports = [{"start_port": 5432, "end_port": 5432}]
+    own, foreign = rule("local", "local"), rule("web", "local", dst_ports=ports)
+    await scene.apply("security_group", "blue:database", security_group_entries=rules(own, foreign))
+    return scene
+
+
+async def test_the_rule_of_another_group_that_names_a_group_needs_it(scene: Scene) -> None:
+    answer = await why(scene.offline.engine, "security_group", "web")
+    assert [(each["name"], each["part"]) for each in answer["needed_by"]] == [
+        (INGRESS, "access_control_list_entries.acl_rule[1]")
+    ]
+    assert (answer["needed_by_total"], answer["needed_by_whole"]) == (1, True)
+    assert INGRESS not in [each["name"] for each in answer["outputs"]]
+
+
+async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(scene: Scene) -> None:
+    answer = await why(scene.offline.engine, "security_group", "database")
+    assert (answer["needed_by"], answer["needed_by_total"]) == ([], 0)
+
+
+async def test_outputs_say_how_many_others_are_behind_them() -> None:
+    offline = Offline(LOADED)
+    await offline.seed()
+    for name, prefix in (("one", "/1/"), ("two", "/2/"), ("three", "/3/")):
+        spec = {"prefix": prefix, "hostname": "*", "service": "echo"}
+        await offline.server.create(KINDS["Mapping"], manifest("Mapping", name, spec))
+    await offline.settle()
+    answer = await why(offline.engine, "mapping", "one")
+    others = {each["kind"]: each["with_others"] for each in answer["outputs"]}
+    assert (others["envoy_cluster"], others["envoy_route"]) == (2, 0)
+
+
+async def test_a_part_shows_what_it_holds_and_is_found_by_that(scene: Scene) -> None:
+    answer = await why(scene.offline.engine, "access_control_list", INGRESS, part="5432")
+    (part,) = answer["parts"]
+    assert part["part"] == "access_control_list_entries.acl_rule[1]"
+    assert json.loads(part["value"])["match_condition"]["dst_port"] == {"start_port": 5432, "end_port": 5432}
+    assert (await why(scene.offline.engine, "access_control_list", INGRESS, part="zzz"))["parts_total"] == 0

@@ -1,0 +1,266 @@
+"""Which sources each part of an object follows from, and what was read for it; and that asking leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+
+from intentc import Claim, Context, Fact, ResourceClaim
+from intentc.inspection.why.provenance import in_order, parts_of, reads_of, stored_behind
+from intentc.inspection.why.why import why
+from intentc.model import Key, Name, Source
+from intentc.testing import MemoryService, load, service_for
+from tests.scenario.scene import Scene, rule, rules
+from tests.toy.compiler import GatewayIntent, compiler
+from tests.unit.engine.plant import BoxIntent, Plant, part
+
+pytestmark = pytest.mark.anyio
+
+SHOP = load("""
+resources:
+  - {kind: toy_pod, data: {fq_name: [shop, one], labels: {app: web}, address: 10.0.0.1}}
+  - {kind: toy_pod, data: {fq_name: [shop, other], labels: {app: else}, address: 10.0.0.2}}
+  - {kind: toy_service, data: {fq_name: [shop, web], selector: {app: web}}}
+  - {kind: toy_route, data: {fq_name: [shop, home], hostname: a.example, service: web}}
+  - {kind: toy_gateway, data: {fq_name: [shop, front], hostname: "*.example", port: 8080}}
+""")
+LISTENER = Name("toy_listener", ("shop-front",))
+
+
+@pytest.fixture
+async def shop() -> MemoryService:
+    service = service_for(compiler)
+    await service.create(SHOP)
+    return service
+
+
+@pytest.fixture
+async def scene() -> Scene:
+    scene = await Scene().begin()
+    await scene.apply("security_group", "blue:db")
+    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "db")))
+    return scene
+
+
+def sources(answer: dict[str, Any]) -> dict[str, list[list[str]]]:
+    """Part → the sources of each reason, as ``kind name field``."""
+    return {
+        part["part"]: [
+            [f"{source['kind']} {source['name']} {source['field']}".strip() for source in reason["sources"]]
+            for reason in part["reasons"]
+        ]
+        for part in answer["parts"]
+    }
+
+
+async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_whose_number_stands_in_it(
+    scene: Scene,
+) -> None:
+    answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+    assert sources(answer) == {
+        "": [["security_group default-domain:blue:web"]],
+        "access_control_list_entries.acl_rule[0]": [
+            [
+                "security_group default-domain:blue:web security_group_entries.policy_rule[0]",
+                "security_group default-domain:blue:db",
+            ]
+        ],
+    }
+    revisions = {source["name"]: source["revision"] for source in answer["parts"][1]["reasons"][0]["sources"]}
+    web, db = (scene.named("security_group", f"blue:{name}") for name in ("web", "db"))
+    assert web is not None and db is not None
+    assert revisions == {
+        "default-domain:blue:web": await scene.revision(web),
+        "default-domain:blue:db": await scene.revision(db),
+    }
+
+
+async def test_what_no_author_tells_follows_from_the_intents_own_resource(shop: MemoryService) -> None:
+    """Every field that is written is a part."""
+    answer = await why(shop.offline.engine, "toy_listener", "shop-front")
+    gateway = [["toy_gateway shop:front"]]
+    assert sources(answer) == {"": gateway, "port": gateway, "routes": gateway}
+
+
+async def test_what_was_read_is_followed_over_facts_to_stored_resources(shop: MemoryService) -> None:
+    parts = shop.offline.engine.parts
+    assert {parts.logic.name_of(key) for key in reads_of(parts, LISTENER)} == {
+        "shop:front",
+        "shop:home",
+        "shop:web",
+        "shop:one",
+    }
+
+
+async def test_behind_a_fact_stand_those_who_contribute_to_it(shop: MemoryService) -> None:
+    logic = shop.offline.engine.parts.logic
+    service = logic.named("toy_service", ("shop", "web"))
+    assert stored_behind(logic, [Key("toy_cluster", "shop:web")]) == (service,)
+    answer = await why(shop.offline.engine, "toy_cluster", "shop:web")
+    assert (answer["role"], answer["exists"]) == ("fact", True)
+    assert [owner["name"] for owner in answer["owners"]] == ["shop:web"]
+
+
+async def test_parts_can_be_chosen_and_come_a_page_at_a_time(scene: Scene) -> None:
+    group = rules(*(rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(12)))
+    await scene.change("security_group", "blue:web", security_group_entries=group)
+    engine, name = scene.offline.engine, "blue:web:egress-access-control-list"
+    chosen = await why(engine, "access_control_list", name, part="acl_rule", offset=1, limit=2)
+    assert [part["part"] for part in chosen["parts"]] == [
+        "access_control_list_entries.acl_rule[1]",
+        "access_control_list_entries.acl_rule[2]",
+    ]
+    assert chosen["parts_total"] == 12
+
+
+def test_parts_are_sorted_as_people_count() -> None:
+    parts = ["a[10].b", "", "a[9].b", "a[9]"]
+    assert sorted(parts, key=in_order) == ["", "a[9]", "a[9].b", "a[10].b"]
+
+
+async def test_that_a_users_object_is_there_follows_from_nothing(scene: Scene) -> None:
+    """Compilers want it, too; but they did not make it, and would not take it away."""
+    await scene.apply("route_target", "target:64512:7")
+    targets = {"route_target": ["target:64512:7"]}
+    await scene.apply("virtual_network", "blue:net", route_target_list=targets)
+    answer = await why(scene.offline.engine, "route_target", "target:64512:7")
+    assert (answer["ownership"], answer["parts"], answer["state"]) == ("user's", [], "in order")
+    assert answer["summary"] == "It is not ours, and wanted by virtual_network default-domain:blue:net."
+
+
+async def test_a_reason_that_needs_more_than_another_one_is_left_out(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it the part stands as well."""
+
+    def evaluate(self: BoxIntent, ctx: Context) -> Iterable[Claim | Fact]:
+        made = self.child("part", "one", content="x")
+        ctx.because(made, Source.of(self), Source("box", "b"))
+        ctx.because(made, Source("box", "b"))
+        ctx.because(made, Source("box", "c"))
+        yield made
+
+    monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
+    await plant.boxes("a")
+    told = parts_of(plant.parts, part("a"))
+    assert [reason.sources for reason in told[""]] == [(Source("box", "b"),), (Source("box", "c"),)]
+    assert told["content"] == told[""], "a field of which nothing is told is there as the object is"
+
+
+async def test_a_fact_that_an_author_names_as_a_source_stands_for_those_who_contribute_to_it(
+    shop: MemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    otherwise = GatewayIntent.evaluate
+
+    def evaluate(self: GatewayIntent, ctx: Context) -> Iterable[Claim | Fact]:
+        for made in otherwise(self, ctx):
+            assert isinstance(made, ResourceClaim)
+            ctx.because(made, Source.of(self), Source("toy_cluster", "shop:web"), part="routes[0]")
+            yield made
+
+    monkeypatch.setattr(GatewayIntent, "evaluate", evaluate)
+    answer = await why(shop.offline.engine, "toy_listener", "shop-front", part="routes[0]")
+    assert sources(answer) == {"routes[0]": [["toy_gateway shop:front", "toy_service shop:web"]]}
+
+
+async def test_what_a_held_intent_made_keeps_its_parts(plant: Plant) -> None:
+    await plant.boxes("a")
+    await plant.change("a", text="fail")
+    told = parts_of(plant.parts, part("a"))
+    assert list(told) == ["", "content"]
+    assert [reason.sources for reason in told["content"]] == [(Source("box", "a"),)]
+
+
+async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(plant: Plant) -> None:
+    """Nobody knows what it had claimed; the mark tells whose the object is."""
+    await plant.boxes("a")
+    await plant.change("a", text="fail")
+    again = await Plant(plant.offline.store).begin()
+    answer = await why(again.engine, "part", "a:one")
+    assert (answer["state"], answer["summary"].partition(";")[0]) == ("held", "It is there because of box a")
+    assert sources(answer) == {"": [["box a"]]}
+
+
+async def test_asking_changes_nothing(scene: Scene) -> None:
+    engine = scene.offline.engine
+    parts = engine.parts
+    key = scene.named("security_group", "blue:web")
+    assert key is not None
+
+    def everything() -> tuple[Any, ...]:
+        reads = parts.logic.reads
+        return (
+            engine.evaluating.runs,
+            len(parts.journal),
+            len(reads),
+            reads.reads_of(key),
+            parts.jobs.pending(),
+            parts.objects.pending(),
+            dict(parts.book.on(Name("access_control_list", ("default-domain", "blue", "web")))),
+            msgspec.json.encode(engine.status()),
+        )
+
+    before = everything()
+    await why(engine, "access_control_list", "blue:web:egress-access-control-list")
+    await why(engine, "access_control_list", "blue:web:nothing")
+    await why(engine, "security_group", "blue:web")
+    assert everything() == before
+
+
+async def test_a_resource_tells_what_follows_from_it_what_it_lacks_and_who_reads_it(scene: Scene) -> None:
+    entries = rules(rule("local", "db"), rule("local", "gone"))
+    await scene.change("security_group", "blue:web", security_group_entries=entries)
+    web = await why(scene.offline.engine, "security_group", "blue:web")
+    assert [(output["name"].rpartition(":")[2], output["state"]) for output in web["outputs"]] == [
+        ("egress-access-control-list", "in order"),
+        ("ingress-access-control-list", "in order"),
+    ]
+    assert web["missing"] == [{"relation": "security_group", "target": "security_group default-domain:blue:gone"}]
+    assert [problem["reason"] for problem in web["problems"]] == ["UnknownSecurityGroup"]
+    db = await why(scene.offline.engine, "security_group", "blue:db")
+    assert [reader["name"] for reader in db["concerns"]] == ["default-domain:blue:web"]
+
+
+async def test_the_evaluation_tells_which_change_led_to_it_and_by_which_way(scene: Scene) -> None:
+    await scene.change("security_group", "blue:db", configured_security_group_id=9)
+    answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+    (evaluation,) = answer["evaluations"]
+    assert [step["name"] for step in evaluation["path"]] == ["default-domain:blue:db", "default-domain:blue:web"]
+    assert (evaluation["told_by"], evaluation["status"]) == ("journal", "done")
+    assert answer["written"]["operation"] == "update"
+
+
+async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_told_in_full(scene: Scene) -> None:
+    before = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+    again = await scene.restart()
+    after = await why(again.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+    assert [(e["path"], e["told_by"]) for e in after["evaluations"]] == [(None, "before this start")]
+    assert after["written"] == {
+        "operation": None,
+        "revision": before["revision"],
+        "at": None,
+        "by": "before this start",
+    }
+    for key in ("parts", "reads", "owners", "state", "summary", "problems"):
+        assert after[key] == before[key], key
+
+
+async def test_what_the_journal_has_dropped_is_told_as_such(scene: Scene) -> None:
+    scene.offline.engine.parts.journal.clear()
+    answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+    assert answer["written"]["by"] == "a line that the journal has dropped"
+    assert [e["told_by"] for e in answer["evaluations"]] == ["a line that the journal has dropped"]
+
+
+async def test_an_answer_about_very_much_stays_small(scene: Scene) -> None:
+    await scene.apply("security_group", "blue:" + 200 * "x")
+    group = rules(*(rule("local", 200 * "x", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(600)))
+    await scene.change("security_group", "blue:web", security_group_entries=group)
+    name = "blue:web:egress-access-control-list"
+    answer = await why(scene.offline.engine, "access_control_list", name, limit=500)
+    assert len(msgspec.json.encode(answer)) <= 200_000
+    assert answer["parts_total"] == 601
+    assert len(answer["parts"]) > 50

@@ -1,0 +1,163 @@
+"""A live system in memory: an API server that draws its uuids by chance, and a compiler at rest. Plans are made over it
+as the command makes them, and what it really does is told in the words of a plan, so that the two can be compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from intentc import Compiler
+from intentc.apiserver.app import create_app
+from intentc.apiserver.sources import RandomSource
+from intentc.cli.client import ApiClient, Touching
+from intentc.cli.planning import carry_out, resources_of
+from intentc.inspection.differences import differences
+from intentc.model import Key
+from intentc.offline.offline import PATH, Offline
+from intentc.offline.preview import Plan, Trial, gather, plan
+from intentc.offline.preview.report import Change
+from intentc.offline.preview.saved import Input, Text
+from intentc.plugins import Loaded, find_compilers, load_all
+from intentc.watch.protocol import prefix_end
+from intentc.writing.connection import Connection, in_process
+
+SECURITY_GROUP_OFFSET = 8_000_000
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MAC = re.compile(r"02(?::[0-9a-f]{2}){5}")
+_LARGE = re.compile(r"(?<!\d)80\d{5}(?!\d)")
+"""The numbers of route targets and of security groups."""
+_PLACEHOLDER = re.compile(r"<(uuid|address)[^>]*>")
+
+World = dict[str, bytes]
+Told = dict[tuple[str, str], Any]
+"""(kind, name) → the action, and field → (before, after)."""
+
+
+def texts(*contents: str, delete: bool = False) -> Input:
+    return Input(texts=tuple(Text(f"<{n}>", content) for n, content in enumerate(contents)), delete=delete)
+
+
+class Living:
+    """``compilers``: themselves, or by name. ``loaded``: what they bring."""
+
+    def __init__(self, *compilers: str | Compiler) -> None:
+        found = (find_compilers([one]) if isinstance(one, str) else [one] for one in compilers)
+        self.loaded: Loaded = load_all(compiler for several in found for compiler in several)
+        self.offline = Offline(self.loaded, source=RandomSource())
+
+    async def plan(self, given: Input, salt: str = "") -> Plan:
+        gathered = await gather(
+            self.offline.store, self.offline.local, self.loaded.schema, path=PATH, installation="default"
+        )
+        resources = [] if given.kind else resources_of(given, self.loaded.schema)
+        text = "".join(text.text for text in given.texts)
+        trial = Trial(self.loaded, gathered, installation="default", text=text)
+
+        async def work(connection: Connection) -> set[Key]:
+            client = Touching(connection)
+            await carry_out(client, given, resources, self.loaded.schema)
+            return client.touched
+
+        return await plan(trial, work, salt=salt)
+
+    async def apply(self, given: Input) -> None:
+        resources = [] if given.kind else resources_of(given, self.loaded.schema)
+        async with ApiClient(in_process(create_app(self.offline.server))) as client:
+            await carry_out(client, given, resources, self.loaded.schema)
+        await self.offline.settle()
+
+    async def world(self, prefix: str = f"/{PATH}/") -> World:
+        """Key → value."""
+        return {item.key: item.value for item in (await self.offline.store.range(prefix, prefix_end(prefix))).items}
+
+    async def everything(self) -> World:
+        """All there is in the store, numbers included."""
+        return await self.world("/")
+
+    async def numbers(self) -> dict[str, str]:
+        """Pool and number → owner."""
+        prefix = f"/intentc/apiserver/{PATH}/pool-value/"
+        return {key.removeprefix(prefix): value.decode() for key, value in (await self.world(prefix)).items()}
+
+    async def happened(self, before: World, numbers: dict[str, str], planned: Plan) -> Told:
+        """What differs now, in a plan's words: what only the server could say is told by a placeholder."""
+        after, given = await self.world(), await self.numbers()
+        known = b"\0".join(before.values()).decode() + json.dumps(planned.document())
+        names = await self._names(after)
+        fresh: dict[int, str] = {}
+        for place, owner in given.items():
+            if place not in numbers:
+                pool, _, number = place.partition("/")
+                uuid = owner.split("/")[1] if "/" in owner else owner
+                offset = SECURITY_GROUP_OFFSET if pool == "security_group_id" else 0
+                fresh[int(number) + offset] = f"<{pool} for {names[uuid]}>"
+        found: Told = {}
+        for key in sorted(before.keys() | after.keys()):
+            if before.get(key) != after.get(key):
+                kind = self.loaded.schema.kind(key.split("/")[2])
+                old, new = (json.loads(values[key]) if key in values else None for values in (before, after))
+                fields = {
+                    _translated(field.field, fresh, known): (
+                        _translated(field.before, fresh, known),
+                        _translated(field.after, fresh, known, field.field),
+                    )
+                    for field in differences(kind, old, new)
+                }
+                action = "create" if old is None else "delete" if new is None else "update"
+                name = _translated(":".join((new or old or {})["fq_name"]), fresh, known)
+                if action != "update" or fields:
+                    found[kind.name, name] = (action, {} if action == "delete" else fields)
+        return found
+
+    async def _names(self, world: World) -> dict[str, str]:
+        return {key.rsplit("/", 1)[1]: ":".join(json.loads(value)["fq_name"]) for key, value in world.items()}
+
+
+def told_by(planned: Plan) -> Told:
+    """The plan in the same form, both sides together."""
+    found: Told = {}
+    for change in (*planned.applied, *planned.follows):
+        name = _plain(change.name)
+        action, fields = found.get((change.kind, name), (change.action, {}))
+        found[change.kind, name] = (action, fields | _fields(change, fields))
+    return found
+
+
+def _fields(change: Change, former: dict[str, Any]) -> dict[str, Any]:
+    return {
+        _plain(field.field): (
+            former[_plain(field.field)][0] if _plain(field.field) in former else _plain(field.before),
+            _plain(field.after),
+        )
+        for field in change.fields
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Whose uuid it is, the real system can't be asked."""
+    return json.loads(_PLACEHOLDER.sub(r"<\1>", json.dumps(value)))
+
+
+def _translated(value: Any, fresh: dict[int, str], known: str, field: str = "") -> Any:
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        is_number = value in fresh and (value >= SECURITY_GROUP_OFFSET or field.endswith("_id"))
+        return fresh[value] if is_number else value
+    if isinstance(value, str):
+        return _text(value, fresh, known)
+    if isinstance(value, dict):
+        return {_text(name, fresh, known): _translated(inner, fresh, known) for name, inner in value.items()}
+    return [_translated(inner, fresh, known) for inner in value]
+
+
+def _text(text: str, fresh: dict[int, str], known: str) -> str:
+    text = _UUID.sub(lambda match: match[0] if match[0] in known else "<uuid>", text)
+    text = _MAC.sub(lambda match: match[0] if match[0] in known else "<address>", text)
+    return _LARGE.sub(lambda match: fresh.get(int(match[0]), match[0]), text)
+
+
+def uuids_in(values: Iterable[Any]) -> set[str]:
+    return set(_UUID.findall(json.dumps(list(values))))

@@ -1,0 +1,74 @@
+"""A plan is what happens: planned, then really done, for both compilers; and planning itself leaves no trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from intentc.offline.preview.saved import Input
+from tests.unit.offline.living import Living, texts, told_by, uuids_in
+
+pytestmark = pytest.mark.anyio
+
+SAMPLES = Path(__file__).parents[3] / "sample"
+TENANT = (SAMPLES / "tenant.yml").read_text()
+GATEWAY = [file.read_text() for file in sorted((SAMPLES / "ambassador").iterdir())]
+WITHOUT_UUIDS = "\n".join(line for line in TENANT.splitlines() if not line.strip().startswith("uuid:"))
+
+CONTRAIL = {
+    "a tenant comes": (None, texts(TENANT)),
+    "a tenant comes without uuids": (None, texts(WITHOUT_UUIDS)),
+    "a number of a list changes": (texts(TENANT), texts(TENANT.replace("target:64512:200", "target:64512:300"))),
+    "a rule changes": (texts(TENANT), texts(TENANT.replace("start_port: 443", "start_port: 8443"))),
+    "a group goes": (texts(TENANT), Input(delete=True, kind="floating-ip", names=("web-1",))),
+    "everything goes": (texts(TENANT), texts(TENANT, delete=True)),
+    "nothing changes": (texts(TENANT), texts(TENANT)),
+}
+AMBASSADOR = {
+    "a gateway comes": (None, texts(*GATEWAY)),
+    "a weight changes": (texts(*GATEWAY), texts(*(text.replace("weight: 10", "weight: 40") for text in GATEWAY))),
+    "a prefix changes": (texts(*GATEWAY), texts(*(text.replace("/greeting/", "/hello/") for text in GATEWAY))),
+    "a mapping goes": (texts(*GATEWAY), Input(delete=True, kind="Mapping", names=("sample:greeting-canary",))),
+    "everything goes": (texts(*GATEWAY), texts(*GATEWAY, delete=True)),
+}
+CASES = [("contrail", name) for name in CONTRAIL] + [("ambassador", name) for name in AMBASSADOR]
+
+
+@pytest.mark.parametrize(("compiler", "name"), CASES)
+async def test_what_is_planned_is_what_happens(compiler: str, name: str) -> None:
+    living = Living(compiler)
+    await living.offline.seed()
+    first, given = {"contrail": CONTRAIL, "ambassador": AMBASSADOR}[compiler][name]
+    if first is not None:
+        await living.apply(first)
+    before, numbers, everything = await living.world(), await living.numbers(), await living.everything()
+
+    planned = await living.plan(given)
+    assert planned.due == ()
+    assert await living.everything() == everything, "planning wrote something"
+
+    await living.apply(given)
+    assert told_by(planned) == await living.happened(before, numbers, planned)
+    after = await living.world()
+    assert uuids_in([planned.document()]) <= uuids_in([text.decode() for text in (*before.values(), *after.values())])
+    assert planned.summary.nothing is (name == "nothing changes")
+
+
+async def test_a_second_plan_after_applying_finds_nothing_to_do() -> None:
+    living = Living("contrail")
+    await living.offline.seed()
+    await living.apply(texts(TENANT))
+    again = await living.plan(texts(TENANT))
+    assert (again.applied, again.follows, again.due, again.numbers) == ((), (), (), ())
+
+
+async def test_the_numbers_of_a_plan_are_those_that_are_given_then() -> None:
+    living = Living("contrail")
+    await living.offline.seed()
+    before = await living.numbers()
+    planned = await living.plan(texts(TENANT))
+    await living.apply(texts(TENANT))
+    given = [place.partition("/")[0] for place in (await living.numbers()).keys() - before.keys()]
+    assert sorted(number.pool for number in planned.numbers) == sorted(given)
+    assert {number.action for number in planned.numbers} == {"given"}

@@ -1,0 +1,151 @@
+"""An engine at work over memory, and audits beside it: made in this process, or gates in their place.
+
+``Beside`` lets a test do to a world what it likes while an audit is under way, and take reactions out of the map.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Protocol
+
+import anyio
+import msgspec
+
+from intentc.logic.dependencies.reactions import ReactionMap
+from intentc.model import Batch, Key, Snapshot
+from intentc.offline.audit import Report, audit
+from intentc.offline.offline import Offline
+from intentc.plugins import Loaded
+from intentc.service.audits import Auditing
+from intentc.watch.protocol import Put
+from intentc.watch.source import Source
+from tests.patience import PATIENCE
+from tests.unit.engine.plant import Failing
+
+PATH = "contrail"
+ROUTE: dict[str, Any] = {"hostname": "a.example", "match": {"prefix": "/"}, "service": "http://web:80"}
+
+
+class Start(Protocol):
+    """Starts a world whose engine is at work."""
+
+    async def __call__(self, *, healing: bool) -> Beside: ...
+
+
+class Beside:
+    """``healing`` off: recorded reads run nobody whom the map does not name. ``meanwhile`` is done when an audit has
+    compiled, before its report is looked at. While it is ``deaf`` the engine gets no batches, as if they were lost."""
+
+    def __init__(self, loaded: Loaded, *, healing: bool) -> None:
+        self.loaded = loaded
+        self.write = Failing()
+        self.offline = Offline(loaded, write=self.write, healing=healing)
+        self.write.target = self.offline.local
+        self.deaf = False
+        self.hold = asyncio.Event()
+        """While it is not set, what the store tells is kept back."""
+        self.hold.set()
+        self.heard = 0
+        """The last revision that the engine got, or was too deaf to get."""
+        self.engine = self.offline.engine
+        self.parts = self.engine.parts
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+        self.auditing = self.auditor()
+
+    def auditor(self, patience: float = PATIENCE) -> Auditing:
+        """Audits of this engine on demand."""
+        return Auditing(self.engine, self.spawn, patience=patience)
+
+    async def spawn(self) -> Report:
+        """What an audit of the store says."""
+        report = await audit(self.loaded, self.offline.store, self.offline.local, path=PATH, installation="default")
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        return report
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The engine serves what its store tells."""
+
+        async def run() -> None:
+            await self.engine.numbers.load()
+            async with aclosing(Source(self.offline.store, f"/{PATH}/").events()) as events:
+                await self.engine.run(self._heard(events))
+
+        task = asyncio.create_task(run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            self.parts.jobs.close()
+            self.parts.objects.close()
+
+    async def _heard(self, events: AsyncIterator[Snapshot | Batch]) -> AsyncIterator[Snapshot | Batch]:
+        async for item in events:
+            await self.hold.wait()
+            if not self.deaf:
+                yield item
+            self.heard = item.revision
+
+    async def settled(self) -> None:
+        """Everything that was written until now is applied, and the engine is quiet."""
+        unseen = self.offline.store.batches(f"/{PATH}/", self.parts.logic.revision)
+        with anyio.fail_after(PATIENCE):
+            await self.engine.settled(max((batch.revision for batch in unseen), default=0))
+
+    async def create(self, kind: str, *fq_name: str, settle: bool = True, **fields: Any) -> None:
+        await self.offline.server.create(kind, {"fq_name": list(fq_name), **fields})
+        if settle:
+            await self.settled()
+
+    async def change(self, kind: str, *fq_name: str, settle: bool = True, **fields: Any) -> None:
+        await self.offline.server.update(await self.key(kind, *fq_name), fields)
+        if settle:
+            await self.settled()
+
+    async def manifest(self, kind: str, name: str, labels: dict[str, str] | None = None, **fields: Any) -> None:
+        """Put a resource of a Kubernetes-shaped kind, past the server."""
+        uuid = f"uid-{kind}-{name}"
+        document = {
+            "apiVersion": "toy.intentc.io/v1",
+            "kind": "".join(map(str.title, kind.split("_"))),
+            "metadata": {"name": name, "uid": uuid, "labels": labels or {}},
+            "spec": fields,
+        }
+        await self.put(kind, uuid, msgspec.json.encode(document))
+
+    async def shop(self) -> None:
+        """A gateway that serves a route to a service with one pod."""
+        await self.manifest("toy_pod", "pod", {"app": "web"}, address="10.0.0.1")
+        await self.manifest("toy_service", "web", selector={"app": "web"})
+        await self.manifest("toy_route", "route", **ROUTE)
+        await self.manifest("toy_gateway", "front", hostname="*.example")
+
+    async def put(self, kind: str, uuid: str, value: bytes) -> None:
+        """Put a value, past the server."""
+        await self.offline.store.transaction((), [Put(f"/{PATH}/{kind}/{uuid}", value)])
+        await self.settled()
+
+    async def content(self, box: str) -> str:
+        """What the part of a box holds in the store."""
+        key = await self.key("part", box, "one")
+        (item,) = (await self.offline.store.range(f"/{PATH}/part/{key.uuid}")).items
+        return str(self.parts.schema.kind("part").decode_values(item.value).content)
+
+    async def key(self, kind: str, *fq_name: str) -> Key:
+        return Key(kind, await self.offline.server.identify(kind, fq_name))
+
+
+def without(reactions: ReactionMap, kind: str, cause: str, *visited: str) -> ReactionMap:
+    """The map without these visits of one reaction; they must be there."""
+    reduced = []
+    for reaction in reactions:
+        if (reaction.kind, reaction.cause) == (kind, cause):
+            kept = tuple(visit for visit in reaction.visits if visit.kind not in visited)
+            assert len(reaction.visits) - len(kept) == len(visited)
+            reaction = reaction._replace(visits=kept)
+        reduced.append(reaction)
+    return ReactionMap(reduced)

@@ -1,0 +1,151 @@
+"""An object about which the engine is wrong is found, repaired, and the missing reaction that caused it is named."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from intentc.plugins import find_compilers, load_all
+from intentc.service.audits import Mismatch, Verdict
+from intentc.service.audits.look import Sort
+from tests.toy.compiler import compiler as toy
+from tests.unit.engine.plant import until
+from tests.unit.service.audits.beside import ROUTE, Beside, Start, without
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = ("default-domain", "default-project")
+
+
+async def seeing(beside: Beside) -> None:
+    """Box ``b`` shows in its part what box ``a`` holds, and the map knows nothing of it; then ``a`` changes."""
+    await beside.create("box", "a", text="first")
+    await beside.create("box", "b", text="see a")
+    await beside.change("box", "a", text="second")
+
+
+def only(verdict: Verdict) -> Mismatch:
+    (mismatch,) = verdict.mismatches
+    return mismatch
+
+
+async def test_a_stale_object_is_found_repaired_and_its_missing_reaction_named(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    beside = await start(healing=False)
+    await seeing(beside)
+    assert await beside.content("b") == "first"
+    mismatch = only(await beside.auditing.once("a test"))
+    assert (mismatch.kind, mismatch.name, mismatch.sort) == ("part", "b:one", Sort.STALE)
+    assert mismatch.origins == (f"box/{(await beside.key('box', 'b')).uuid}",)
+    assert mismatch.missing_reactions == ("box <- box",)
+    assert mismatch.repaired
+    assert await beside.content("b") == "second"
+    assert beside.engine.evaluating.missing_reactions == {("box", "box"): 1}
+    assert any("part b:one differs" in record.message for record in caplog.records if record.levelno == logging.ERROR)
+
+
+async def test_a_second_audit_finds_nothing(start: Start) -> None:
+    beside = await start(healing=False)
+    await seeing(beside)
+    await beside.auditing.once("a test")
+    assert await beside.auditing.once("again") == Verdict(beside.parts.logic.revision, 0)
+    figures = beside.auditing.figures()
+    assert (figures["runs"], figures["mismatches"], figures["last_result"]) == (2, 1, "equal")
+    assert figures["last_revision"] == beside.parts.logic.revision
+    assert figures["last_success"] > 0
+
+
+async def test_with_healing_there_is_nothing_to_find(start: Start) -> None:
+    beside = await start(healing=True)
+    await seeing(beside)
+    assert await beside.content("b") == "second"
+    assert (await beside.auditing.once("a test")).differences == 0
+    assert beside.engine.evaluating.missing_reactions == {("box", "box"): 1}
+
+
+async def test_what_a_deletion_left_stale_names_the_kind_that_is_gone(start: Start) -> None:
+    beside = await start(healing=False)
+    await beside.create("box", "a", text="first")
+    await beside.create("box", "b", text="see a")
+    await beside.offline.server.delete(await beside.key("box", "a"))
+    await beside.settled()
+    mismatch = only(await beside.auditing.once("a test"))
+    assert (mismatch.name, mismatch.missing_reactions, mismatch.repaired) == ("b:one", ("box <- box",), True)
+    assert await beside.content("b") == "nothing"
+
+
+async def test_an_object_whose_event_was_lost_is_read_back_and_repaired(start: Start) -> None:
+    beside = await start(healing=True)
+    await beside.create("box", "a", text="first")
+    beside.deaf = True
+    await beside.change("part", "a", "one", settle=False, content="edited")
+    await until(lambda: not beside.offline.store.batches("/contrail/", beside.heard))
+    beside.deaf = False
+    await beside.create("box", "b", text="first")
+    assert await beside.content("a") == "edited"
+    mismatch = only(await beside.auditing.once("a test"))
+    assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.MISSED, True)
+    assert await beside.content("a") == "first"
+
+
+async def test_an_object_that_nobody_ever_planned_is_planned(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = await start(healing=True)
+    await beside.create("box", "a", text="first")
+    monkeypatch.setattr(beside.engine.intake, "_concerns_us", lambda name: False)
+    await beside.change("part", "a", "one", content="edited")
+    mismatch = only(await beside.auditing.once("a test"))
+    assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.UNPLANNED, True)
+    assert mismatch.missing_reactions == ()
+    assert await beside.content("a") == "first"
+
+
+async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only_that_is_named() -> None:
+    """The service's fact is stale, the gateway's listener only follows from it. The route has changed, too, but the
+    gateway has been evaluated since."""
+    loaded = load_all([toy])
+    reactions = without(loaded.reactions, "toy_pod", "self", "toy_service")
+    reactions = without(reactions, "toy_route", "self", "toy_gateway")
+    beside = Beside(loaded._replace(reactions=reactions), healing=False)
+    async with beside.running():
+        await beside.settled()
+        await beside.shop()
+        await beside.manifest("toy_route", "route", **ROUTE, timeout_ms=5)
+        await beside.manifest("toy_gateway", "front", {"touched": "yes"}, hostname="*.example")
+        await beside.manifest("toy_pod", "pod", {"app": "web"}, address="10.0.0.2")
+        mismatch = only(await beside.auditing.once("a test"))
+        assert (mismatch.kind, mismatch.sort, mismatch.repaired) == ("toy_listener", Sort.STALE, True)
+        assert mismatch.missing_reactions == ("toy_service <- toy_pod",)
+        assert (await beside.auditing.once("again")).differences == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "visited"), [("security_group", "security_group"), ("global_system_config", "logical_router")]
+)
+async def test_a_reaction_that_is_taken_out_of_the_shipped_map_is_named(kind: str, visited: str) -> None:
+    loaded = load_all(find_compilers(["contrail"]))
+    beside = Beside(loaded._replace(reactions=without(loaded.reactions, kind, "self", visited)), healing=False)
+    await beside.offline.seed()
+    async with beside.running():
+        await beside.settled()
+        await beside.create("security_group", *PROJECT, "naming", **mentioning("named"))
+        await beside.create("logical_router", *PROJECT, "router")
+        await beside.create("security_group", *PROJECT, "named")
+        await beside.change("global_system_config", "default-global-system-config", autonomous_system=65000)
+        verdict = await beside.auditing.once("a test")
+        assert {pair for mismatch in verdict.mismatches for pair in mismatch.missing_reactions} == {
+            f"{visited} <- {kind}"
+        }
+        assert all(mismatch.repaired for mismatch in verdict.mismatches)
+        assert (await beside.auditing.once("again")).differences == 0
+
+
+def mentioning(group: str) -> dict[str, Any]:
+    """The rules of a group that let another one in."""
+    sides = {"src_addresses": [{"security_group": ":".join((*PROJECT, group))}],
+             "dst_addresses": [{"security_group": "local"}]}  # fmt: skip
+    ports = {side: [{"start_port": 0, "end_port": 65535}] for side in ("src_ports", "dst_ports")}
+    rule = {"direction": ">", "protocol": "any", "ethertype": "IPv4", **sides, **ports}
+    return {"security_group_entries": {"policy_rule": [rule]}}

@@ -1,0 +1,63 @@
+"""What ``intentc.journal`` sets reaches the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from intentc.journal.files import UnusableDirectory
+from intentc.loading.configuration import Configuration
+from intentc.loading.configuration.sections import Intentc, Journal
+from intentc.plugins import installed
+from intentc.service.service import CompilerService, build_service
+from intentc.testing.recording import Acknowledging
+from intentc.watch.memory import MemoryStore
+from tests.unit.engine.plant import Plant
+
+pytestmark = pytest.mark.anyio
+
+
+def service(plant: Plant, journal: Journal, *, observe: bool = False) -> CompilerService:
+    configuration = Configuration(intentc=Intentc(installation="lab", journal=journal))
+    loaded = installed(configuration)
+    return build_service(configuration, loaded, MemoryStore(), Acknowledging(), plant.offline.local, observe=observe)
+
+
+def entries(directory: Path) -> list[Path]:
+    return list(directory.iterdir())
+
+
+@pytest.fixture
+def plant() -> Plant:
+    return Plant()
+
+
+async def test_how_much_is_kept_in_memory_is_as_configured(plant: Plant) -> None:
+    journal = service(plant, Journal(entries=7, bytes=5_000)).engine.parts.journal
+    assert (journal.size, journal.directory) == (7, None)
+    assert journal.writer.startswith("lab/")
+
+
+async def test_a_directory_is_used_and_told_in_the_status(plant: Plant, tmp_path: Path) -> None:
+    running = service(plant, Journal(directory=str(tmp_path / "journal")))
+    assert running.engine.parts.journal.directory == tmp_path / "journal"
+    assert running.status()["journal"]["files"] == {
+        "directory": str(tmp_path / "journal"),
+        "written": 0,
+        "lost": 0,
+        "failures": 0,
+        "last_error": None,
+    }
+
+
+async def test_one_that_observes_keeps_no_files(plant: Plant, tmp_path: Path) -> None:
+    running = service(plant, Journal(directory=str(tmp_path / "journal")), observe=True)
+    assert running.status()["journal"]["files"] is None
+    assert entries(tmp_path) == []
+
+
+async def test_a_directory_that_cannot_be_used_is_refused_at_the_start(plant: Plant, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnusableDirectory):
+        service(plant, Journal(directory=str(tmp_path / "file")))

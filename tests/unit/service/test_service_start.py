@@ -1,0 +1,94 @@
+"""The service before its first pass: it waits for the ledger, and says so once an outage."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from intentc.service import service as service_module
+from intentc.watch.protocol import StoreUnavailable
+from intentc.writing import Throttled, Unreachable
+from tests.patience import PATIENCE
+from tests.unit.engine.plant import POOL, Plant
+from tests.unit.serving import service_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_unreadable_ledger_is_waited_for_and_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plant = Plant()
+    await plant.offline.server.ensure_pool(POOL, 1, 1000)
+    tries: list[int] = []
+    load = plant.engine.numbers.load
+
+    async def failing() -> None:
+        tries.append(len(tries))
+        if len(tries) <= 5:
+            raise Unreachable("connection refused")
+        await load()
+
+    monkeypatch.setattr(service_module, "_RETRY", 0.0)
+    monkeypatch.setattr(plant.engine.numbers, "load", failing)
+    await service_of(plant)._until_done("the ledger can't be read", plant.engine.numbers.load)
+    assert len(tries) == 6
+    assert [
+        record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
+    ] == ["the ledger can't be read yet: connection refused; trying again until it works"]
+    plant.parts.jobs.close()
+    plant.parts.objects.close()
+
+
+async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant = Plant()
+    service = service_of(plant)
+    tried = anyio.Event()
+
+    async def failing() -> None:
+        tried.set()
+        raise Unreachable("connection refused")
+
+    monkeypatch.setattr(plant.engine.numbers, "load", failing)
+    async with anyio.create_task_group() as group:
+        group.start_soon(service.run)
+        with anyio.fail_after(PATIENCE):
+            await tried.wait()
+        assert service.healthy()
+        assert not service.ready()[0]
+        group.cancel_scope.cancel()
+    assert not service.healthy()
+    plant.parts.jobs.close()
+    plant.parts.objects.close()
+
+
+async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API server asks for a pause then: that is no reason, but what follows from it."""
+    plant = Plant()
+    service = service_of(plant, etcd="127.0.0.1:2379")
+    asked = anyio.Event()
+
+    async def load() -> None:
+        raise Throttled(1.0, "etcd can't be reached")
+
+    async def away(*where: object, **how: object) -> None:
+        if service.status()["awaiting"][0].startswith("etcd at"):
+            asked.set()
+        raise StoreUnavailable("etcd Range: connection refused")
+
+    monkeypatch.setattr(service_module, "_RETRY", 0.01)
+    monkeypatch.setattr(plant.engine.numbers, "load", load)
+    monkeypatch.setattr(plant.offline.store, "range", away)
+    async with anyio.create_task_group() as group:
+        group.start_soon(service.run)
+        with anyio.fail_after(PATIENCE):
+            await asked.wait()
+        status = service.status()
+        group.cancel_scope.cancel()
+    assert status["awaiting"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
+    assert not status["converged"]
+    assert service._outlook._pace.busy_since is not None
+    plant.parts.jobs.close()
+    plant.parts.objects.close()

@@ -1,0 +1,313 @@
+"""What ``/status`` tells people: the role, the lag, what is waited for in words, and how far the first load is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+
+from intentc.engine.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
+from intentc.model import Key, Name, Problem
+from intentc.planning import DeleteGuard
+from intentc.service.status import Leadership, Outlook
+from intentc.watch.heartbeat import Heartbeat
+from intentc.watch.keys import Layout
+from intentc.watch.listing import list_all
+from intentc.watch.protocol import Put
+from intentc.watch.source import Source
+from intentc.watch.status import Phase
+from intentc.writing import Rejected, Throttled, Unreachable
+from tests.unit.engine.conftest import plant
+from tests.unit.engine.plant import Plant, part, until
+
+__all__ = ["plant"]
+
+pytestmark = pytest.mark.anyio
+
+LEADER = Leadership(leads=True, leader="one", hindered="")
+STANDBY = Leadership(leads=False, leader="one", hindered="")
+
+
+class Told:
+    """The outlook of a plant, whose watch is open unless the test says otherwise."""
+
+    def __init__(self, plant: Plant) -> None:
+        self.source = Source(plant.offline.store, "/contrail/", heartbeat=Heartbeat("default", "one"))
+        self.enter(Phase.WATCHING)
+        self.outlook = Outlook(plant.engine, self.source)
+
+    def enter(self, phase: Phase, error: str = "") -> None:
+        self.source._enter(phase, error)
+        self.source.state = self.source.state._replace(since=1_767_225_600.0)
+
+    def status(self, leadership: Leadership | None = LEADER) -> dict[str, Any]:
+        self.outlook.look()
+        return self.outlook.status(leadership)
+
+    def awaiting(self, leadership: Leadership | None = LEADER) -> Sequence[str]:
+        return list(self.status(leadership)["awaiting"])
+
+    def attention(self) -> Sequence[str]:
+        return list(self.status()["attention"])
+
+
+@pytest.fixture
+def told(plant: Plant) -> Told:
+    return Told(plant)
+
+
+async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: Plant, told: Told) -> None:
+    await plant.boxes("a", "b")
+    status = told.status()
+    assert (status["awaiting"], status["attention"], status["progress"]) == ([], [], None)
+    assert (status["pending_references"], status["busy_seconds"], status["oldest_job_seconds"]) == (0, 0.0, 0.0)
+
+
+async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_healthy(
+    plant: Plant, told: Told
+) -> None:
+    await plant.boxes("a")
+    now = [100.0]
+    told.source._clock, told.source._heard = (lambda: now[0]), 100.0
+    now[0] += told.source.patience
+    assert told.status()["healthy"]
+    now[0] += 0.1
+    assert not told.status()["healthy"], "whatever phase the watch is in"
+    told.source._heard = now[0]
+    assert told.status()["healthy"]
+    assert not told.status(LEADER._replace(unanswered_since=1_767_225_600.0))["healthy"]
+
+
+async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> None:
+    plant = Plant()
+    told = Told(plant)
+    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    await plant.boxes("a", "b", settle=False, text="number")
+    plant.engine.intake.apply(await _listed(plant))
+    while (key := plant.parts.jobs.take()) is not None:
+        plant.engine.evaluating.serve(key)
+    plant.parts.objects.add(Name("part", ("a", "one")))
+    assert told.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
+    await plant.offline.settle()
+    assert told.status(STANDBY)["progress"] is None, "though the numbers are the leader's to take"
+
+
+@pytest.mark.parametrize(
+    ("leadership", "role"), [(LEADER, "leader"), (STANDBY, "standby"), (None, "alone")], ids=["leads", "waits", "alone"]
+)
+async def test_the_role_is_told(told: Told, leadership: Leadership | None, role: str) -> None:
+    assert told.status(leadership)["role"] == role
+
+
+async def test_who_only_observes_is_an_observer_whoever_leads(plant: Plant, told: Told) -> None:
+    plant.parts.permission.withhold(OBSERVING, "--observe")
+    assert told.status(None)["role"] == "observer"
+
+
+async def test_what_a_write_told_and_the_watch_has_not_brought_is_lag(plant: Plant, told: Told) -> None:
+    told.source.reach.start_over(plant.parts.logic.revision)
+    plant.engine.reconciling.sending.last_revision = plant.parts.logic.revision + 3
+    status = told.status()
+    assert status["lag_revisions"] == 3
+    revision = plant.parts.logic.revision
+    assert status["awaiting"] == [
+        f"the watch to come from revision {revision} to {revision + 3}, where our last write was answered"
+    ]
+
+
+async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beginning() -> None:
+    plant = Plant()
+    told = Told(plant)
+    told.outlook.lacking = "the ledger can't be read yet: connection refused"
+    assert told.awaiting()[0] == "the ledger can't be read yet: connection refused"
+    assert told.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
+
+
+async def test_an_etcd_that_is_away_is_waited_for_with_time_and_reason() -> None:
+    told = Told(Plant())
+    told.enter(Phase.DISCONNECTED, "connection refused")
+    assert told.awaiting()[0] == "etcd, no watch since 00:00:00 UTC: connection refused"
+
+
+async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_converged(
+    plant: Plant, told: Told
+) -> None:
+    told.enter(Phase.DISCONNECTED, "connection refused")
+    assert plant.engine.converged
+    assert told.awaiting() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
+
+
+async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Plant, told: Told) -> None:
+    told.source.reach.start_over(plant.parts.logic.revision)
+    assert told.status()["lag_revisions"] == 0
+    told.enter(Phase.DISCONNECTED, "connection refused")
+    assert told.status()["lag_revisions"] is None
+
+
+async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
+    plant: Plant, told: Told
+) -> None:
+    told.source.reach.start_over(plant.parts.logic.revision)
+    lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
+    status = told.status(lost)
+    assert status["awaiting"] == ["an answer of etcd, none since 00:00:00 UTC"]
+    assert status["lag_revisions"] is None
+
+
+async def test_the_first_load_tells_how_far_it_is() -> None:
+    plant = Plant()
+    told = Told(plant)
+    told.enter(Phase.LISTING)
+    told.source.reach.listing(500, 2000)
+    assert told.awaiting()[0] == "the first list of etcd: 500 of 2,000 keys are read"
+    assert told.status()["progress"] == {"phase": "listing", "done": 500, "total": 2000}
+
+    await plant.boxes("a", "b", "c", settle=False)
+    told.enter(Phase.WATCHING)
+    plant.engine.intake.apply(await _listed(plant))
+    key = plant.parts.jobs.take()
+    assert key is not None
+    plant.engine.evaluating.serve(key)
+    assert told.awaiting()[0] == "the first pass: 1 of 3 intents are evaluated"
+    assert told.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
+
+    while (key := plant.parts.jobs.take()) is not None:
+        plant.engine.evaluating.serve(key)
+    assert told.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
+    assert told.awaiting() == ["a look at 3 objects: what is there against what should be"]
+    await plant.offline.settle()
+    assert told.status()["progress"] is None
+
+
+async def _listed(plant: Plant) -> Any:
+    await plant.engine.numbers.load()
+    return (await list_all(plant.offline.store, Layout.of("/contrail/"), lambda key: None)).snapshot
+
+
+async def test_after_the_first_load_no_progress_is_told_however_busy_it_is(plant: Plant, told: Told) -> None:
+    assert told.status()["progress"] is None
+    plant.parts.jobs.add(Key("box", "some"))
+    assert told.status()["progress"] is None
+    assert told.awaiting() == ["the evaluation of 1 intent"]
+
+
+async def test_an_api_server_that_is_away_is_waited_for(plant: Plant, told: Told) -> None:
+    plant.write.failures["*"] = [Unreachable("connection refused")] * 1000
+    await plant.boxes("a")
+    assert told.awaiting()[0].startswith("the API server, which can't be reached since ")
+
+
+async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: Plant, told: Told) -> None:
+    plant.write.failures["a"] = [Throttled(300.0, "too many requests")]
+    await plant.boxes("a")
+    first, *_, last = told.awaiting()
+    assert first == "the end of the pause that the API server asked for, in 300 s"
+    assert last.startswith("another try to write part a:one: ")
+    assert "too many requests" in last
+
+
+async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: Plant, told: Told) -> None:
+    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    await plant.boxes("a", "b", text="number")
+    first, second = told.awaiting(STANDBY)[:2]
+    assert first == "one, which leads"
+    assert second in {f"a number out of tickets for box {name} and 1 more" for name in "ab"}
+
+
+async def test_a_leader_that_may_not_write_yet_says_why(plant: Plant, told: Told) -> None:
+    plant.parts.permission.withhold(STANDING_BY, "another leads")
+    await plant.boxes("a")
+    assert told.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
+        "leave to write: it leads, and has not caught up yet",
+        "leave to write what is planned for 1 object",
+    ]
+
+
+async def test_after_a_restore_an_audit_is_waited_for(plant: Plant, told: Told) -> None:
+    plant.engine.restoring.on_compared = lambda: None
+    plant.parts.permission.withhold(RESTORED, "restored")
+    await plant.boxes("a")
+    assert told.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
+
+
+async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: Plant, told: Told) -> None:
+    guard = plant.parts.planner.guard
+    assert isinstance(guard, DeleteGuard)
+    guard.sift({part(str(number)): "gone" for number in range(60)}, {"part": 60})
+    assert told.attention() == ["60 deletes of part withheld, since they are many: `intentc allow-deletes part`"]
+
+
+async def test_what_is_held_and_refused_needs_a_person(plant: Plant, told: Told) -> None:
+    plant.write.failures["refused"] = [Rejected(422, "no such colour")] * 1000
+    await plant.boxes("refused")
+    await plant.boxes("one", "two", text="fail")
+    status = told.status()
+    assert status["awaiting"] == []
+    held, refused = status["attention"]
+    assert held.startswith("held, and what they made stays as it is: box ")
+    assert held.endswith(" and 1 more: `intentc quarantine list`")
+    assert refused == "refused by the API server: part refused:one: `intentc quarantine list`"
+
+
+async def test_an_upgrade_that_would_write_much_needs_a_person(plant: Plant, told: Told) -> None:
+    plant.parts.permission.withhold(UPGRADE, "it would make 2,000 writes")
+    assert told.attention() == ["it would make 2,000 writes"]
+
+
+async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Plant, told: Told) -> None:
+    edges = plant.engine.evaluating.edges
+    edges.last_error = "map.yml:3: unknown kind 'x'"
+    assert told.attention() == [
+        "reload refused, the former stays in force: map.yml:3: unknown kind 'x'; mend that, see `intentc check`, "
+        "and send SIGHUP"
+    ]
+    edges.last_error = None
+    assert told.attention() == []
+
+
+async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, told: Told) -> None:
+    absent = "00000000-0000-4000-8000-000000000002"
+    await plant.boxes("a")
+    key = await plant.key("box", "a")
+    value = f'{{"uuid":"{key.uuid}","fq_name":["a"],"text":"x","box_refs":[{{"to":["b"],"uuid":"{absent}"}}]}}'
+    await _put(plant, key, value)
+    await told.outlook._pending.look()
+    status = told.status()
+    assert status["pending_references"] == 1
+    assert status["attention"] == [f"not there: box {absent}, to which box a refers: `intentc why box a`"]
+
+
+async def _put(plant: Plant, key: Key, value: str) -> None:
+    await plant.offline.store.transaction([], [Put(f"/contrail/{key.kind}/{key.uuid}", value.encode())])
+    await plant.offline.settle()
+
+
+async def test_problems_without_consequence_wait_for_nobody(plant: Plant, told: Told) -> None:
+    plant.parts.standing.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
+    assert (told.awaiting(), told.attention()) == ([], [])
+
+
+async def test_it_looks_by_itself(plant: Plant, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intentc.service.status._PERIOD", 0.0)
+    looks = 0
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+
+    monkeypatch.setattr(told.outlook, "look", look)
+    async with anyio.create_task_group() as group:
+        group.start_soon(told.outlook.run)
+        await until(lambda: looks > 2)
+        group.cancel_scope.cancel()
+
+
+async def test_the_oldest_job_is_told(plant: Plant, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 50.0
+    monkeypatch.setattr("intentc.queue.keyed.time.monotonic", lambda: now)
+    for name in ("one", "two", "one"):
+        plant.parts.jobs.add(Key("box", name), resync=name == "two")
+        now += 2.0
+    assert told.status()["oldest_job_seconds"] == 6.0

@@ -1,0 +1,201 @@
+"""From standby to leader and back (engine.md §9), over the memory store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import anyio
+import pytest
+
+from intentc.engine.permission import STANDING_BY, UPGRADE
+from intentc.leading import OtherLeader, PathClaimed, claim_path
+from intentc.service.service import CompilerService
+from intentc.watch.keys import leader_key
+from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Delete, Put
+from intentc.writing import Fenced
+from tests.patience import PATIENCE
+from tests.unit.engine.plant import POOL, Plant
+from tests.unit.serving import service_of, serving
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[MemoryStore]:
+    plant = Plant()
+    await plant.offline.server.ensure_pool(POOL, 1, 1000)
+    yield plant.offline.store
+
+
+async def soon(condition: Callable[[], bool]) -> None:
+    """Leases of two seconds end in real time."""
+    with anyio.fail_after(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event
+            await anyio.sleep(0.01)
+
+
+def leads(service: CompilerService) -> bool:
+    return service.engine.parts.permission.granted
+
+
+async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_done(store: MemoryStore) -> None:
+    first, second = Plant(store), Plant(store)
+    async with serving(service_of(first, "one", elected=True)) as one:
+        await soon(lambda: leads(one))
+        async with serving(service_of(second, "two", elected=True)) as two:
+            await first.boxes("a", "b", settle=False)
+            await soon(lambda: one.engine.converged and two.engine.converged and two.engine.collecting.complete)
+            assert await first.contents() == {"a": "hello", "b": "hello"}
+            assert second.write.log == []
+            assert two.status()["leading"]["leader"] == "one"
+            assert two.ready() == (True, ())
+
+
+async def test_a_standby_takes_over_at_once_when_the_leader_ends_in_peace_and_does_not_list_again(
+    store: MemoryStore,
+) -> None:
+    first, second = Plant(store), Plant(store)
+    async with serving(service_of(second, "two", elected=True)) as two:
+        async with serving(service_of(first, "one", elected=True)) as one:
+            await soon(lambda: leads(one) or leads(two))
+            await first.boxes("a", text="number", settle=False)
+            await soon(lambda: one.engine.converged and two.engine.converged)
+        await soon(lambda: leads(two))
+        await first.boxes("b", text="number", settle=False)
+        await first.boxes("c", settle=False)
+        await soon(lambda: bool(second.write.log) and two.engine.converged)
+        assert sorted((await first.numbers()).values()) == [1, 2]
+        assert dict(two._source.counters.lists) == {"first": 1}
+
+
+async def test_the_ledger_is_read_before_the_first_write_of_a_new_leader(store: MemoryStore) -> None:
+    """A standby has not seen the numbers that the leader was given: it must not wish for others."""
+    first, second = Plant(store), Plant(store)
+    async with serving(service_of(second, "two", elected=True)) as two:
+        await soon(lambda: leads(two))
+        async with serving(service_of(first, "one", elected=True)):
+            await first.boxes("a", "b", text="number", settle=False)
+            await soon(lambda: two.engine.converged and len(second.write.log) == 4)
+        again = Plant(store)
+        async with serving(service_of(again, "three", elected=True)) as three:
+            await soon(lambda: three.engine.collecting.complete)
+            await second.boxes("c", text="number", settle=False)
+            await soon(lambda: two.engine.converged and len(second.write.log) == 6)
+            await two.takeover.end()  # type: ignore[union-attr]
+            await soon(lambda: leads(three) and three.engine.converged)
+            assert again.write.log == [], "everything was there, numbers included"
+
+
+async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(store: MemoryStore) -> None:
+    plant = Plant(store)
+    async with serving(service_of(plant, "one", elected=True)) as one:
+        await soon(lambda: leads(one))
+        store.faults.unreachable = True
+        await soon(lambda: STANDING_BY in plant.parts.permission.reasons)
+        assert not leads(one)
+        store.faults.unreachable = False
+        await soon(lambda: leads(one))
+        await plant.boxes("a", settle=False)
+        await soon(lambda: one.engine.converged and bool(plant.write.log))
+        assert await plant.contents() == {"a": "hello"}
+
+
+async def test_another_version_with_too_many_planned_writes_waits_for_leave(store: MemoryStore) -> None:
+    plant = Plant(store)
+    async with serving(service_of(plant, "one", elected=True)) as one:
+        await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
+        await plant.boxes("a", settle=False)
+        await soon(lambda: one.engine.converged and bool(plant.write.log))
+    await plant.boxes("b", "c", settle=False)
+    newer = Plant(store)
+    async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
+        await soon(lambda: UPGRADE in newer.parts.permission.reasons)
+        assert not two.ready()[0]
+        assert "max_writes_on_upgrade" in two.ready()[1][-1]
+    assert newer.write.log == []
+
+
+async def test_another_version_with_few_planned_writes_takes_over(store: MemoryStore) -> None:
+    plant = Plant(store)
+    async with serving(service_of(plant, "one", elected=True)) as one:
+        await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
+    await plant.boxes("b", settle=False)
+    newer = Plant(store)
+    async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
+        await soon(lambda: two.engine.converged and bool(newer.write.log))
+    assert newer.write.log == ["create b"]
+
+
+async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_over(store: MemoryStore) -> None:
+    first, second = Plant(store), Plant(store)
+    async with serving(service_of(second, "two", elected=True)) as two:
+        async with serving(service_of(first, "one", elected=True)) as one:
+            await soon(lambda: leads(one) or leads(two))
+            await soon(lambda: two.engine.collecting.complete)
+            await store.transaction([], [Put("/contrail/x", b"")])
+        await soon(lambda: leads(two))
+        await first.boxes("a", settle=False)
+        await soon(lambda: two.engine.converged and bool(second.write.log or first.write.log))
+
+
+async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store: MemoryStore) -> None:
+    plant = Plant(store)
+    async with serving(service_of(plant, "one", elected=True)) as one:
+        await soon(lambda: leads(one))
+        plant.write.failures["*"] = [Fenced(412, "fence is over")]
+        await plant.boxes("a", settle=False)
+        await soon(lambda: not leads(one))
+        assert any("refuses our fence" in reason for reason in one.ready()[1])
+        await soon(lambda: one.engine.converged and "create a" in plant.write.log[1:])
+        assert one.ready() == (True, ())
+
+
+async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: MemoryStore) -> None:
+    """The reason for which a leadership ends names the leader's key, and with it the installation."""
+    plant = Plant(store)
+    async with serving(service_of(plant, "one", elected=True, installation="refused-lab")) as one:
+        takeover = one.takeover
+        assert takeover is not None
+        await soon(lambda: leads(one))
+        await store.transaction([], [Delete(leader_key("refused-lab"))])
+        await soon(lambda: takeover.takeovers == 2 and leads(one))
+        assert takeover.hindered == ""
+        assert one.ready() == (True, ())
+
+
+async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_ends(store: MemoryStore) -> None:
+    """The store was put back to a time before the claim, say, and another installation was faster."""
+    plant = Plant(store)
+    await plant.boxes("a", settle=False)
+
+    async def claim() -> None:
+        await claim_path(store, "contrail", "default", "one")
+
+    await claim_path(store, "contrail", "other", "theirs")
+    with pytest.raises(BaseExceptionGroup) as ended:
+        with anyio.fail_after(60):
+            await service_of(plant, "one", elected=True, claim=claim).run()
+    assert ended.group_contains(PathClaimed)
+    assert plant.write.log == []
+
+
+async def test_a_new_leader_waits_while_another_installation_leads_that_has_claimed_no_path(store: MemoryStore) -> None:
+    plant = Plant(store)
+    await plant.boxes("a", settle=False)
+    tries: list[OtherLeader] = []
+
+    async def claim() -> None:
+        try:
+            await claim_path(store, "contrail", "default", "one")
+        except OtherLeader as error:
+            tries.append(error)
+            raise
+
+    lease = await store.grant_lease(600)
+    await store.transaction([], [Put(leader_key("other"), b"{}", lease)])
+    async with serving(service_of(plant, "one", elected=True, claim=claim)) as one:
+        await soon(lambda: len(tries) >= 2)
+        assert plant.write.log == []
+        await store.revoke_lease(lease)
+        await soon(lambda: leads(one) and "create a" in plant.write.log)

@@ -35,7 +35,7 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Told
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
 
-    from .commands.compile import apply_inputs
+    from .offline_inputs import apply_inputs
     from .transfer import read_input
 
     inputs, schema = read_input(files, configuration)

@@ -65,7 +65,7 @@ class Desk:
 
     def kind(self, name: str) -> Kind:
         """A kind in any spelling."""
-        from .commands.get import kind_named
+        from .naming import kind_named
 
         return kind_named(self._schema, name)
 
@@ -77,8 +77,8 @@ class Desk:
         from intentc.writing.connection import Connection
 
         from .client import ApiClient
-        from .commands.get import is_uuid, named
         from .connecting import api_server
+        from .naming import is_uuid, named
 
         key = Key(kind.name, name)
         revision = await self.mod_revision(key) if is_uuid(name) else 0

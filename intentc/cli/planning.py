@@ -154,8 +154,8 @@ async def carry_out(
     client: ApiClient, given: Input, resources: list[Resource], schema: Schema, seen: Mapping[Key, int] | None = None
 ) -> list[Done]:
     """Do at the server of ``client`` what an input says. ``seen``: as for ``apply_by``."""
-    from .commands.apply import apply_by
-    from .commands.delete import delete_by, delete_named
+    from .applying import apply_by
+    from .deleting import delete_by, delete_named
     from .ordering import fq_name_of
 
     if given.kind:

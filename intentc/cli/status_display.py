@@ -15,14 +15,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from .commands.status import lines
+from .status_text import lines
 
 _WIDTH = 40
 
 
 @contextmanager
 def display() -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Gives what shows a status (``status.told``) in place of the one before."""
+    """Gives what shows a status (``status_text.told``) in place of the one before."""
     with Live(auto_refresh=False) as live:
         yield lambda content: live.update(rendered(content), refresh=True)
 

@@ -87,7 +87,7 @@ def ownership_of(parts: Parts, name: Name) -> str | None:
 
 
 def _of_intent(parts: Parts, key: Key) -> str:
-    stands = parts.standing
+    stands = parts.states
     if key in parts.logic.held:
         return HELD
     if key.kind not in parts.logic.intent_kinds:
@@ -106,7 +106,7 @@ def _of_intent(parts: Parts, key: Key) -> str:
 
 
 def _of_object(parts: Parts, name: Name, key: Key | None) -> str:
-    stands = parts.standing
+    stands = parts.states
     made = is_made(parts, name, key)
     for state, table in (
         (PAUSED_STATE, stands.left_alone),

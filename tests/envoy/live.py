@@ -16,8 +16,8 @@ import anyio
 import httpx2
 
 from intentc.bridges.xds.requests import ports
+from intentc.cli.applying import apply_resources
 from intentc.cli.client import ApiClient, Change
-from intentc.cli.commands.apply import apply_resources
 from intentc.cli.connecting import api_server
 from intentc.cli.dev_gateway import Gateway, running_gateway
 from intentc.cli.dev_servers import Running, running

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.cli.commands.compile import apply_inputs
+from intentc.cli.offline_inputs import apply_inputs
 from intentc.cli.ordering import targets_first
 from intentc.loading.resources import load_resources
 from intentc.logic.coverage import Coverage, coverage

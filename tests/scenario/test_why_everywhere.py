@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 import pytest
 
-from intentc.cli.commands.compile import apply_inputs
+from intentc.cli.offline_inputs import apply_inputs
 from intentc.engine.parts import Parts
 from intentc.inspection.why.why import why
 from intentc.loading.resources import load_resources

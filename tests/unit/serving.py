@@ -20,8 +20,8 @@ PREFIX = "/contrail/"
 
 
 def service_of(
-    plant: Plant, process: str = "one", *, elected: bool = False, auditing: Auditing | None = None, most: int = 1000,
-    version: str = "1", etcd: str = "", installation: str = INSTALLATION,
+    plant: Plant, process: str = "one", *, elected: bool = False, auditing: Auditing | None = None,
+    most: int = 1000, version: str = "1", etcd: str = "", installation: str = INSTALLATION,
     claim: Callable[[], Awaitable[None]] | None = None,
 ) -> CompilerService:  # fmt: skip
     """``elected``: it stands for election. ``most``: ``max_writes_on_upgrade``. ``version``: of its compiler."""

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 import click
 import msgspec
 
+from ..applying import apply_resources
 from ..errors import CommandError, Exit
 from ..options import complete_files, configured, output_option
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.loading.resources import Loaded as Input
-    from intentc.model import Key, Schema
-
-    from ..client import ApiClient
-    from ..lookup import Meant
 
 
 _SHOWN_DEVIATIONS = 5
@@ -48,13 +45,6 @@ def command(files: tuple[str, ...], output: str, wait: bool, timeout: float, loa
         # It compiles, as the service does.
         return run_service(_apply_plan, plan, output, patience, loaded)
     return anyio.run(_apply, files, output, patience, loaded)
-
-
-class Applied(NamedTuple):
-    """What was done with each resource, and the revision of etcd that holds all of them."""
-
-    actions: list[str]
-    revision: int
 
 
 async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
@@ -129,78 +119,3 @@ async def _compiled(
             click.echo(line_of(located(problem, resources)), err=True)
     about = {(resource.kind, name_of(resource)) for resource in resources}
     return await verdict(configuration.intentc.diagnostics, status, about)
-
-
-async def apply_resources(resources: Sequence[Input], schema: Schema, configuration: Configuration) -> Applied:
-    """Create ``resources``, or update those that differ from what is there. Raises ``InvalidInput`` and
-    ``CommandError``."""
-    from intentc.writing.connection import Connection
-
-    from ..client import ApiClient
-    from ..connecting import api_server
-
-    async with ApiClient(Connection(api_server(configuration))) as client:
-        return await apply_by(client, resources, schema)
-
-
-async def apply_by(
-    client: ApiClient, resources: Sequence[Input], schema: Schema, seen: Mapping[Key, int] | None = None
-) -> Applied:
-    """The same at the server of ``client``. ``seen``: the revisions at which the resources must still stand, for all of
-    them, in one transaction; raises ``Stale`` if one doesn't."""
-    from intentc.model import Key
-
-    from ..client import Change
-    from ..differences import replacing, says_the_same
-    from ..transfer import Sent, present, send
-
-    actions: list[str] = []
-    changes: list[Sent] = []
-    uuids = await present(client, resources, schema)
-    stored = await _stored(client, resources, uuids, schema)
-    for resource, uuid, found in zip(resources, uuids, stored, strict=True):
-        kind, data = resource.kind, resource.data
-        there = found.data if found is not None else None
-        if resource.whole and there is not None:
-            data = replacing(schema.kind(kind), data, there)
-        if not uuid:
-            actions.append("created")
-            changes.append(Sent(resource, Change("CREATE", kind, data, must_be_new=seen is not None)))
-            continue
-        revision = None if seen is None else seen.get(Key(kind, uuid), 0)
-        if found is not None and found.data is None:
-            # A value that can't be read is replaced by a whole resource only, which has its name.
-            actions.append("replaced")
-            changes.append(
-                Sent(resource, Change("UPDATE", kind, {"fq_name": found.fq_name, **data, "uuid": uuid}, revision))
-            )
-        elif there is not None and says_the_same(data, there):
-            actions.append("unchanged")
-            if seen is not None:
-                changes.append(Sent(resource, Change("UPDATE", kind, {"uuid": uuid}, revision)))
-        else:
-            actions.append("updated")
-            changes.append(Sent(resource, Change("UPDATE", kind, {**data, "uuid": uuid}, revision)))
-    await send(client, changes, together=seen is not None)
-    return Applied(actions, client.revision)
-
-
-async def _stored(
-    client: ApiClient, resources: Sequence[Input], uuids: Sequence[str | None], schema: Schema
-) -> list[Meant | None]:
-    """Each resource as the server has it; None without a uuid, or if it has gone."""
-    from ..lookup import read as read_resource
-    from ..transfer import CALLS_AT_ONCE
-
-    found: list[Meant | None] = [None] * len(resources)
-    limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
-
-    async def read(index: int, kind: str, uuid: str) -> None:
-        async with limiter:
-            found[index] = await read_resource(client, schema.kind(kind), uuid)
-
-    async with anyio.create_task_group() as group:
-        for index, (resource, uuid) in enumerate(zip(resources, uuids, strict=True)):
-            if uuid:
-                group.start_soon(read, index, resource.kind, uuid)
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,12 @@ import click
 import msgspec
 
 from ..errors import Exit
+from ..offline_inputs import apply_inputs, apply_what_can_be
 from ..options import compilers_option, complete_files, configured, output_option_with, with_compilers
 from ..process import run_service
 
 if TYPE_CHECKING:
-    from intentc.apiserver.errors import ApiError
     from intentc.loading.configuration import Configuration, Loaded
-    from intentc.loading.resources import Loaded as Input
     from intentc.model import InvalidInput, Problem
     from intentc.offline.offline import GivenNumbers
 
@@ -113,52 +112,6 @@ async def _compile(
         _print(output, concealed_outputs(offline.engine.parts, offline.outputs()), problems)
     _print_problems(output, problems)
     return Exit.HELD if offline.engine.parts.standing.held or left_out else Exit.DONE
-
-
-async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
-    """Apply resources of files to an ``Offline`` in one go. Raises ``InvalidInput`` naming those that are refused."""
-    from intentc.apiserver.errors import ApiError
-    from intentc.model import InvalidInput, all_invalid
-
-    try:
-        await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in inputs)
-    except ApiError as error:
-        if error.item is None:
-            raise InvalidInput(error.message) from None
-        raise all_invalid([refusal for _, refusal in _refusals(error, inputs)]) from None
-
-
-async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[InvalidInput]:
-    """The same without those that are refused; what is wrong with these."""
-    from intentc.apiserver.errors import ApiError
-
-    left, errors = list(inputs), []
-    while left:
-        try:
-            await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in left)
-        except ApiError as error:
-            if error.item is None:
-                raise
-            refused = _refusals(error, left)
-            errors += [refusal for _, refusal in refused]
-            gone = {place for place, _ in refused}
-            left = [resource for place, resource in enumerate(left) if place not in gone]
-        else:
-            break
-    return errors
-
-
-def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:
-    """The place in ``inputs`` of each that is refused, and what is wrong with it."""
-    from intentc.model import InvalidInput
-
-    from ..places import place_of, told_of
-
-    found = []
-    for item, detail in error.refused or ((error.item or 0, error.detail),):
-        resource = inputs[item]
-        found.append((item, InvalidInput(told_of(resource, detail), source=place_of(resource, detail))))
-    return found
 
 
 def _given(path: str | None) -> GivenNumbers:

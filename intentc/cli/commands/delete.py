@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import anyio
 import click
 
-from ..errors import CommandError, Exit
+from ..deleting import delete_by, delete_named
+from ..errors import Exit
 from ..options import complete_files, configured, output_option
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
-    from intentc.loading.resources import Loaded as Input
-    from intentc.model import Key, Schema
 
-    from ..client import ApiClient
     from ..consequences import Named
-    from ..transfer import Done
 
 
 @click.command(name="delete")
@@ -72,54 +69,6 @@ async def _delete_named(
     return await _until_gone(about, revision, timeout, loaded)
 
 
-async def delete_named(
-    client: ApiClient,
-    schema: Schema,
-    kind_name: str,
-    names: Sequence[str],
-    seen: Mapping[Key, int] | None = None,
-    *,
-    let_go: bool = False,
-) -> list[Done]:
-    """Delete the resources of one kind that ``names`` mean; what was done. ``seen``: as for ``delete_by``. ``let_go``:
-    what refers to them does so no longer."""
-    from intentc.model import Key
-
-    from ..client import Change, Refused
-    from ..letting_go import holders_of
-    from ..lookup import look_up
-    from ..transfer import STALE, Stale, with_names
-    from .get import kind_named
-
-    kind = kind_named(schema, kind_name)
-    # All are looked up before the first is deleted: a misspelt name should not leave half of it done.
-    found = {Key(kind.name, one.uuid): one for one in [await look_up(client, kind, name) for name in names]}
-    holders = await holders_of(client, schema, found) if let_go else []
-    changes = [holder.change(_revision(seen, holder.key)) for holder in holders]
-    changes += [Change("DELETE", key.kind, {"uuid": key.uuid}, _revision(seen, key)) for key in found]
-    try:
-        await client.sync(changes)
-    except Refused as error:
-        if seen is not None and error.status in STALE:
-            raise Stale(error.what) from None
-        if error.item is not None and error.item < len(holders):
-            holder = holders[error.item]
-            raise CommandError(
-                f"{holder.key.kind} {':'.join(holder.fq_name)} can't let go: {await with_names(client, error.what)}",
-                where=error.where,
-                next_step="give it another reference, or delete it before",
-                code=error.code,
-            ) from None
-        held = not let_go and error.status in STALE
-        hint = "or give --let-go: then they let go, in the same transaction" if held else error.next_step
-        raise CommandError(
-            await with_names(client, error.what), where=error.where, next_step=hint, code=error.code
-        ) from None
-    return [(key.kind, fq_name, "let go") for key, fq_name, _ in holders] + [
-        (key.kind, one.fq_name or [one.uuid], "deleted") for key, one in found.items()
-    ]
-
-
 async def _delete(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.writing.connection import Connection
 
@@ -135,35 +84,6 @@ async def _delete(files: tuple[str, ...], output: str, timeout: float | None, lo
         revision = client.revision
     about = {(resource.kind, name_of(resource)) for resource in resources}
     return await _until_gone(about, revision, timeout, loaded)
-
-
-async def delete_by(
-    client: ApiClient, resources: Sequence[Input], schema: Schema, seen: Mapping[Key, int] | None = None
-) -> tuple[list[Input], list[str | None]]:
-    """Delete ``resources`` (targets first, as ``read_input`` gives them) at the server of ``client``: what they are in
-    the order in which they go, and the uuid of each that was there. ``seen``: the revisions at which they must still
-    stand, for all of them, in one transaction; raises ``Stale`` if one doesn't."""
-    from intentc.model import InvalidInput, Key
-
-    from ..client import Change
-    from ..transfer import Sent, present, send
-
-    order = list(reversed(resources))
-    for resource in order:
-        if not resource.data.get("fq_name") and not resource.data.get("uuid"):
-            raise InvalidInput("deleting needs the resource's fq_name or uuid", source=resource.source)
-    uuids = await present(client, order, schema)
-    changes = [
-        Sent(resource, Change("DELETE", resource.kind, {"uuid": uuid}, _revision(seen, Key(resource.kind, uuid))))
-        for resource, uuid in zip(order, uuids, strict=True)
-        if uuid
-    ]
-    await send(client, changes, together=seen is not None)
-    return order, uuids
-
-
-def _revision(seen: Mapping[Key, int] | None, key: Key) -> int | None:
-    return None if seen is None else seen.get(key, 0)
 
 
 async def _until_gone(about: Collection[Named], revision: int, timeout: float | None, loaded: Loaded) -> int:

@@ -163,10 +163,10 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     """Apply, wait until everything that follows is written, and show it."""
     from intentc.inspection.outputs import in_order, lower_level, shown
 
+    from ..applying import apply_resources
     from ..output import table
     from ..places import line_of, located
     from ..progress import show_progress
-    from .apply import apply_resources
     from .compile import summary
 
     engine = started.service.engine

@@ -64,8 +64,8 @@ async def _release(
 
     from ..client import ApiClient
     from ..connecting import api_server, etcd_store
+    from ..naming import kind_named
     from ..output import print_document
-    from .get import kind_named
 
     configuration = loaded.configuration
     schema = installed(configuration).schema

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from intentc.cli import waiting
-from intentc.cli.commands.status import span, told
 from intentc.cli.errors import CommandError, Exit
 from intentc.cli.status_display import rendered
+from intentc.cli.status_text import span, told
 from intentc.loading.yaml import load_yaml
 from tests.unit.cli.ended import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
@@ -196,7 +196,7 @@ def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> No
 def test_the_last_audit_is_told(
     intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch, role: str, audit: Any, text: str
 ) -> None:
-    monkeypatch.setattr("intentc.cli.commands.status.time.time", lambda: NOW)
+    monkeypatch.setattr("intentc.cli.status_text.time.time", lambda: NOW)
     compiler.status = [status(audit=audit, role=role)]
     assert table(intentc("status").out)["last audit"] == text
 

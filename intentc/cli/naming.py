@@ -1,0 +1,59 @@
+"""Which kind and which resource the arguments of a command name."""
+
+from __future__ import annotations
+
+import difflib
+import uuid as uuid_module
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from .errors import CommandError
+
+if TYPE_CHECKING:
+    from intentc.model import Kind, Schema
+
+    from .client import ApiClient
+
+
+async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
+    """The one resource that ``name`` means. Raises ``CommandError`` if there is none, or several, or if its value can't
+    be read."""
+    from .lookup import look_up, unreadable
+
+    found = await look_up(client, kind, name)
+    if found.data is None:
+        raise unreadable(kind, found, client.url)
+    return found.data
+
+
+def kind_named(schema: Schema, name: str) -> Kind:
+    """The kind that ``name`` means, in any spelling. Raises ``CommandError`` with suggestions."""
+    from intentc.loading.schemas import known_elsewhere
+    from intentc.model import snake
+
+    found = schema.spelt(name, plural=True)
+    if found is None:
+        near = near_kinds(snake(name).lower(), schema.kinds)
+        hint = known_elsewhere(name) or (f"; did you mean {' or '.join(near)}?" if near else "")
+        raise CommandError(f"unknown kind {name!r}{hint}", next_step="`intentc get` lists the kinds")
+    return found
+
+
+def near_kinds(name: str, kinds: Iterable[str]) -> list[str]:
+    """The kinds that a name may mean, at most three: those with these initials (``acl``), spelt nearly so, or
+    with this text inside (``list``); the first way that finds any."""
+    known = sorted(kinds)
+    initials = [
+        kind for kind in known if "".join(word[:1] for word in kind.split("_")) in (name, name.removesuffix("s"))
+    ]
+    inside = [kind for kind in known if name in kind]
+    return (initials or difflib.get_close_matches(name, known, 3) or inside)[:3]
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text has the form of a uuid."""
+    try:
+        uuid_module.UUID(text)
+    except ValueError:
+        return False
+    return True

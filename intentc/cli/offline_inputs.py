@@ -1,0 +1,57 @@
+"""Applying resources of files to an ``Offline``, with errors that name the files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from intentc.apiserver.errors import ApiError
+    from intentc.loading.resources import Loaded as Input
+    from intentc.model import InvalidInput
+
+
+async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
+    """Apply resources of files to an ``Offline`` in one go. Raises ``InvalidInput`` naming those that are refused."""
+    from intentc.apiserver.errors import ApiError
+    from intentc.model import InvalidInput, all_invalid
+
+    try:
+        await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in inputs)
+    except ApiError as error:
+        if error.item is None:
+            raise InvalidInput(error.message) from None
+        raise all_invalid([refusal for _, refusal in _refusals(error, inputs)]) from None
+
+
+async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[InvalidInput]:
+    """The same without those that are refused; what is wrong with these."""
+    from intentc.apiserver.errors import ApiError
+
+    left, errors = list(inputs), []
+    while left:
+        try:
+            await offline.apply({"kind": i.kind, "operation": "CREATE", "data": i.data} for i in left)
+        except ApiError as error:
+            if error.item is None:
+                raise
+            refused = _refusals(error, left)
+            errors += [refusal for _, refusal in refused]
+            gone = {place for place, _ in refused}
+            left = [resource for place, resource in enumerate(left) if place not in gone]
+        else:
+            break
+    return errors
+
+
+def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:
+    """The place in ``inputs`` of each that is refused, and what is wrong with it."""
+    from intentc.model import InvalidInput
+
+    from .places import place_of, told_of
+
+    found = []
+    for item, detail in error.refused or ((error.item or 0, error.detail),):
+        resource = inputs[item]
+        found.append((item, InvalidInput(told_of(resource, detail), source=place_of(resource, detail))))
+    return found

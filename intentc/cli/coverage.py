@@ -44,7 +44,7 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Told
     await offline.seed()
     await apply_inputs(offline, inputs)
     parts = offline.engine.parts
-    for key, _ in sorted(parts.standing.held.items()):
+    for key, _ in sorted(parts.states.held.items()):
         name = parts.logic.name_of(key)
         click.echo(f"{key.kind} {name} is held: what it would read besides is not known", err=True)
     found = coverage(parts.logic)

@@ -1,7 +1,7 @@
-"""Giving orders to the compiler: whom an order is about, who gives it, and waiting until it is obeyed.
+"""Giving directives to the compiler: whom a directive is about, who gives it, and waiting until it is obeyed.
 
 Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` differ in what they order and share the rest.
-An order lies in etcd, so that it can be given while no compiler runs; what becomes of it is the compiler's business.
+A directive lies in etcd, so that it can be given while no compiler runs; what becomes of it is the compiler's business.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ def waiting_options(function: _Function) -> _Function:
 
 
 class Target(NamedTuple):
-    """The resource that an order is about. ``mod_revision``: at which it was last written."""
+    """The resource that a directive is about. ``mod_revision``: at which it was last written."""
 
     key: Key
     name: tuple[str, ...]
     mod_revision: int
 
 
-class Desk:
-    """Where orders are given. ``book``: the orders of the configured installation. Calls raise ``CommandError`` and
+class DirectivesClient:
+    """Where directives are given. ``book``: the directives of the configured installation. Calls raise ``CommandError``
+    and
     ``StoreError``."""
 
     def __init__(self, configuration: Configuration, store: Store) -> None:
@@ -109,7 +110,7 @@ class Desk:
             return None
 
     async def obeyed(self, revision: int, timeout: float | None) -> dict[str, Any] | None:
-        """Wait until the compiler has obeyed the orders up to ``revision``; its status then. None, after a word on
+        """Wait until the compiler has obeyed the directives up to ``revision``; its status then. None, after a word on
         stderr, if no compiler answers or nobody wants to wait (``timeout`` None)."""
         from .waiting import url_of, wait_for
 
@@ -121,12 +122,12 @@ class Desk:
             if error.code is not Exit.UNREACHABLE:
                 raise
             click.echo(
-                f"no compiler answers at {self.address}; the order is put, and takes effect when one runs", err=True
+                f"no compiler answers at {self.address}; the directive is put, and takes effect when one runs", err=True
             )
             return None
         if not obeyed:
             raise CommandError(
-                f"the order is put, but the compiler has not obeyed it after {timeout:g} s",
+                f"the directive is put, but the compiler has not obeyed it after {timeout:g} s",
                 where=url_of(self.diagnostics, "/status"),
                 next_step="see there whether it is of the same installation, and how its watch is",
                 code=Exit.UNREACHABLE,
@@ -135,20 +136,20 @@ class Desk:
 
 
 @asynccontextmanager
-async def orders_desk(configuration: Configuration) -> AsyncIterator[Desk]:
+async def directives_client(configuration: Configuration) -> AsyncIterator[DirectivesClient]:
     """A desk with a connection to etcd that is closed after the block."""
     from .connecting import etcd_store
 
     store = etcd_store(configuration)
     try:
-        yield Desk(configuration, store)
+        yield DirectivesClient(configuration, store)
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
 
 
 class Signature(TypedDict):
-    """The fields of every order that are for people."""
+    """The fields of every directive that are for people."""
 
     by: str
     at: str
@@ -156,7 +157,7 @@ class Signature(TypedDict):
 
 
 def signature(reason: str = "") -> Signature:
-    """Who gives an order, when and why."""
+    """Who gives a directive, when and why."""
     who = os.environ.get("USER") or os.environ.get("LOGNAME") or str(os.getuid())
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {"by": f"{who}@{socket.gethostname()}", "at": now, "reason": reason}
@@ -185,5 +186,5 @@ def shown(uuid: str, fq_name: Iterable[str]) -> str:
 
 
 def _obeyed(status: dict[str, Any], revision: int) -> bool:
-    orders = status.get("orders") or {}
-    return bool(orders.get("applied_revision", 0) >= revision)
+    directives = status.get("directives") or {}
+    return bool(directives.get("applied_revision", 0) >= revision)

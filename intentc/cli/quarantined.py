@@ -1,6 +1,6 @@
 """What the running compiler tells of its quarantine, and which entry of it a person means.
 
-Why it exists: only the compiler knows what is held, refused or fought over, so orders about that are checked against
+Why it exists: only the compiler knows what is held, refused or contended, so directives about that are checked against
 its ``/status`` before they are put. If none answers, the resource is looked up as any other.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .directives import Desk, Target, picked
+from .directives import DirectivesClient, Target, picked
 from .errors import CommandError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ async def whole(where: Diagnostics, status: dict[str, Any]) -> list[Entry]:
     return entries
 
 
-async def quarantined(desk: Desk, kind_name: str, name: str, excluded: frozenset[str], why: str) -> Target:
+async def quarantined(desk: DirectivesClient, kind_name: str, name: str, excluded: frozenset[str], why: str) -> Target:
     """The one quarantined resource that is meant; whether it is quarantined is not asked if no compiler answers.
     Raises ``CommandError``, with ``why`` if its only states are ``excluded`` ones."""
     from intentc.model import Key
@@ -98,7 +98,7 @@ async def quarantined(desk: Desk, kind_name: str, name: str, excluded: frozenset
     return Target(key, entry.fq_name, await _written_at(desk, key))
 
 
-async def all_held(desk: Desk) -> list[Target]:
+async def all_held(desk: DirectivesClient) -> list[Target]:
     """Every intent that is held and could be given up. Raises ``CommandError`` if no compiler answers."""
     from intentc.model import Key
 
@@ -110,7 +110,7 @@ async def all_held(desk: Desk) -> list[Target]:
     return [Target(key, name, await _written_at(desk, key)) for key, name in keys]
 
 
-async def _written_at(desk: Desk, key: Key) -> int:
+async def _written_at(desk: DirectivesClient, key: Key) -> int:
     revision = await desk.mod_revision(key)
     if not revision:
         raise CommandError(f"{key} is gone from etcd since", next_step="run the command again")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from intentc.engine.engine import Engine
     from intentc.evaluation import Compiler
     from intentc.loading.configuration import Configuration, Loaded
-    from intentc.service.reload import Reloading
+    from intentc.service.reload import Reloader
 
 _LOG = logging.getLogger("intentc.loading.configuration")
 
@@ -26,11 +26,11 @@ def reloading_of(
     *,
     adapted: Callable[[Configuration], Configuration] = lambda configuration: configuration,
     relog: bool = False,
-) -> Reloading:
+) -> Reloader:
     """Reloads what ``loaded`` was read from. ``adapted``: what the command makes of a configuration. ``relog``: logs
     are set up anew, as the configuration says."""
     from intentc.loading.configuration import load
-    from intentc.service.reload import Reloading
+    from intentc.service.reload import Reloader
 
     def read() -> Loaded:
         again = load(loaded.file, os.environ)
@@ -40,7 +40,7 @@ def reloading_of(
         if relog:
             _log_as(again, loaded)
 
-    return Reloading(engine, compilers, loaded, read, on_read)
+    return Reloader(engine, compilers, loaded, read, on_read)
 
 
 def _log_as(again: Loaded, before: Loaded) -> None:

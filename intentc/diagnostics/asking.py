@@ -39,7 +39,7 @@ STATES = (
     "held",
     "refused",
     "delayed",
-    "fought",
+    "contended",
     "paused",
     "planned",
     "queued",

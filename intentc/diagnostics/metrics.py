@@ -62,7 +62,7 @@ GAUGES = (
 COUNTERS = (
     Figure("intentc_evaluations", "Evaluations of intents.", "counters.evaluations"),
     Figure("intentc_evaluation_seconds", "Time that evaluations took.", "counters.evaluation_seconds"),
-    Figure("intentc_dear_evaluations", "Evaluations over 2 ms, whose intents rest after.", "counters.dear_evaluations"),
+    Figure("intentc_slow_evaluations", "Evaluations over 2 ms; their intents cool down.", "counters.slow_evaluations"),
     Figure("intentc_walks", "Ways of the reaction map to an intent: idle (answered from memory), unchanged "
            "(evaluated in vain), changed.", "counters.walks", "result"),
     Figure("intentc_idle_walks", "Intents that only the reaction map named, answered from memory.",
@@ -71,7 +71,7 @@ COUNTERS = (
            "counters.missing_reactions", "pair"),
     Figure("intentc_writes", "Writes that the API server acknowledged.", "counters.writes"),
     Figure("intentc_drift_repairs", "Objects put right that somebody else had changed.", "counters.drift_repairs"),
-    Figure("intentc_fights", "Objects left alone for a while, since another writer sets them back.", "counters.fights"),
+    Figure("intentc_contentions", "Objects in contention: another writer reverts them.", "counters.contentions"),
     Figure("intentc_api_server_pauses", "Pauses that the API server asked for.", "counters.pauses"),
     Figure("intentc_lists", "Listings of etcd, by reason: all but the first mean a doubt.", "watch.lists", "reason"),
     Figure("intentc_watch_disconnects", "Ends of the watch on etcd, by reason.", "watch.disconnects", "reason"),

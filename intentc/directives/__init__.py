@@ -1,26 +1,27 @@
-"""Orders: what operators told the compiler, kept in etcd, so that it outlives processes and every standby knows it.
+"""Directives: what operators told the compiler, kept in etcd, so that it outlives processes and every standby knows it.
 
-``order`` says what an order is, ``book`` puts and withdraws them, ``watching`` brings them to the engine's ``levers``.
-Why etcd and not a call to the compiler: the diagnostics are read-only, and etcd's own roles protect who may write.
+``directive`` says what a directive is, ``book`` puts and withdraws them, ``watching`` brings them to the engine's
+``operator_actions``. Why etcd and not a call to the compiler: the diagnostics are read-only, and etcd's own roles
+protect who may write.
 """
 
-from .actions import Levers
+from .actions import OperatorActions
 from .book import Book, Kept
-from .directive import AllowDeletes, Drop, Order, Pause, Retry, Suspect, orders_prefix
+from .directive import AllowDeletes, Directive, Drop, Pause, Retry, Suspect, directives_prefix
 from .suspects import hold_suspects
-from .watching import Orders
+from .watching import DirectiveWatch
 
 __all__ = [
     "AllowDeletes",
     "Book",
+    "Directive",
+    "DirectiveWatch",
     "Drop",
     "Kept",
-    "Levers",
-    "Order",
-    "Orders",
+    "OperatorActions",
     "Pause",
     "Retry",
     "Suspect",
+    "directives_prefix",
     "hold_suspects",
-    "orders_prefix",
 ]

@@ -1,6 +1,6 @@
-"""The levers of a running engine, as orders pull them.
+"""What operators can do to a running engine, as directives ask for it.
 
-Why a protocol: orders come from etcd and know nothing of queues and plans; the engine knows nothing of etcd. Every
+Why a protocol: directives come from etcd and know nothing of queues and plans; the engine knows nothing of etcd. Every
 call is synchronous, cheap, and idempotent: after a gap in the watch, or on a standby, it may come again.
 """
 
@@ -11,7 +11,7 @@ from typing import Protocol
 from intentc.model import Key
 
 
-class Levers(Protocol):
+class OperatorActions(Protocol):
     """All that an operator can do to an engine. Three sorts of holding don't mix: what is paused, dropped or suspect
     stays so until its own opposite is called, whatever becomes of the others."""
 
@@ -29,8 +29,8 @@ class Levers(Protocol):
         ...
 
     def retry(self, key: Key | None) -> int:
-        """Try what is held, refused or fought again now, None: all of it; how many. Does not lift a pause, a drop or a
-        suspicion: ``undrop`` and ``unsuspect`` are called for those before."""
+        """Try what is held, rejected or contended again now, None: all of it; how many. Does not lift a pause, a drop
+        or a suspicion: ``undrop`` and ``unsuspect`` are called for those before."""
         ...
 
     def drop(self, key: Key, mod_revision: int) -> None:

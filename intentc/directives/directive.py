@@ -1,7 +1,8 @@
-"""What an order is, and how it lies in etcd: ``/intentc/<installation>/orders/<sort>/<about>``, the value as JSON.
+"""What a directive is, and how it lies in etcd: ``/intentc/<installation>/directives/<sort>/<about>``, the value as
+JSON.
 
-Why strict: an order that is understood by half could hold or delete the wrong thing, so one with an unknown field, or
-whose value disagrees with its key, is refused as a whole. What an order does is ``levers``' business.
+Why strict: a directive that is understood by half could hold or delete the wrong thing, so one with an unknown field,
+or whose value disagrees with its key, is refused as a whole. What a directive does is ``operator_actions``' business.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class _OfOne(_Order, frozen=True, kw_only=True):
 
 
 class Pause(_OfOne, frozen=True, kw_only=True):
-    """Hold an intent or leave an object alone, until the order is withdrawn."""
+    """Hold an intent or leave an object alone, until the directive is withdrawn."""
 
     sort: ClassVar[str] = "pause"
 
@@ -110,36 +111,36 @@ class AllowDeletes(_Order, frozen=True, kw_only=True):
         return self.kind
 
 
-Order = Pause | Drop | Suspect | Retry | AllowDeletes
+Directive = Pause | Drop | Suspect | Retry | AllowDeletes
 
-_SORTS: dict[str, type[Order]] = {sort.sort: sort for sort in (Pause, Drop, Suspect, Retry, AllowDeletes)}
-
-
-def orders_prefix(installation: str) -> str:
-    """Under which all orders of an installation lie."""
-    return f"/intentc/{installation}/orders/"
+_SORTS: dict[str, type[Directive]] = {sort.sort: sort for sort in (Pause, Drop, Suspect, Retry, AllowDeletes)}
 
 
-def order_key(installation: str, order: Order) -> str:
-    """Where an order lies."""
-    return f"{orders_prefix(installation)}{order.sort}/{stored_segment(order.about)}"
+def directives_prefix(installation: str) -> str:
+    """Under which all directives of an installation lie."""
+    return f"/intentc/{installation}/directives/"
 
 
-def encode(order: Order) -> bytes:
-    """The value of an order."""
-    return msgspec.json.encode(order)
+def directive_key(installation: str, directive: Directive) -> str:
+    """Where a directive lies."""
+    return f"{directives_prefix(installation)}{directive.sort}/{stored_segment(directive.about)}"
 
 
-def decode(sort: str, about: str, value: bytes) -> Order:
-    """The order at ``<sort>/<about>``. Raises ``InvalidInput``, which says what is wrong, for one that is of no known
-    sort, can't be read, or disagrees with its key."""
+def encode(directive: Directive) -> bytes:
+    """The value of a directive."""
+    return msgspec.json.encode(directive)
+
+
+def decode(sort: str, about: str, value: bytes) -> Directive:
+    """The directive at ``<sort>/<about>``. Raises ``InvalidInput``, which says what is wrong, for one that is of no
+    known sort, can't be read, or disagrees with its key."""
     wanted = _SORTS.get(sort)
     if wanted is None:
-        raise InvalidInput(f"there are no orders of the sort {sort!r}", reason="Malformed")
+        raise InvalidInput(f"there are no directives of the sort {sort!r}", reason="Malformed")
     try:
-        order = msgspec.json.decode(value, type=wanted)
+        directive = msgspec.json.decode(value, type=wanted)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"it can't be read: {error or type(error).__name__}", reason="Malformed") from None
-    if order.about != about:
-        raise InvalidInput(f"its value is about {order.about}", reason="Malformed")
-    return order
+    if directive.about != about:
+        raise InvalidInput(f"its value is about {directive.about}", reason="Malformed")
+    return directive

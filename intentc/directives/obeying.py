@@ -1,8 +1,8 @@
-"""What is ordered now, and pulling the levers on every difference.
+"""What is ordered now, and acting on every difference.
 
 Why apart from the watch: whatever is listed or watched comes through ``take``, so that a gap, a
-duplicate or a missed event ends in the same as an order that came in time. When orders are read and withdrawn is
-``watching``'s business, what a lever does the engine's.
+duplicate or a missed event ends in the same as a directive that came in time. When directives are read and withdrawn is
+``watching``'s business, what an action does the engine's.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from dataclasses import dataclass
 
 from intentc.model import Change, InvalidInput, Key
 
-from .actions import Levers
-from .directive import AllowDeletes, Drop, Order, Pause, Retry, Suspect, decode
+from .actions import OperatorActions
+from .directive import AllowDeletes, Directive, Drop, Pause, Retry, Suspect, decode
 
 _LOG = logging.getLogger(__name__)
 
 Place = tuple[str, str]
-"""Sort, and what the order is about."""
+"""Sort, and what the directive is about."""
 
 
 @dataclass
 class Known:
-    """An order that lies in etcd. ``applied``: the levers were pulled. ``revoked``: a later retry undid it.
+    """A directive that lies in etcd. ``applied``: the action was taken. ``revoked``: a later retry undid it.
     ``withdrawn``: its deletion was asked for; it stays here until the watch tells."""
 
-    order: Order
+    directive: Directive
     mod_revision: int
     applied: bool = False
     revoked: bool = False
     withdrawn: bool = False
 
 
-class Obeying:
-    """The orders under ``prefix``, as one process obeys them. ``settled``: whether the world was looked through once,
-    so that withheld deletes, and whether a resource changed, are known."""
+class DirectiveExecutor:
+    """The directives under ``prefix``, as one process obeys them. ``settled``: whether the world was looked through
+    once, so that withheld deletes, and whether a resource changed, are known."""
 
-    def __init__(self, prefix: str, levers: Levers, settled: Callable[[], bool]) -> None:
+    def __init__(self, prefix: str, actions: OperatorActions, settled: Callable[[], bool]) -> None:
         self._prefix = prefix
-        self._levers = levers
+        self._actions = actions
         self._settled = settled
         self._known: dict[Place, Known] = {}
         self._unreadable: dict[Place, int] = {}
@@ -49,7 +49,8 @@ class Obeying:
     def take(self, changes: Iterable[Change], *, whole: bool) -> None:
         """Obey what was put and what was withdrawn. ``whole``: what isn't among ``changes`` isn't there.
 
-        In the order in which orders were given: a suspicion that is older than a retry ends by it, a newer one stands.
+        In the sequence in which directives were given: a suspicion that is older than a retry ends by it, a newer one
+        stands.
         """
         given = sorted(changes, key=lambda change: change.mod_revision)
         if whole:
@@ -71,60 +72,62 @@ class Obeying:
         return any(known.applied for known in put_off)
 
     def done(self) -> list[Known]:
-        """The orders that may be withdrawn. What a retry revoked comes before the retry: whoever starts in between must
-        not find it alone."""
+        """The directives that may be withdrawn. What a retry revoked comes before the retry: whoever starts in between
+        must not find it alone."""
         found = [known for known in self._known.values() if not known.withdrawn and self._is_done(known)]
         return sorted(found, key=lambda known: not known.revoked)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Sort → how many orders."""
+        """Sort → how many directives."""
         return dict(sorted(Counter(sort for sort, _ in self._known).items()))
 
     @property
     def unreadable(self) -> list[str]:
-        """The keys of the orders that are ignored."""
+        """The keys of the directives that are ignored."""
         return [self._prefix + "/".join(place) for place in sorted(self._unreadable)]
 
     def knows(self, changes: Iterable[Change]) -> bool:
-        """Whether ``changes``, a list of all orders, holds nothing new, and everything that is known."""
+        """Whether ``changes``, a list of all directives, holds nothing new, and everything that is known."""
         known = {place: known.mod_revision for place, known in self._known.items()} | self._unreadable
         return known == {(change.kind, change.uuid): change.mod_revision for change in changes}
 
     def _begin(self, place: Place, value: bytes, mod_revision: int) -> None:
         try:
-            order = decode(*place, value)
+            directive = decode(*place, value)
         except InvalidInput as error:
             if self._unreadable.get(place) != mod_revision:
-                _LOG.warning("the order %s%s is ignored: %s", self._prefix, "/".join(place), error.message)
+                _LOG.warning("the directive %s%s is ignored: %s", self._prefix, "/".join(place), error.message)
             self._end(place)
             self._unreadable[place] = mod_revision
             return
         self._unreadable.pop(place, None)
         known = self._known.get(place)
-        if known is not None and (known.order, known.mod_revision) == (order, mod_revision):
+        if known is not None and (known.directive, known.mod_revision) == (directive, mod_revision):
             return
-        self._known[place] = fresh = Known(order, mod_revision)
-        _LOG.info("order %s%s", "/".join(place), _signed(order), extra={"revision": mod_revision})
+        self._known[place] = fresh = Known(directive, mod_revision)
+        _LOG.info("directive %s%s", "/".join(place), _signed(directive), extra={"revision": mod_revision})
         self._pull(fresh)
 
     def _pull(self, known: Known) -> None:
-        levers = self._levers
-        match known.order:
-            case Pause() as order:
-                levers.pause(order.key, order.name, f"paused{_signed(order)}")
-            case Drop() as order:
-                levers.drop(order.key, order.mod_revision)
-            case Suspect() as order:
-                if order.holds:
-                    levers.suspect(order.key, order.mod_revision)
-            case Retry() as order:
-                self._revoke(order.key, known.mod_revision)
-                _LOG.info("retry of %s: %d were quarantined", order.about, levers.retry(order.key))
-            case AllowDeletes() as order:
+        actions = self._actions
+        match known.directive:
+            case Pause() as directive:
+                actions.pause(directive.key, directive.name, f"paused{_signed(directive)}")
+            case Drop() as directive:
+                actions.drop(directive.key, directive.mod_revision)
+            case Suspect() as directive:
+                if directive.holds:
+                    actions.suspect(directive.key, directive.mod_revision)
+            case Retry() as directive:
+                self._revoke(directive.key, known.mod_revision)
+                _LOG.info("retry of %s: %d were quarantined", directive.about, actions.retry(directive.key))
+            case AllowDeletes() as directive:
                 if not self._settled():
                     return
-                _LOG.info("deletes of %s allowed: %d were withheld", order.kind, levers.allow_deletes(order.kind))
+                _LOG.info(
+                    "deletes of %s allowed: %d were withheld", directive.kind, actions.allow_deletes(directive.kind)
+                )
         known.applied = True
 
     def _revoke(self, key: Key | None, before: int) -> None:
@@ -132,43 +135,43 @@ class Obeying:
         for known in self._known.values():
             if known.mod_revision >= before:
                 continue
-            match known.order:
-                case Suspect() as order if key in (None, order.key):
-                    self._levers.unsuspect(order.key)
+            match known.directive:
+                case Suspect() as directive if key in (None, directive.key):
+                    self._actions.unsuspect(directive.key)
                     known.revoked = True
-                case Drop() as order if key == order.key:
-                    self._levers.undrop(order.key)
+                case Drop() as directive if key == directive.key:
+                    self._actions.undrop(directive.key)
                     known.revoked = True
 
     def _end(self, place: Place) -> None:
-        """The order was withdrawn. What was done once stays done."""
+        """The directive was withdrawn. What was done once stays done."""
         self._unreadable.pop(place, None)
         known = self._known.pop(place, None)
         if known is None:
             return
-        _LOG.info("order %s is withdrawn", "/".join(place))
-        match known.order:
-            case Pause() as order:
-                self._levers.resume(order.key)
-            case Drop() as order:
-                self._levers.undrop(order.key)
-            case Suspect() as order:
-                self._levers.unsuspect(order.key)
+        _LOG.info("directive %s is withdrawn", "/".join(place))
+        match known.directive:
+            case Pause() as directive:
+                self._actions.resume(directive.key)
+            case Drop() as directive:
+                self._actions.undrop(directive.key)
+            case Suspect() as directive:
+                self._actions.unsuspect(directive.key)
 
     def _is_done(self, known: Known) -> bool:
-        match known.order:
+        match known.directive:
             case Retry() | AllowDeletes():
                 return known.applied
-            case Drop() | Suspect() as order:
-                changed = self._settled() and self._levers.changed_since(order.key, order.mod_revision)
+            case Drop() | Suspect() as directive:
+                changed = self._settled() and self._actions.changed_since(directive.key, directive.mod_revision)
                 return known.revoked or changed
             case _:
                 return False
 
 
-def _signed(order: Order) -> str:
+def _signed(directive: Directive) -> str:
     """`` by WHO at WHEN: WHY``, as far as it is told."""
-    who = f" by {order.by}" if order.by else ""
-    when = f" at {order.at}" if order.at else ""
-    why = f": {order.reason}" if order.reason else ""
+    who = f" by {directive.by}" if directive.by else ""
+    when = f" at {directive.at}" if directive.at else ""
+    why = f": {directive.reason}" if directive.reason else ""
     return f"{who}{when}{why}"

@@ -1,7 +1,7 @@
 """Holding what a process was evaluating when it died, over restarts (engine.md §4.3, §7).
 
-Why an order: the next process may run on another machine. Which keys they are is told by whoever kept the traces of
-the dead process; this is called at the start, before orders are loaded.
+Why a directive: the next process may run on another machine. Which keys they are is told by whoever kept the traces of
+the dead process; this is called at the start, before directives are loaded.
 """
 
 from __future__ import annotations
@@ -34,7 +34,11 @@ async def hold_suspects(
     number before it. Raises ``StoreError``; then it may be called again."""
     layout, book, held = Layout.of(f"/{path}/"), Book(store, installation), 0
     wanted = tuple(keys)
-    known = {order.key: order for order, _ in await book.list() if isinstance(order, Suspect)} if wanted else {}
+    known = (
+        {directive.key: directive for directive, _ in await book.list() if isinstance(directive, Suspect)}
+        if wanted
+        else {}
+    )
     for key in wanted:
         for item in (await store.range(layout.key(*key), keys_only=True)).items:
             suspect = Suspect(

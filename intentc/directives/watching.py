@@ -1,8 +1,8 @@
-"""Bringing orders to the engine: list, watch, and withdraw what is done.
+"""Bringing directives to the engine: list, watch, and withdraw what is done.
 
-Why it exists: an order must be known before anything is evaluated, must reach every process whatever becomes of the
-watch, and must go once it is done, but only by the one who leads: a standby pulls the same levers and withdraws
-nothing. What an order means is ``obeying``'s business.
+Why it exists: a directive must be known before anything is evaluated, must reach every process whatever becomes of the
+watch, and must go once it is done, but only by the one who leads: a standby takes the same actions and withdraws
+nothing. What a directive means is ``obeying``'s business.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from intentc.watch.listing import list_all
 from intentc.watch.protocol import Store, StoreError
 from intentc.watch.source import Source
 
-from .actions import Levers
+from .actions import OperatorActions
 from .book import Book, Kept
-from .directive import orders_prefix
-from .obeying import Obeying
+from .directive import directives_prefix
+from .obeying import DirectiveExecutor
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
 """Seconds between looks at what is done."""
 _RELIST_PERIOD = 60.0
-"""Seconds between readings of all orders, to find those of which the watch never told."""
+"""Seconds between readings of all directives, to find those of which the watch never told."""
 
 
-class Orders:
-    """The orders of one installation, as one process obeys them.
+class DirectiveWatch:
+    """The directives of one installation, as one process obeys them.
 
     ``leading``: whether this process leads. ``settled``: whether the world was looked through once, so that withheld
     deletes, and whether a resource changed, are known. ``heartbeat``: the one that this process puts, by which a dead
@@ -46,7 +46,7 @@ class Orders:
         self,
         store: Store,
         installation: str,
-        levers: Levers,
+        operator_actions: OperatorActions,
         *,
         leading: Callable[[], bool],
         settled: Callable[[], bool],
@@ -56,12 +56,12 @@ class Orders:
         backoff: Backoff | None = None,
     ) -> None:
         self._store = store
-        prefix = orders_prefix(installation)
+        prefix = directives_prefix(installation)
         self._layout = Layout.of(prefix)
         self._book = Book(store, installation)
         self._backoff = backoff or Backoff()
         self._source = Source(store, prefix, heartbeat=heartbeat, backoff=self._backoff)
-        self._obeying = Obeying(prefix, levers, settled)
+        self._obeying = DirectiveExecutor(prefix, operator_actions, settled)
         self._leading = leading
         self._period = period
         self._relist_period = relist_period
@@ -77,7 +77,7 @@ class Orders:
                 listing = await list_all(self._store, self._layout, lambda key: None)
             except StoreError as error:
                 if not told:
-                    _LOG.warning("the orders can't be read yet: %s; trying again until they can", error)
+                    _LOG.warning("the directives can't be read yet: %s; trying again until they can", error)
                 told = True
                 await anyio.sleep(self._backoff.next_wait())
             else:
@@ -86,7 +86,7 @@ class Orders:
                 return
 
     async def run(self, on_change: Callable[[], None]) -> None:
-        """Obey what is ordered, without end. ``on_change`` is called after levers were pulled."""
+        """Obey what is ordered, without end. ``on_change`` is called after actions were taken."""
         async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
             group.start_soon(self._tend, on_change)
             group.start_soon(self._relist)
@@ -97,7 +97,7 @@ class Orders:
 
     @property
     def applied_revision(self) -> int:
-        """Every order up to this revision is obeyed; 0 before ``load``."""
+        """Every directive up to this revision is obeyed; 0 before ``load``."""
         return self._source.applied_revision or self._loaded
 
     def report(self) -> dict[str, Any]:
@@ -112,17 +112,18 @@ class Orders:
         }
 
     async def _relist(self) -> None:
-        """An order that etcd never told of would wait for the next cut of the watch (engine.md §1.5). All are read, and
-        not as of the last applied revision: here that one is old, and it is the last order that would be missed."""
+        """A directive that etcd never told of would wait for the next cut of the watch (engine.md §1.5). All are read,
+        and not as of the last applied revision: here that one is old, and it is the last directive that would be
+        missed."""
         while True:
             await anyio.sleep(self._relist_period)
             try:
                 listing = await list_all(self._store, self._layout, lambda key: None)
             except StoreError as error:
-                _LOG.debug("the orders are not read again: %s", error)
+                _LOG.debug("the directives are not read again: %s", error)
                 continue
             if not self._obeying.knows(listing.snapshot.changes):
-                _LOG.warning("the watch has not told of all orders up to revision %d", listing.snapshot.revision)
+                _LOG.warning("the watch has not told of all directives up to revision %d", listing.snapshot.revision)
                 self._source.request_relist("missed")
 
     async def _tend(self, on_change: Callable[[], None]) -> None:
@@ -140,10 +141,10 @@ class Orders:
             if not self._leading():
                 return
             try:
-                await self._book.withdraw(Kept(known.order, known.mod_revision))
+                await self._book.withdraw(Kept(known.directive, known.mod_revision))
             except StoreError as error:
                 if not self._failing:
-                    _LOG.warning("orders that are done can't be withdrawn yet: %s", error)
+                    _LOG.warning("directives that are done can't be withdrawn yet: %s", error)
                 self._failing = True
                 return
             known.withdrawn = True

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .. import crashpoints
-from ..evaluation import Outcome, Status, Wish
+from ..evaluation import AllocationRequest, Outcome, Status
 from ..model import Key, Name, Problem
 from ..model.reads import allocation_read
 from ..queue import Backoff, KeyedQueue
@@ -42,7 +42,7 @@ _WHOLE_LEDGER = Place("", "")
 """Stands in the queue for reading everything anew."""
 
 
-class Numbers:
+class Allocations:
     """Serves the places of the ledger at which something is to be done, each by itself: one that is refused holds up
     nobody else. ``carriers(origin uuid)`` gives the names of the objects that carry the origin's mark or may do so
     soon. ``on_loaded`` is called once the ledger was read: what it concerns is to be evaluated before anything else."""
@@ -58,7 +58,7 @@ class Numbers:
         self._parts = parts
         self._intake = intake
         self._carriers = carriers
-        self._wishes: dict[str, dict[Place, Wish]] = {}
+        self._requested: dict[str, dict[Place, AllocationRequest]] = {}
         self._held: dict[str, dict[Place, int]] = {}
         self._leaving: set[str] = set()
         self._unsure: set[Place] = set()
@@ -102,12 +102,12 @@ class Numbers:
     def outcome(self, outcome: Outcome) -> None:
         """Note the wishes of an evaluation in place of its former ones, and the numbers that it asks for no longer."""
         origin = outcome.key.uuid
-        if (outcome.wishes or origin in self._wishes) and outcome.status not in {Status.FAILED, Status.HELD}:
-            self._wishes[origin] = {Place(wish.pool, wish.owner): wish for wish in outcome.wishes}
-            if not outcome.wishes:
-                del self._wishes[origin]
+        if (outcome.requests or origin in self._requested) and outcome.status not in {Status.FAILED, Status.HELD}:
+            self._requested[origin] = {Place(request.pool, request.owner): request for request in outcome.requests}
+            if not outcome.requests:
+                del self._requested[origin]
             elif not self._parts.permission.reasons:
-                for place in self._wishes[origin]:
+                for place in self._requested[origin]:
                     self._places.add(place)
         if origin in self._held and outcome.status in {Status.DONE, Status.GONE}:
             for place in self._held[origin]:
@@ -116,26 +116,26 @@ class Numbers:
 
     def resume(self) -> None:
         """Writes are permitted now: ask for all that was only wished for."""
-        for places in self._wishes.values():
+        for places in self._requested.values():
             for place in places:
                 self._places.add(place)
         self.stir()
 
     @property
-    def wished(self) -> int:
+    def requested(self) -> int:
         """How many numbers are wished for."""
-        return sum(map(len, self._wishes.values()))
+        return sum(map(len, self._requested.values()))
 
     @property
     def outstanding(self) -> bool:
         """Whether a number is wished for, or is to be given back."""
         leaving = (place for origin in self._leaving for place in self._held.get(origin, ()))
-        return bool(self._wishes) or any(not self._read(place) for place in leaving)
+        return bool(self._requested) or any(not self._read(place) for place in leaving)
 
     def leave(self, origin: str) -> None:
         """An owner is gone, or asks for less: its numbers go as soon as nothing carries them."""
-        if not any(self._read(place) for place in self._wishes.get(origin, ())):
-            self._wishes.pop(origin, None)
+        if not any(self._read(place) for place in self._requested.get(origin, ())):
+            self._requested.pop(origin, None)
         if origin in self._held:
             self._leaving.add(origin)
 
@@ -151,15 +151,15 @@ class Numbers:
                 for place in unread:
                     self._places.add(place, resync=True)
 
-    async def run(self, calm: asyncio.Event, on_change: Callable[[], None]) -> None:
-        """Grant and release for ever. ``calm``: all that is known has been evaluated. Wishes are gathered until then,
+    async def run(self, idle: asyncio.Event, on_change: Callable[[], None]) -> None:
+        """Grant and release for ever. ``idle``: all that is known has been evaluated. Wishes are gathered until then,
         so that numbers follow the order of the owners' names and not of arrival. Raises ``Fenced``."""
         while True:
             place = await self._places.get()
-            await calm.wait()
+            await idle.wait()
             for each in self._in_order((place, *self._places.take_all())):
-                await self._parts.gate.opened()
-                self._parts.gate.spend(1)
+                await self._parts.throttle.opened()
+                self._parts.throttle.spend(1)
                 await self._serve(each)
                 on_change()
 
@@ -170,8 +170,8 @@ class Numbers:
 
     def _in_order(self, places: tuple[Place, ...]) -> list[Place]:
         def order(place: Place) -> tuple[str, Place]:
-            wish = self._wishes.get(place.origin, {}).get(place) if place.owner else None
-            return (wish.name if wish else "", place)
+            request = self._requested.get(place.origin, {}).get(place) if place.owner else None
+            return (request.name if request else "", place)
 
         return sorted(places, key=order)
 
@@ -187,7 +187,7 @@ class Numbers:
                 if not permission.reasons:
                     self._places.retry(place, after=_AWAY)
                 return
-            elif place in self._wishes.get(place.origin, ()):
+            elif place in self._requested.get(place.origin, ()):
                 await self._grant(place, warrant.fence)
             elif (
                 place in self._held.get(place.origin, ()) and not self._read(place) and not self._carried(place.origin)
@@ -195,7 +195,7 @@ class Numbers:
                 await self._release(place, warrant.fence)
             elif place in self._unsure:
                 await self._find_out(place)
-            self._parts.gate.heard()
+            self._parts.throttle.heard()
             self._unsure.discard(place)
             self._places.forget(place)
         except Fenced as error:
@@ -210,7 +210,7 @@ class Numbers:
 
     def _put_off(self, place: Place, error: WriteError) -> None:
         """Try again by and by; at a server that is away as soon as it may be asked again."""
-        gate = self._parts.gate
+        throttle = self._parts.throttle
         if self._places.failures(place) == 0:
             _LOG.log(
                 logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
@@ -220,10 +220,10 @@ class Numbers:
             )
         match error:
             case Throttled(retry_after=seconds):
-                gate.throttled(error, Name(place.pool, (place.owner,)))
+                throttle.throttled(error, Name(place.pool, (place.owner,)))
                 self._places.retry(place, after=seconds)
             case Unreachable():
-                gate.away(error)
+                throttle.away(error)
                 self._places.retry(place, after=_AWAY)
             case Rejected():
                 self._refuse(place, error)
@@ -233,11 +233,11 @@ class Numbers:
 
     def _refuse(self, place: Place, error: Rejected) -> None:
         """Nobody gets a number in this way: that is told with the server's words."""
-        wish = self._wishes.get(place.origin, {}).get(place)
-        if wish is not None:
+        request = self._requested.get(place.origin, {}).get(place)
+        if request is not None:
             message = f"the ledger refuses a number out of {place.pool}: {error}"
-            problem = Problem(wish.origin.kind, wish.name, "NumberRefused", message)
-            self._parts.standing.numbers_refused.hold(wish.origin, problem)
+            problem = Problem(request.origin.kind, request.name, "NumberRefused", message)
+            self._parts.states.numbers_refused.hold(request.origin, problem)
 
     async def _grant(self, place: Place, fence: str | None) -> None:
         value = await self._parts.write.allocate(*place, fence)
@@ -275,12 +275,12 @@ class Numbers:
     def _fulfilled(self, place: Place) -> None:
         """The number is there, whoever asked for it: a new leader learns from the ledger what the former one was given
         for those who wished in both, and must not ask once more."""
-        wishes = self._wishes.get(place.origin, {})
-        wish = wishes.pop(place, None)
-        if wish is not None:
-            self._parts.standing.numbers_refused.release(wish.origin)
-        if not wishes:
-            self._wishes.pop(place.origin, None)
+        requests = self._requested.get(place.origin, {})
+        request = requests.pop(place, None)
+        if request is not None:
+            self._parts.states.numbers_refused.release(request.origin)
+        if not requests:
+            self._requested.pop(place.origin, None)
 
     def _read(self, place: Place) -> bool:
         return bool(self._parts.logic.reads.readers(allocation_read(*place)))

@@ -1,7 +1,7 @@
 """When the API server may be asked: not while it is away, not in a pause that it asked for, not faster than allowed.
 
 Why for the whole server: a server that is overloaded or away is so for every object, and trying each by itself would be
-the storm that it asked to be spared. What becomes of the one write that failed is ``sending``'s business.
+the storm that it asked to be spared. What becomes of the one write that failed is ``sender``'s business.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST = 3600.0
 K = TypeVar("K", bound=Hashable)
 
 
-class Gate(Generic[K]):
+class ApiThrottle(Generic[K]):
     """``writes_per_second``: 0 for no limit. Times are those of the running loop."""
 
     def __init__(self, writes_per_second: float = 0.0) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..evaluation import Runner
-from ..evaluation.crash_marker import Slot
+from ..evaluation.crash_marker import CrashMarker
 from ..journal import Journal
 from ..logic import Service
 from ..model import Key, Name
@@ -19,11 +19,11 @@ from ..planning import Assumed, ClaimBook, DeleteGuard, Planner
 from ..plugins import Loaded
 from ..queue import KeyedQueue
 from ..writing import ReadService, WriteService
-from .api_throttle import Gate
+from .api_throttle import ApiThrottle
 from .drift import Drift
 from .engine import Engine
 from .intake import LastGoodValues
-from .intent_states import Standing
+from .intent_states import IntentStates
 from .parts import Parts
 from .permission import Permission
 
@@ -39,7 +39,7 @@ def assemble(
     healing: bool = True,
     clock: Callable[[], float] = time.monotonic,
     writes_per_second: float = 0.0,
-    slot: Slot | None = None,
+    crash_marker: CrashMarker | None = None,
     journal_size: int = 10_000,
     journal_bytes: int = 32_000_000,
     process: str = "",
@@ -48,8 +48,8 @@ def assemble(
     last_good: LastGoodValues | None = None,
 ) -> Engine:
     """An engine over these parts, not yet running. ``clock``: seconds, never back. ``writes_per_second``: 0 for no
-    limit. ``slot``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: lines, and about
-    how much memory, that the journal keeps. ``process``: what tells this one from others of the installation.
+    limit. ``crash_marker``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: lines, and
+    about how much memory, that the journal keeps. ``process``: what tells this one from others of the installation.
     ``last_good``: what is known of resources that are held from before the start."""
     schema, intents = loaded.schema, loaded.intents
     logic = Service(
@@ -60,12 +60,12 @@ def assemble(
         healing=healing,
         installation=installation,
     )
-    standing = Standing()
+    states = IntentStates()
     book = ClaimBook()
     assumed = Assumed(schema, logic, clock)
 
     def held(origin: Key) -> bool:
-        return standing.is_held(origin) or (origin in logic.held and origin not in standing.dropped)
+        return states.is_held(origin) or (origin in logic.held and origin not in states.dropped)
 
     jobs: KeyedQueue[Key] = KeyedQueue()
     objects: KeyedQueue[Name] = KeyedQueue()
@@ -73,7 +73,7 @@ def assemble(
         schema=schema,
         installation=installation,
         logic=logic,
-        runner=Runner(schema, intents, logic, installation=installation, slot=slot),
+        runner=Runner(schema, intents, logic, installation=installation, crash_marker=crash_marker),
         book=book,
         assumed=assumed,
         planner=Planner(schema, installation, loaded.compiler_of_kind, book, assumed, held, guard),
@@ -82,9 +82,9 @@ def assemble(
         jobs=jobs,
         objects=objects,
         journal=Journal(journal_size, journal_bytes, writer=f"{installation}/{process}"),
-        standing=standing,
+        states=states,
         permission=Permission(observe=observe),
-        gate=Gate(writes_per_second),
+        throttle=ApiThrottle(writes_per_second),
         drift=Drift(clock),
         names=loaded.names,
     )

@@ -27,7 +27,7 @@ _SHOWN = 5
 """Contended parts of one object that are named; of the others the number."""
 
 
-class Fight(NamedTuple):
+class Contention(NamedTuple):
     """``items``: the parts of the object in contention. ``rest``: seconds until the first of them is tried again."""
 
     items: frozenset[Item]
@@ -73,7 +73,7 @@ class Drift:
         self._standing: dict[Name, int | None] = {}
         self._records: dict[Name, dict[Item, _Record]] = {}
         self.repairs = 0
-        self.fights = 0
+        self.contentions = 0
 
     def meant(self, names: Iterable[Name]) -> None:
         """What is wanted of these objects may be something else now: a difference is no drift."""
@@ -114,15 +114,15 @@ class Drift:
         self.repairs += 1
         records = self._records.setdefault(name, records)
         contended = [records.setdefault(item, _Record()).repaired(now) for item in tried]
-        self.fights += any(contended)
+        self.contentions += any(contended)
         return True
 
-    def fight(self, name: Name) -> Fight | None:
+    def contention(self, name: Name) -> Contention | None:
         """The parts of this object that are left alone now, if there are any."""
         now = self._clock()
         contended = {item: record.until - now for item, record in self._records.get(name, {}).items()}
         contended = {item: rest for item, rest in contended.items() if rest > 0}
-        return Fight(frozenset(contended), min(contended.values())) if contended else None
+        return Contention(frozenset(contended), min(contended.values())) if contended else None
 
     def tidy(self) -> None:
         """Forget what was long ago."""

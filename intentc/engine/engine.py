@@ -17,16 +17,16 @@ from typing import Any
 import anyio
 
 from ..model import Batch, Correction, HeldFacts, Key, Name, Resource, Snapshot
-from .allocations import Numbers
-from .evaluator import Evaluating
+from .allocations import Allocations
+from .evaluator import Evaluator
 from .intake import Intake, LastGoodValues
-from .operator_actions import Levers
-from .orphan_collector import Collecting
+from .operator_actions import OperatorActions
+from .orphan_collector import OrphanCollector
 from .parts import Parts
 from .permission import ENDING, OBSERVING
-from .reconciler import Reconciling
+from .reconciler import Reconciler
 from .report import is_healthy, report
-from .restore_guard import Restoring
+from .restore_guard import RestoreGuard
 
 _LOG = logging.getLogger(__name__)
 _BURST = 1000
@@ -54,25 +54,25 @@ class Engine:
     ) -> None:
         self.parts = parts
         self._workers = workers
-        self._calm = asyncio.Event()
+        self._idle = asyncio.Event()
         self._moved = asyncio.Event()
         self._burst = 0
-        self.collecting = Collecting(parts)
+        self.orphan_collector = OrphanCollector(parts)
         self.intake = Intake(
             parts, on_gone=self._gone, on_stored=self._stored, before=self._before, last_good=last_good
         )
-        self.numbers = Numbers(parts, self.intake, self.collecting.carriers, on_loaded=self._applied)
-        self.evaluating = Evaluating(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
-        self.reconciling = Reconciling(
+        self.numbers = Allocations(parts, self.intake, self.orphan_collector.carriers, on_loaded=self._applied)
+        self.evaluator = Evaluator(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
+        self.reconciler = Reconciler(
             parts,
-            self._calm,
+            self._idle,
             in_flight=in_flight,
-            on_create=self.collecting.note,
-            on_success=self.collecting.ended,
+            on_create=self.orphan_collector.note,
+            on_success=self.orphan_collector.ended,
             on_change=self.progress,
         )
-        self.levers = Levers(parts, self.intake)
-        self.restoring = Restoring(parts, self.numbers, self.reconciling.sending)
+        self.operator_actions = OperatorActions(parts, self.intake)
+        self.restore_guard = RestoreGuard(parts, self.numbers, self.reconciler.sender)
         parts.permission.on_given = self._permitted
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
@@ -82,37 +82,37 @@ class Engine:
             async with anyio.create_task_group() as group:
                 group.start_soon(self.intake.run, events, self._applied)  # 1, 2 → 3
                 for _ in range(self._workers):
-                    group.start_soon(self.evaluating.run)  # 3, 4, 5 → 6
-                    group.start_soon(self.reconciling.run)  # 6, 7, 8
-                group.start_soon(self.numbers.run, self._calm, self.progress)
+                    group.start_soon(self.evaluator.run)  # 3, 4, 5 → 6
+                    group.start_soon(self.reconciler.run)  # 6, 7, 8
+                group.start_soon(self.numbers.run, self._idle, self.progress)
                 group.start_soon(self._read_back)
         finally:
             self.parts.permission.withhold(ENDING, "no write is begun any more")
             with anyio.move_on_after(_DRAIN, shield=True):
-                await self.reconciling.drain()
+                await self.reconciler.drain()
 
     def _gone(self, origin: Key, live: bool) -> None:
         """An intent ended: its numbers may be freed, and what it leaves behind is no surprise if its end was seen."""
         self.numbers.leave(origin.uuid)
-        self.evaluating.forget(origin)
+        self.evaluator.forget(origin)
         if live:
             self.parts.planner.guard.owner_gone(origin.uuid)
 
     def _stored(self, names: Iterable[Name]) -> None:
         """Objects changed in the store: whoever waits for one of them is planned again."""
-        self.collecting.seen(names)
-        self.reconciling.wake(names)
+        self.orphan_collector.seen(names)
+        self.reconciler.wake(names)
 
     def _before(self, item: Snapshot | Batch | Correction) -> None:
         """A listing asks for a pass over everything; one of an older state than ours makes what we remember void."""
         if isinstance(item, Snapshot):
-            self.collecting.due = True
+            self.orphan_collector.due = True
             if self.intake.listed:
-                self.restoring.look(item)
+                self.restore_guard.look(item)
 
     def _permitted(self) -> None:
         """Writes are allowed now: carry out what could only be planned until now."""
-        for name in sorted(self.parts.standing.planned):
+        for name in sorted(self.parts.states.planned):
             self.parts.objects.add(name, resync=True)
         self.numbers.resume()
         self.progress()
@@ -141,39 +141,40 @@ class Engine:
 
     def _applied(self) -> None:
         """A batch was applied: what it concerns is evaluated before anything is planned."""
-        if self._calm.is_set() and not self.parts.jobs.idle:
-            self._calm.clear()
-            self._burst = self.evaluating.runs + _BURST
+        if self._idle.is_set() and not self.parts.jobs.idle:
+            self._idle.clear()
+            self._burst = self.evaluator.runs + _BURST
         self.progress()
 
     def progress(self) -> None:
         """Something ended: see whether planning may go on, and wake those who wait for quiet."""
-        # Before a pass, dear intents too: what one yielded before its rest may lack what others have told it since.
-        resting = self.collecting.due and self.evaluating.resting
-        if self.intake.listed and self.parts.jobs.idle and not resting:
-            if self.collecting.due:
+        # Before a pass, expensive intents too: what one yielded before its rest may lack what others have told it
+        # since.
+        cooling_down = self.orphan_collector.due and self.evaluator.cooling_down
+        if self.intake.listed and self.parts.jobs.idle and not cooling_down:
+            if self.orphan_collector.due:
                 self._make_pass()
-            self._calm.set()
-        elif not self.collecting.due and self.evaluating.runs >= self._burst:
-            self._calm.set()
-        if self._calm.is_set():
+            self._idle.set()
+        elif not self.orphan_collector.due and self.evaluator.runs >= self._burst:
+            self._idle.set()
+        if self._idle.is_set():
             self.numbers.stir()
-            if not self.collecting.due:
-                self.restoring.calm()
+            if not self.orphan_collector.due:
+                self.restore_guard.idle()
         self._moved.set()
 
     def _make_pass(self) -> None:
         for origin in self.numbers.origins():
-            if self.collecting.origin_absent(origin):
+            if self.orphan_collector.origin_absent(origin):
                 self.numbers.leave(origin)
-        self.collecting.make_pass()
+        self.orphan_collector.make_pass()
 
     async def _read_back(self) -> None:
         """An assumed write whose echo does not come is settled by reading."""
         looks = 0
         while True:
             await asyncio.sleep(_READ_BACK_PERIOD)
-            await self.reconciling.settle_assumed()
+            await self.reconciler.settle_assumed()
             self.parts.drift.tidy()
             looks += 1
             if looks % _LEDGER_LOOK == 0 and self.parts.permission.reasons and self.numbers.outstanding:
@@ -183,11 +184,11 @@ class Engine:
 
     def _leaves_something(self, origin: str) -> bool:
         """Whether an intent that ended still has objects in the store: their deletion may be put off for long."""
-        return bool(self.collecting.carriers(origin)) and self.collecting.origin_absent(origin)
+        return bool(self.orphan_collector.carriers(origin)) and self.orphan_collector.origin_absent(origin)
 
     def last_good_values(self) -> dict[Key, Resource]:
         """The values by which held intents go on yielding facts, and which a restart would lose."""
-        return self.parts.logic.last_good_values(self.parts.standing.held)
+        return self.parts.logic.last_good_values(self.parts.states.held)
 
     def held_facts(self) -> dict[Key, HeldFacts]:
         """The facts of intents whose last run did not come to its end, which a restart would lose."""
@@ -198,24 +199,24 @@ class Engine:
         """Nothing is queued, under way, or written and not yet seen. Objects that back off are not waited for."""
         parts = self.parts
         return (
-            self.collecting.complete
+            self.orphan_collector.complete
             and parts.jobs.idle
-            and not self.evaluating.resting
+            and not self.evaluator.cooling_down
             and parts.objects.idle
-            and not self.reconciling.in_flight
+            and not self.reconciler.in_flight
             and self.numbers.idle
-            and parts.logic.revision >= self.reconciling.sending.last_revision
+            and parts.logic.revision >= self.reconciler.sender.last_revision
         )
 
     @property
     def converged(self) -> bool:
         """Quiet, and nothing is put off but what is held or refused and listed as such. Of one that stands by: that
         nothing is left to do for the leader either, as far as can be seen from here."""
-        delayed, standing = self.parts.objects.delayed(), self.parts.standing
+        delayed, states = self.parts.objects.delayed(), self.parts.states
         withheld = self.parts.permission.reasons
-        if withheld and OBSERVING not in withheld and (standing.planned or self.numbers.outstanding):
+        if withheld and OBSERVING not in withheld and (states.planned or self.numbers.outstanding):
             return False
-        told = all(name in standing.refused or name in standing.fought for name in delayed)
+        told = all(name in states.refused or name in states.contended for name in delayed)
         return self.quiet and self.numbers.settled and told
 
     @property
@@ -238,7 +239,7 @@ class Engine:
             self._applied()
         worked = bool(items)
         while (key := parts.jobs.take()) is not None:
-            self.evaluating.serve(key)
+            self.evaluator.serve(key)
             worked = True
         self.progress()
         if not self.numbers.idle:
@@ -248,10 +249,10 @@ class Engine:
             if not (parts.jobs.idle and self.numbers.idle):
                 return True
         for name in parts.objects.take_all():
-            await self.reconciling.serve(name)
+            await self.reconciler.serve(name)
             worked = True
         return worked
 
     def status(self) -> dict[str, Any]:
         """What ``/status`` shows."""
-        return report(self.parts, self.collecting, self.evaluating, self.reconciling, converged=self.converged)
+        return report(self.parts, self.orphan_collector, self.evaluator, self.reconciler, converged=self.converged)

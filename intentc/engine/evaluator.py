@@ -24,15 +24,16 @@ from .parts import Parts
 from .slices import Slice
 
 _LOG = logging.getLogger(__name__)
-_DEAR = 0.002
+_EXPENSIVE = 0.002
 """Seconds; an evaluation that took longer gives the others time before its intent is evaluated again, so that a storm
 of events on a hub costs a handful of evaluations of the hub, however the events are spread."""
-_REST = 10
-"""Times what it took: a dear intent takes a tenth of the time at most."""
-_LONGEST_REST = 1.0
+_COOLDOWN = 10
+"""Times what it took: an expensive intent takes a tenth of the time at most."""
+_LONGEST_COOLDOWN = 1.0
 _TURNS = 3
-"""Of the loop after a dear evaluation: timers that came due meanwhile, then the tasks that they wake, have theirs."""
-_CUT_OFF_REST = 60.0
+"""Of the loop after an expensive evaluation: timers that came due meanwhile, then the tasks that they wake, have
+theirs."""
+_CUT_OFF_COOLDOWN = 60.0
 _CUT_OFF_DOUBLED = 6
 """Seconds until an evaluation that was cut off is tried again, unless something that it read changes, and how often
 that time is doubled: it held the loop for its whole budget, and only a change would end it sooner next time."""
@@ -43,7 +44,7 @@ _UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED})
 _UNPROMPTED = Job(by_readers=True, path=(), missing=None)
 
 
-class Evaluating:
+class Evaluator:
     """Serves the job queue. ``on_outcome`` is told of every outcome (numbers wished for, numbers no longer read);
     ``on_done`` is called after each job."""
 
@@ -60,15 +61,15 @@ class Evaluating:
         self._on_done = on_done
         self._slice = Slice()
         self._gives_way = False
-        """While the others have their turn after a dear evaluation: else each worker could hold the loop for a whole
-        budget in one turn."""
-        self._rested_at: dict[Key, float] = {}
-        self.resting: set[Key] = set()
+        """While the others have their turn after an expensive evaluation: else each worker could hold the loop for a
+        whole budget in one turn."""
+        self._cool_at: dict[Key, float] = {}
+        self.cooling_down: set[Key] = set()
         """Dear intents that have a job again, and whose rest isn't over."""
         self.runs = 0
         self.seconds = 0.0
         """What jobs took in all, and how many of them took so long that their intents must rest."""
-        self.dear_runs = 0
+        self.slow_runs = 0
         self.idle_walks = 0
         self.edges = Edges()
         """What each edge of the reaction map came to."""
@@ -86,15 +87,15 @@ class Evaluating:
             while self._gives_way:  # noqa: ASYNC110 - it is over after three turns
                 await asyncio.sleep(0)
             before = clock()
-            if self._rests(key, before):
+            if self._cools_down(key, before):
                 continue
             self.serve(key)
             now = clock()
             self.seconds += now - before
-            if now - before > _DEAR:
-                self.dear_runs += 1
+            if now - before > _EXPENSIVE:
+                self.slow_runs += 1
                 if self._parts.logic.exists(key):
-                    self._rested_at[key] = now + min(_REST * (now - before), _LONGEST_REST)
+                    self._cool_at[key] = now + min(_COOLDOWN * (now - before), _LONGEST_COOLDOWN)
                 await self._give_way()
             await self._slice.rest()
 
@@ -108,17 +109,17 @@ class Evaluating:
 
     def forget(self, key: Key) -> None:
         """The intent is gone."""
-        self._rested_at.pop(key, None)
+        self._cool_at.pop(key, None)
         self._begun.pop(key, None)
 
-    def _rests(self, key: Key, now: float) -> bool:
-        """Whether a job that was taken from the queue is put off, since its intent is dear and ran just now."""
-        if self._rested_at.get(key, 0.0) <= now:
-            self._rested_at.pop(key, None)
-            self.resting.discard(key)
+    def _cools_down(self, key: Key, now: float) -> bool:
+        """Whether a job that was taken from the queue is put off, since its intent is expensive and ran just now."""
+        if self._cool_at.get(key, 0.0) <= now:
+            self._cool_at.pop(key, None)
+            self.cooling_down.discard(key)
             return False
-        self.resting.add(key)
-        self._parts.jobs.retry(key, after=self._rested_at[key] - now)
+        self.cooling_down.add(key)
+        self._parts.jobs.retry(key, after=self._cool_at[key] - now)
         self._parts.jobs.done(key)
         self._on_done()
         return True
@@ -138,7 +139,7 @@ class Evaluating:
         if job.missing is not None:
             self.note_missing(job.missing, key)
         edge = None if job.over_facts else self.edges.walked(job.path)
-        if not job.by_readers and key in parts.standing.evaluated:
+        if not job.by_readers and key in parts.states.evaluated:
             self.idle_walks += 1
             if edge is not None:
                 edge.idle += 1
@@ -153,7 +154,7 @@ class Evaluating:
         concerned = self._concerned_by(outcome)
         self._intake.concern(_led_by(path or (key,), concerned))
         named = parts.logic.name_of
-        if parts.standing.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
+        if parts.states.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
             self._tell_held(key, outcome.status.value, path)
         match outcome.status:
             case Status.DONE:
@@ -166,12 +167,12 @@ class Evaluating:
                 failures = parts.jobs.failures(key)
                 parts.jobs.retry(key)
                 if outcome.problems[-1].reason == BUDGET_EXCEEDED:
-                    parts.jobs.retry(key, after=_CUT_OFF_REST * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
+                    parts.jobs.retry(key, after=_CUT_OFF_COOLDOWN * 2.0 ** min(failures, _CUT_OFF_DOUBLED))
         if path and outcome.status in _UNFINISHED:
             self._begun[key] = path
         for member, problem in concerned.cycles:
             changed |= parts.book.retain(member)
-            if parts.standing.cut_off(member, problem):
+            if parts.states.cut_off(member, problem):
                 self._tell_held(member, problem.reason, path)
         objects = _in_order(changed, outcome.claims)
         if edge is not None:
@@ -230,7 +231,7 @@ class Evaluating:
     def _stopped(self, key: Key) -> bool:
         """Whether the intent is not evaluated now, by order: paused, or suspected to have ended a process."""
         parts = self._parts
-        stops = parts.standing.stopped.get(key)
+        stops = parts.states.stopped.get(key)
         if not stops or not parts.logic.exists(key):
             return False
         revision = parts.logic.mod_revision(key)
@@ -250,18 +251,18 @@ class Evaluating:
         else:
             facts = parts.logic.keep_facts(key)
         self._intake.concern(_led_by((key,), facts))
-        if parts.standing.stop(key, problem):
+        if parts.states.stop(key, problem):
             self._tell_held(key, problem.reason, ())
         return True
 
     def _outcome(self, key: Key) -> Outcome:
         """What the evaluation came to; of an intent that was given up: that it wants nothing."""
         parts = self._parts
-        dropped = parts.standing.dropped.get(key)
+        dropped = parts.states.dropped.get(key)
         if dropped is None or not parts.logic.exists(key):
             return parts.runner.run(key)
         if parts.logic.mod_revision(key) > dropped:
-            del parts.standing.dropped[key]
+            del parts.states.dropped[key]
             return parts.runner.run(key)
         return Outcome(key, Status.DONE, frozenset({object_read(key)}))
 

@@ -151,7 +151,7 @@ class Intake:
             for name in dropped:
                 parts.objects.add(name)
             parts.journal.add(_ended(key, dropped, parts.logic.revision))
-            parts.standing.forget(key)
+            parts.states.forget(key)
             parts.jobs.forget(key)
             self._on_gone(key, not resync)
         for key, job in concerned.jobs.items():
@@ -185,7 +185,7 @@ class Intake:
         kind = parts.schema.kinds.get(name.kind)
         if kind is None:
             return False
-        if parts.book.on(name) or name in parts.standing.object_waits or name in parts.standing.planned:
+        if parts.book.on(name) or name in parts.states.object_waits or name in parts.states.planned:
             return True
         if kind.compiler_relations or kind.shared_relations or kind.compiler_properties:
             return True

@@ -14,7 +14,7 @@ from ..evaluation import Status
 from ..model import Key, Name, Operation, Problem, Read
 from ..model.reads import object_read
 from ..queue import Quarantine
-from .problem_counts import Tally
+from .problem_counts import ProblemCounts
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Sized)
@@ -28,25 +28,25 @@ class Stop(NamedTuple):
     until: int | None = None
 
 
-class Standing:
+class IntentStates:
     """Tables by intent and by object. An intent has at most one of waiting and held."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        self.problem_counts = ProblemCounts()
         """Every problem that these tables hold."""
         self.evaluated: set[Key] = set()
         self.waiting: dict[Key, Read] = {}
-        self.held: Quarantine[Key] = Quarantine(replace=self.tally.replace)
+        self.held: Quarantine[Key] = Quarantine(replace=self.problem_counts.replace)
         self.held_by: dict[Key, Key] = {}
         """Of those the ones that read a resource that can't be read → that resource."""
-        self.refused: Quarantine[Name] = Quarantine(replace=self.tally.replace)
-        self.delayed: Quarantine[Name] = Quarantine(replace=self.tally.replace)
+        self.refused: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
+        self.delayed: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         """Objects whose last write failed in a way that time may heal; they are tried again by themselves."""
-        self.numbers_refused: Quarantine[Key] = Quarantine(replace=self.tally.replace)
+        self.numbers_refused: Quarantine[Key] = Quarantine(replace=self.problem_counts.replace)
         """Intents whose numbers the ledger refuses; they are asked for again and again."""
-        self.fought: Quarantine[Name] = Quarantine(replace=self.tally.replace)
+        self.contended: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         """Objects that another writer sets back again and again; they are tried again by and by."""
-        self.left_alone: Quarantine[Name] = Quarantine(replace=self.tally.replace)
+        self.left_alone: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         """Objects that an operator has paused."""
         self.left_if_ours: dict[Name, Problem] = {}
         """Objects of intents that an operator has paused: left alone, too, as far as they carry our mark."""
@@ -136,12 +136,12 @@ class Standing:
 
     def problems(self, unreadable: Iterable[Problem] = ()) -> tuple[Problem, ...]:
         """Every problem there is now, sorted, each once."""
-        return tuple(sorted({*self.tally, *unreadable}))
+        return tuple(sorted({*self.problem_counts, *unreadable}))
 
     def _tell(self, table: dict[K, tuple[Problem, ...]], key: K, problems: tuple[Problem, ...]) -> None:
         before = table.get(key, ())
         if before != problems:
-            self.tally.replace(before, problems)
+            self.problem_counts.replace(before, problems)
             _set(table, key, problems)
 
 

@@ -1,7 +1,7 @@
 """What an operator can do to a running engine: pause, go on, try again, give up, give leave.
 
-Every lever is idempotent and takes effect through the queues, like any change. Who may pull them, and how an order
-outlives a restart, is left to others (``orders``).
+Every action is idempotent and takes effect through the queues, like any change. Who may ask for them, and how a
+directive outlives a restart, is left to others (``directives``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SUSPECT = "Suspect"
 DROPPED = "Dropped"
 
 
-class Levers:
+class OperatorActions:
     """Over one engine's parts."""
 
     def __init__(self, parts: Parts, intake: Intake) -> None:
@@ -34,9 +34,9 @@ class Levers:
         self._paused[key] = place
         if key.kind in parts.logic.intent_kinds:
             self._stop(key, Stop(problem))
-            parts.standing.left_if_ours[place] = problem
+            parts.states.left_if_ours[place] = problem
         else:
-            parts.standing.left_alone.hold(place, problem)
+            parts.states.left_alone.hold(place, problem)
 
     def resume(self, key: Key) -> None:
         """End a pause."""
@@ -46,8 +46,8 @@ class Levers:
         name = self._paused.pop(key, None)
         if name is None:
             return
-        self._parts.standing.left_if_ours.pop(name, None)
-        if self._parts.standing.left_alone.release(name):
+        self._parts.states.left_if_ours.pop(name, None)
+        if self._parts.states.left_alone.release(name):
             self._parts.objects.add(name)
 
     def suspect(self, key: Key, mod_revision: int) -> None:
@@ -72,11 +72,11 @@ class Levers:
     def retry(self, key: Key | None) -> int:
         """Try one quarantined intent or object again at once; None: all of them. How many there were."""
         parts = self._parts
-        standing = parts.standing
-        intents = [held for held, _ in standing.held.items() if key in (None, held) and held not in standing.stopped]
+        states = parts.states
+        intents = [held for held, _ in states.held.items() if key in (None, held) and held not in states.stopped]
         objects = {
             name
-            for table in (standing.refused, standing.delayed, standing.fought)
+            for table in (states.refused, states.delayed, states.contended)
             for name, _ in table.items()
             if key in (None, key_of(parts, name))
         }
@@ -91,13 +91,13 @@ class Levers:
 
     def drop(self, key: Key, mod_revision: int) -> None:
         """Give up on an intent: what it contributed goes, and it is not compiled until its resource changes."""
-        if self._parts.standing.dropped.get(key) != mod_revision:
-            self._parts.standing.dropped[key] = mod_revision
+        if self._parts.states.dropped.get(key) != mod_revision:
+            self._parts.states.dropped[key] = mod_revision
             self._evaluate(key)
 
     def undrop(self, key: Key) -> None:
         """Compile it again."""
-        if self._parts.standing.dropped.pop(key, None) is not None:
+        if self._parts.states.dropped.pop(key, None) is not None:
             self._evaluate(key)
 
     def changed_since(self, key: Key, mod_revision: int) -> bool:
@@ -106,18 +106,18 @@ class Levers:
         return logic.revision >= mod_revision and logic.mod_revision(key) not in range(1, mod_revision + 1)
 
     def _stop(self, key: Key, stop: Stop) -> None:
-        stops = self._parts.standing.stopped.setdefault(key, {})
+        stops = self._parts.states.stopped.setdefault(key, {})
         if stops.get(stop.problem.reason) != stop:
             stops[stop.problem.reason] = stop
             self._evaluate(key)
 
     def _go_on(self, key: Key, reason: str) -> None:
-        stops = self._parts.standing.stopped.get(key, {})
+        stops = self._parts.states.stopped.get(key, {})
         if stops.pop(reason, None) is None:
             return
         if not stops:
-            del self._parts.standing.stopped[key]
-            self._parts.standing.held.release(key)
+            del self._parts.states.stopped[key]
+            self._parts.states.held.release(key)
         self._evaluate(key)
 
     def _evaluate(self, key: Key) -> None:

@@ -15,7 +15,7 @@ from .parts import Parts
 _LOG = logging.getLogger(__name__)
 
 
-class Collecting:
+class OrphanCollector:
     """``complete`` once everything listed has been evaluated; ``due`` when a pass is to be made at the next calm."""
 
     def __init__(self, parts: Parts) -> None:

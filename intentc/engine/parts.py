@@ -16,16 +16,17 @@ from ..model import Key, Name, Schema
 from ..planning import Assumed, ClaimBook, Planner
 from ..queue import KeyedQueue
 from ..writing import ReadService, WriteService
-from .api_throttle import Gate
+from .api_throttle import ApiThrottle
 from .drift import Drift
-from .intent_states import Standing
+from .intent_states import IntentStates
 from .permission import Permission
 
 
 @dataclass(slots=True, frozen=True)
 class Parts:
-    """``permission``: whether anything may be written now. ``gate``: when the server may be asked. ``installation``:
-    the name under which this compiler marks what it makes. ``names``: what else people call what compilers made."""
+    """``permission``: whether anything may be written now. ``throttle``: when the server may be asked.
+    ``installation``: the name under which this compiler marks what it makes. ``names``: what else people call what
+    compilers made."""
 
     schema: Schema
     installation: str
@@ -39,8 +40,8 @@ class Parts:
     jobs: KeyedQueue[Key]
     objects: KeyedQueue[Name]
     journal: Journal
-    standing: Standing
+    states: IntentStates
     permission: Permission
-    gate: Gate[Name]
+    throttle: ApiThrottle[Name]
     drift: Drift
     names: Mapping[str, Naming]

@@ -2,7 +2,7 @@
 
 Why it exists: readiness is read off the last request, and a compiler with nothing to write makes none: it would be
 ready beside a server that has stopped, and not ready long after it is back. What follows from an answer is the
-``gate``'s business.
+``throttle``'s business.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import anyio
 from ..model import Name
 from ..writing import Unreachable, WriteError
 from ..writing.service import ReadService
-from .api_throttle import Gate
+from .api_throttle import ApiThrottle
 
 PERIOD_SECONDS = 10.0
 """How long nothing may have been heard of the API server before it is asked, and how long an answer may take."""
@@ -23,9 +23,11 @@ PERIOD_SECONDS = 10.0
 class ApiServerProbe:
     """``kind``: any kind that the server knows."""
 
-    def __init__(self, read: ReadService, gate: Gate[Name], kind: str, period: float = PERIOD_SECONDS) -> None:
+    def __init__(
+        self, read: ReadService, throttle: ApiThrottle[Name], kind: str, period: float = PERIOD_SECONDS
+    ) -> None:
         self._read = read
-        self._gate = gate
+        self._gate = throttle
         self._name = Name(kind, ("intentc-probe",))
         self._period = period
 

@@ -1,7 +1,7 @@
 """The problems that there are, each once however often it is told: counted as they come and go.
 
 Why kept: ``/status`` is asked every second, and gathering the problems of 20,000 intents takes most of a tenth of one.
-Who tells them, and what is done about them, is ``standing``'s.
+Who tells them, and what is done about them, is ``states``'s.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from ..model import Problem
 
 
-class Tally:
+class ProblemCounts:
     """Problems by what they are about, in the order in which they came."""
 
     def __init__(self) -> None:

@@ -22,23 +22,23 @@ _BLOCK = 500
 
 def held_count(parts: Parts) -> int:
     """How many intents and resources are held, those whose values can't be read included."""
-    return len(parts.logic.held) + len(parts.standing.held) - _both(parts.standing.held, parts.logic.held)
+    return len(parts.logic.held) + len(parts.states.held) - _both(parts.states.held, parts.logic.held)
 
 
 def held_first(parts: Parts, most: int) -> list[Key]:
     """The first of them that became so, in order."""
-    unreadable, held = parts.logic.held, parts.standing.held
+    unreadable, held = parts.logic.held, parts.states.held
     first = {*islice(unreadable, most), *islice((key for key in held if key not in unreadable), most)}
     return sorted(first)[:most]
 
 
 def held_intents(parts: Parts) -> tuple[int, Key | None]:
     """How many intents are held for a reason of theirs, or since the ledger refuses their numbers; and one of them."""
-    standing, unreadable = parts.standing, parts.logic.held
-    count = _unreadable_intents(parts) + len(standing.held) + len(standing.numbers_refused)
-    count -= _both(standing.held, unreadable)
-    count -= sum(key in standing.held or key in unreadable for key in standing.numbers_refused)
-    first = (key for table in (unreadable, standing.held, standing.numbers_refused) for key in table)
+    states, unreadable = parts.states, parts.logic.held
+    count = _unreadable_intents(parts) + len(states.held) + len(states.numbers_refused)
+    count -= _both(states.held, unreadable)
+    count -= sum(key in states.held or key in unreadable for key in states.numbers_refused)
+    first = (key for table in (unreadable, states.held, states.numbers_refused) for key in table)
     return count, next((key for key in first if key.kind in parts.logic.intent_kinds), None)
 
 
@@ -51,26 +51,26 @@ def unreadable_others(parts: Parts) -> tuple[int, Key | None]:
 
 def quarantine_count(parts: Parts) -> int:
     """How many entries the quarantine has."""
-    standing, unreadable = parts.standing, parts.logic.held
+    states, unreadable = parts.states, parts.logic.held
     return (
         len(unreadable)
-        - sum(key in unreadable for key in standing.dropped)
-        + len(standing.held)
-        - _both(standing.held, unreadable)
-        + len(standing.numbers_refused)
-        + len(standing.dropped)
+        - sum(key in unreadable for key in states.dropped)
+        + len(states.held)
+        - _both(states.held, unreadable)
+        + len(states.numbers_refused)
+        + len(states.dropped)
         + len(parts.planner.guard.withheld)
-        + len(standing.refused)
-        + len(standing.fought)
-        + len(standing.left_alone)
+        + len(states.refused)
+        + len(states.contended)
+        + len(states.left_alone)
     )
 
 
 def quarantine(parts: Parts, offset: int, limit: int) -> list[Entry]:
     """At once the entries from ``offset`` on, ``limit`` at most: ``{"kind", "name", "uuid", "state", "reason",
     "message", "since", "tries", "on"}``. ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``,
-    ``refused``, ``fought``, ``withheld`` (one entry for all deletes of a kind). ``since``: seconds since 1970, None if
-    that isn't kept. ``tries``: failures in a row. ``on``: the resource that it
+    ``refused``, ``contended``, ``withheld`` (one entry for all deletes of a kind). ``since``: seconds since 1970, None
+    if that isn't kept. ``tries``: failures in a row. ``on``: the resource that it
     reads and that can't be read, ``{"kind", "name", "uuid"}``; None if it is held for a reason of its own."""
     found: list[Entry] = []
     for block in blocks(parts, offset, limit):
@@ -105,20 +105,20 @@ _Told = Callable[[], Entry]
 def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Told | None]]]:
     """The keys of each table, and what tells the entry of one; None of one that is not there any more, or is told
     elsewhere."""
-    standing, unreadable = parts.standing, parts.logic.held
+    states, unreadable = parts.states, parts.logic.held
 
     def of_unreadable(key: Key) -> _Told | None:
         problem = unreadable.get(key)
-        if problem is None or key in standing.dropped:
+        if problem is None or key in states.dropped:
             return None
         return lambda: _entry(key, parts.logic.name_of(key), problem, "unreadable", None, 0)
 
     def of_held(key: Key) -> _Told | None:
-        held = standing.held.get(key)
+        held = states.held.get(key)
         if held is None or key in unreadable:
             return None
         state, tries = _STATES.get(held.problem.reason, "held"), parts.jobs.failures
-        other = standing.held_by.get(key)
+        other = states.held_by.get(key)
         on = {"kind": other.kind, "name": parts.logic.name_of(other), "uuid": other.uuid} if other is not None else None
         return lambda: {
             **_entry(key, parts.logic.name_of(key), held.problem, state, held.since, tries(key)),
@@ -126,11 +126,11 @@ def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _To
         }
 
     def of_numbers(key: Key) -> _Told | None:
-        held = standing.numbers_refused.get(key)
+        held = states.numbers_refused.get(key)
         return None if held is None else lambda: _entry(key, held.problem.name, held.problem, "refused", held.since, 0)
 
     def of_dropped(key: Key) -> _Told | None:
-        if key not in standing.dropped:
+        if key not in states.dropped:
             return None
         name = parts.logic.name_of(key)
         problem = Problem(key.kind, name, DROPPED, "given up until its resource changes")
@@ -151,11 +151,11 @@ def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _To
         return of_object
 
     yield tuple(unreadable), of_unreadable
-    yield tuple(standing.held), of_held
-    yield tuple(standing.numbers_refused), of_numbers
-    yield tuple(sorted(standing.dropped)), of_dropped
+    yield tuple(states.held), of_held
+    yield tuple(states.numbers_refused), of_numbers
+    yield tuple(sorted(states.dropped)), of_dropped
     yield tuple(sorted(parts.planner.guard.withheld)), of_withheld
-    for state, table in (("refused", standing.refused), ("fought", standing.fought), ("paused", standing.left_alone)):
+    for state, table in (("refused", states.refused), ("contended", states.contended), ("paused", states.left_alone)):
         yield tuple(table), of_objects(state, table)
 
 

@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from ..model import Key, Name, Problem, verb
-from .evaluator import Evaluating
+from .evaluator import Evaluator
 from .operator_actions import PAUSED
-from .orphan_collector import Collecting
+from .orphan_collector import OrphanCollector
 from .parts import Parts
 from .permission import OBSERVING, RESTORED
 from .quarantined import held_count, held_first, quarantine, quarantine_count
-from .reconciler import Reconciling
+from .reconciler import Reconciler
 
 T = TypeVar("T", Key, Name, Problem)
 _LISTED = 100
@@ -29,66 +29,68 @@ _QUARANTINED = 1000
 
 
 def report(
-    parts: Parts, collecting: Collecting, evaluating: Evaluating, reconciling: Reconciling, *, converged: bool
+    parts: Parts, orphan_collector: OrphanCollector, evaluator: Evaluator, reconciler: Reconciler, *, converged: bool
 ) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
     first entries of ``held``, ``waiting``, ``refused``, ``delayed``,
     ``withheld_deletes``, ``problems``, and counters."""
-    standing, unreadable = parts.standing, parts.logic.held
+    states, unreadable = parts.states, parts.logic.held
     guarded = parts.planner.guard.withheld
     held, withheld = held_count(parts), sum(map(len, guarded.values()))
     # Those that can't be read are told by nobody else.
-    problems = len(standing.tally) + len(unreadable)
+    problems = len(states.problem_counts) + len(unreadable)
     return {
         "converged": converged,
         "healthy": is_healthy(parts),
         "observing": OBSERVING in parts.permission.reasons,
         "writing": {"permitted": parts.permission.granted, "withheld": dict(parts.permission.reasons)},
-        "first_pass_complete": collecting.complete,
+        "first_pass_complete": orphan_collector.complete,
         "applied_revision": parts.logic.revision,
         "queue": {
             "jobs": parts.jobs.pending(),
             "objects": parts.objects.pending(),
-            "in_flight": reconciling.in_flight,
+            "in_flight": reconciler.in_flight,
         },
         "counts": {
-            "evaluated": len(standing.evaluated),
+            "evaluated": len(states.evaluated),
             "held": held,
-            "waiting": len(standing.waiting),
-            "refused": len(standing.refused),
-            "delayed": len(standing.delayed),
-            "fought": len(standing.fought),
-            "paused": len(standing.left_alone) + sum(PAUSED in stops for stops in standing.stopped.values()),
-            "dropped": len(standing.dropped),
+            "waiting": len(states.waiting),
+            "refused": len(states.refused),
+            "delayed": len(states.delayed),
+            "contended": len(states.contended),
+            "paused": len(states.left_alone) + sum(PAUSED in stops for stops in states.stopped.values()),
+            "dropped": len(states.dropped),
             "withheld_deletes": withheld,
             "problems": problems,
-            "planned": len(standing.planned),
+            "planned": len(states.planned),
             "quarantined": quarantine_count(parts),
         },
         "held": list(map(str, held_first(parts, _LISTED))),
-        "waiting": [{"intent": str(key), "for": " ".join(standing.waiting[key])} for key in _first(standing.waiting)],
-        "refused": list(map(str, _first(standing.refused))),
-        "delayed": list(map(str, _first(standing.delayed))),
+        "waiting": [{"intent": str(key), "for": " ".join(states.waiting[key])} for key in _first(states.waiting)],
+        "refused": list(map(str, _first(states.refused))),
+        "delayed": list(map(str, _first(states.delayed))),
         "withheld_deletes": list(map(str, _first(chain.from_iterable(map(guarded.__getitem__, sorted(guarded)))))),
         "quarantine": quarantine(parts, 0, _QUARANTINED),
         "planned": [
-            {"object": str(name), "writes": [verb(operation) for operation in standing.planned[name]]}
-            for name in _first(standing.planned)
+            {"object": str(name), "writes": [verb(operation) for operation in states.planned[name]]}
+            for name in _first(states.planned)
         ],
-        "problems": [msgspec.structs.asdict(problem) for problem in _first(chain(standing.tally, unreadable.values()))],
+        "problems": [
+            msgspec.structs.asdict(problem) for problem in _first(chain(states.problem_counts, unreadable.values()))
+        ],
         "counters": {
-            "evaluations": evaluating.runs,
-            "evaluation_seconds": round(evaluating.seconds, 6),
-            "dear_evaluations": evaluating.dear_runs,
-            "idle_walks": evaluating.idle_walks,
-            "walks": evaluating.edges.totals(),
+            "evaluations": evaluator.runs,
+            "evaluation_seconds": round(evaluator.seconds, 6),
+            "slow_evaluations": evaluator.slow_runs,
+            "idle_walks": evaluator.idle_walks,
+            "walks": evaluator.edges.totals(),
             "missing_reactions": {
-                f"{reader} <- {read}": count for (reader, read), count in sorted(evaluating.missing_reactions.items())
+                f"{reader} <- {read}": count for (reader, read), count in sorted(evaluator.missing_reactions.items())
             },
-            "writes": reconciling.sending.written,
+            "writes": reconciler.sender.written,
             "drift_repairs": parts.drift.repairs,
-            "fights": parts.drift.fights,
-            "pauses": parts.gate.pauses,
+            "contentions": parts.drift.contentions,
+            "pauses": parts.throttle.pauses,
         },
     }
 
@@ -96,14 +98,14 @@ def report(
 def is_healthy(parts: Parts) -> bool:
     """Nothing is held, refused, contended, deferred or withheld. Problems of inputs that are compiled all the same are
     counted apart."""
-    standing = parts.standing
+    states = parts.states
     return not (
         held_count(parts)
-        or standing.refused
-        or standing.delayed
+        or states.refused
+        or states.delayed
         or any(parts.planner.guard.withheld.values())
-        or standing.fought
-        or standing.numbers_refused
+        or states.contended
+        or states.numbers_refused
         or RESTORED in parts.permission.reasons
     )
 

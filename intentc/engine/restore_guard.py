@@ -11,23 +11,23 @@ import logging
 from collections.abc import Callable
 
 from ..model import Key, Snapshot
-from .allocations import Numbers
+from .allocations import Allocations
 from .parts import Parts
 from .permission import RESTORED
-from .sender import Sending
+from .sender import Sender
 
 _LOG = logging.getLogger(__name__)
 _MESSAGE = "etcd was restored from an older state; nothing is written until everything is compared"
 
 
-class Restoring:
+class RestoreGuard:
     """``times``: how often it was found so. ``on_compared``: called, again and again, once everything that the restored
     store holds is evaluated."""
 
-    def __init__(self, parts: Parts, numbers: Numbers, sending: Sending) -> None:
+    def __init__(self, parts: Parts, numbers: Allocations, sender: Sender) -> None:
         self._parts = parts
         self._numbers = numbers
-        self._sending = sending
+        self._sender = sender
         self.times = 0
         self.on_compared: Callable[[], None] = lambda: parts.permission.give(RESTORED)
 
@@ -42,11 +42,11 @@ class Restoring:
         parts.permission.withhold(RESTORED, _MESSAGE)
         for name in sorted(parts.assumed.forget()):
             parts.objects.add(name, resync=True)
-        self._sending.restored(snapshot.revision)
+        self._sender.restored(snapshot.revision)
         # Its lines are of a future that never was: nobody may draw conclusions from their revisions.
         parts.journal.clear(snapshot.revision)
 
-    def calm(self) -> None:
+    def idle(self) -> None:
         """Everything known is evaluated, and looked through."""
         if RESTORED in self._parts.permission.reasons and self._numbers.idle:
             self.on_compared()

@@ -1,7 +1,7 @@
 """A plan's way to the API server: its writes in their order, and what each outcome means for the object.
 
 What a failed write means is engine.md §6.3, here as one ``match``. Whether and when an object is planned is
-``reconciling``'s, the request ``writing``'s business.
+``reconciler``'s, the request ``writing``'s business.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROUNDS = 3
 """Conflicts in a row after which an object backs off."""
 
 
-class Sending:
+class Sender:
     """Carries plans out. ``on_create`` is told of each object and the origin in its mark before it is created,
     ``on_success`` of each plan that was carried out whole."""
 
@@ -71,8 +71,8 @@ class Sending:
         fence: str | None = None
         try:
             for number, operation in enumerate(plan.operations):
-                if number and not parts.gate.open:
-                    parts.objects.retry(name, after=parts.gate.closed_for)
+                if number and not parts.throttle.open:
+                    parts.objects.retry(name, after=parts.throttle.closed_for)
                     return
                 warrant = parts.permission.warrant()
                 if warrant is None:
@@ -104,7 +104,7 @@ class Sending:
                 self.written += 1
                 if restorations == self._restorations:
                     self.last_revision = max(self.last_revision, revision or 0)
-            parts.gate.answered(name)
+            parts.throttle.answered(name)
             self._on_success(plan)
         except WriteError as error:
             await self._failed(plan, error, fence)
@@ -133,7 +133,7 @@ class Sending:
                 parts.objects.add(name)
             case Conflict() | UnknownOutcome():
                 if isinstance(error, Conflict):
-                    parts.gate.heard()
+                    parts.throttle.heard()
                 await self._read_back(plan)
                 rounds = self._conflicts[name] = self._conflicts.get(name, 0) + 1
                 if rounds < _ROUNDS:
@@ -141,13 +141,13 @@ class Sending:
                 else:
                     self._delay(name, error)
             case Throttled(retry_after=seconds):
-                parts.gate.throttled(error, name)
+                parts.throttle.throttled(error, name)
                 self._delay(name, error, after=seconds)
             case Unreachable():
-                parts.gate.away(error)
+                parts.throttle.away(error)
                 parts.objects.add(name)
             case Rejected():
-                parts.gate.heard()
+                parts.throttle.heard()
                 self._refuse(name, error)
                 parts.objects.retry(name)
             case _:
@@ -156,15 +156,15 @@ class Sending:
     def _delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
         """Try again by and by, and say so."""
         message = f"its last write failed ({error}); it is tried again"
-        self._parts.standing.refused.release(name)
-        if self._parts.standing.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
+        self._parts.states.refused.release(name)
+        if self._parts.states.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
             _LOG.info("%s: %s", name, message, extra=about(self._parts, name))
         self._parts.objects.retry(name, after=after)
 
     def _refuse(self, name: Name, error: Rejected) -> None:
         problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server refuses it: {error}")
-        self._parts.standing.delayed.release(name)
-        if self._parts.standing.refused.hold(name, problem):
+        self._parts.states.delayed.release(name)
+        if self._parts.states.refused.hold(name, problem):
             _LOG.warning("%s: %s", name, problem.message, extra=about(self._parts, name))
 
     async def _read_back(self, plan: Plan) -> None:

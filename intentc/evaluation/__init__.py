@@ -11,11 +11,11 @@ from .budget import PROCESS, Budget, BudgetExceeded
 from .claiming import refer, shared
 from .compiler import Compiler
 from .context import Context, Waiting
-from .crash_marker import Slot, state_directory
+from .crash_marker import CrashMarker, state_directory
 from .intent import Intent, View
 from .limits import LimitExceeded, Limits
 from .naming import Naming
-from .outcome import Explained, Outcome, Status, Wish
+from .outcome import AllocationRequest, Explained, Outcome, Status
 from .overview import Compiled, Overview, Row
 from .runner import BUDGET_EXCEEDED, Runner
 from .watchdog import Watchdog
@@ -23,11 +23,13 @@ from .watchdog import Watchdog
 __all__ = [
     "BUDGET_EXCEEDED",
     "PROCESS",
+    "AllocationRequest",
     "Budget",
     "BudgetExceeded",
     "Compiled",
     "Compiler",
     "Context",
+    "CrashMarker",
     "Explained",
     "Intent",
     "LimitExceeded",
@@ -37,12 +39,10 @@ __all__ = [
     "Overview",
     "Row",
     "Runner",
-    "Slot",
     "Status",
     "View",
     "Waiting",
     "Watchdog",
-    "Wish",
     "refer",
     "shared",
     "state_directory",

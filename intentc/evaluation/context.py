@@ -48,7 +48,7 @@ from intentc.model.values import thaw
 from .budget import BudgetExceeded
 from .intent import View
 from .limits import LimitExceeded, Limits
-from .outcome import Wish
+from .outcome import AllocationRequest
 from .visibility import Visibility, documents_in
 
 _WITH_VALUES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
@@ -89,7 +89,7 @@ class Context:
         self.reasons: list[tuple[Name, Reason]] = []
         self._resources: dict[Key, Resource] = {}
         self.reads: set[Read] = set()
-        self.wishes: list[Wish] = []
+        self.requests: list[AllocationRequest] = []
         self.problems: list[Problem] = []
         self.interruption: Exception | None = None
         """What ends the evaluation, even if the author's code swallowed it."""
@@ -176,7 +176,7 @@ class Context:
         self._record(read)
         number = self._world.allocation(pool, owner)
         if number is None:
-            self.wishes.append(Wish(pool, owner, self.key, ":".join(self.fq_name(self.key))))
+            self.requests.append(AllocationRequest(pool, owner, self.key, ":".join(self.fq_name(self.key))))
             self._interrupt(Waiting(read))
         return number
 

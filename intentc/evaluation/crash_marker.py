@@ -33,7 +33,7 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return (Path(base) if base else Path("~/.local/state")) / "intentc"
 
 
-class Slot:
+class CrashMarker:
     """One process's slot; ``open`` makes it. ``suspects``: what processes of the same installation were evaluating when
     they ended, sorted."""
 
@@ -44,7 +44,7 @@ class Slot:
         self.suspects = suspects
 
     @classmethod
-    def open(cls, directory: Path, installation: str) -> Slot:
+    def open(cls, directory: Path, installation: str) -> CrashMarker:
         """A slot for this process in ``directory``, which is made if need be; what dead processes of ``installation``
         left there is read and removed. Where no file can be had a warning says so, and the slot is of no use to
         anybody later."""
@@ -55,7 +55,7 @@ class Slot:
             return cls(bytearray(_SIZE))
 
     @classmethod
-    def _open(cls, directory: Path, prefix: str) -> Slot:
+    def _open(cls, directory: Path, prefix: str) -> CrashMarker:
         import fcntl  # not on every system
 
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -67,9 +67,9 @@ class Slot:
             file, name = tempfile.mkstemp(_SUFFIX, prefix, directory)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.write(file, bytes(_SIZE))  # room on the disk is needed now: later, its lack would be a fatal signal
-            slot = cls(mmap.mmap(file, _SIZE), tuple(sorted(suspects)), Path(name))
-            slot._file = file
-            return slot
+            crash_marker = cls(mmap.mmap(file, _SIZE), tuple(sorted(suspects)), Path(name))
+            crash_marker._file = file
+            return crash_marker
 
     def begin(self, key: Key) -> None:
         """``key`` is evaluated from now on."""

@@ -20,7 +20,7 @@ class Status(enum.Enum):
     GONE = "gone"
 
 
-class Wish(NamedTuple):
+class AllocationRequest(NamedTuple):
     """A number that an evaluation asks for and the ledger doesn't hold yet (engine.md §8).
 
     ``owner``: ``<installation>/<origin uuid>/<purpose>``. ``name``: the origin's fq_name joined by ``:``, for people
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
     claims: tuple[Claim, ...] = ()
     facts: tuple[Fact, ...] = ()
     problems: tuple[Problem, ...] = ()
-    wishes: tuple[Wish, ...] = ()
+    requests: tuple[AllocationRequest, ...] = ()
     waiting_for: Read | None = None
 
 

@@ -34,7 +34,7 @@ from .author_lines import author_line, came_from_keyboard
 from .budget import PROCESS, Budget, BudgetExceeded, guarded
 from .context import Context, Waiting
 from .conversion import Converter, InvalidOutput
-from .crash_marker import Slot
+from .crash_marker import CrashMarker
 from .intent import Intent, with_fields
 from .limits import LimitExceeded, Limits
 from .outcome import Explained, Outcome, Status
@@ -57,8 +57,8 @@ Arguments = TypeVarTuple("Arguments")
 class Runner:
     """Evaluates intents of the given kinds over one world. ``intents``: kind → the class that compiles it.
 
-    ``budget``: what bounds evaluations in time. ``slot``: where the key under evaluation is noted, for the process that
-    comes after this one.
+    ``budget``: what bounds evaluations in time. ``crash_marker``: where the key under evaluation is noted, for the
+    process that comes after this one.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Runner:
         installation: str,
         limits: Limits | None = None,
         budget: Budget = PROCESS,
-        slot: Slot | None = None,
+        crash_marker: CrashMarker | None = None,
     ) -> None:
         self._world = world
         self._installation = installation
@@ -79,7 +79,7 @@ class Runner:
         self._silent: dict[Key, Outcome] = {}
         """Intents that failed when they were asked why, as they are now."""
         self._budget = budget
-        self._slot = slot
+        self._slot = crash_marker
         self._visibility = Visibility(schema)
         self._intents = {kind: with_fields(i, self._visibility.fields(kind)) for kind, i in intents.items()}
         self._converter = Converter(self._visibility)
@@ -233,8 +233,10 @@ def _interpreted(context: Context, error: BaseException, intent_type: type[Inten
     reads, problems = frozenset(context.reads), tuple(context.problems)
     match error:
         case Waiting():
-            wishes = tuple(context.wishes)
-            return Outcome(context.key, Status.WAITING, reads, problems=problems, wishes=wishes, waiting_for=error.read)
+            requests = tuple(context.requests)
+            return Outcome(
+                context.key, Status.WAITING, reads, problems=problems, requests=requests, waiting_for=error.read
+            )
         case HeldInput():
             held = object_read(error.key)
             return Outcome(context.key, Status.HELD, reads | {held}, problems=problems, waiting_for=held)

@@ -1,8 +1,9 @@
 """One word for how a resource stands, the same in every answer.
 
 ``in order``; ``queued``: its turn comes; ``waiting``: something must come first; ``held``: its intent gives no answer,
-what it made stays; ``refused``: the server won't have it; ``delayed``: a write failed and is tried again; ``fought``:
-another writer sets it back; ``paused``: by an operator, or given up; ``planned``: nothing may be written now;
+what it made stays; ``refused``: the server won't have it; ``delayed``: a write failed and is tried again;
+``contended``: another writer sets it back; ``paused``: by an operator, or given up; ``planned``: nothing may be written
+now;
 ``withheld``: its deletion needs leave; ``absent``. What must come is told by ``waiting``.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 from intentc.engine.operator_actions import PAUSED
 from intentc.engine.parts import Parts
 from intentc.model import HeldInput, Key, Name
-from intentc.planning.ownership import Standing, standing
+from intentc.planning.ownership import Ownership, ownership_of_object
 
 IN_ORDER = "in order"
 QUEUED = "queued"
@@ -19,13 +20,13 @@ WAITING = "waiting"
 HELD = "held"
 REFUSED = "refused"
 DELAYED = "delayed"
-FOUGHT = "fought"
+CONTENDED = "contended"
 PAUSED_STATE = "paused"
 PLANNED = "planned"
 WITHHELD = "withheld"
 ABSENT = "absent"
 
-STATES = (IN_ORDER, WAITING, HELD, REFUSED, DELAYED, FOUGHT, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
+STATES = (IN_ORDER, WAITING, HELD, REFUSED, DELAYED, CONTENDED, PAUSED_STATE, PLANNED, QUEUED, WITHHELD, ABSENT)
 
 LOWER = "lower"
 HIGHER = "higher"
@@ -73,16 +74,16 @@ def ownership_of(parts: Parts, name: Name) -> str | None:
         return None
     if actual is None:
         return None
-    match standing(actual, parts.installation):
-        case Standing.OURS:
+    match ownership_of_object(actual, parts.installation):
+        case Ownership.OURS:
             return "shared" if actual.mark is not None and actual.mark.origin == "shared" else "ours"
-        case Standing.SYSTEM:
+        case Ownership.SYSTEM:
             return "system"
-        case Standing.USERS:
+        case Ownership.USERS:
             return "user's"
-        case Standing.OTHERS:
+        case Ownership.OTHERS:
             return "another installation's"
-        case Standing.COPY:
+        case Ownership.COPY:
             return "copy"
 
 
@@ -111,7 +112,7 @@ def _of_object(parts: Parts, name: Name, key: Key | None) -> str:
     for state, table in (
         (PAUSED_STATE, stands.left_alone),
         (REFUSED, stands.refused),
-        (FOUGHT, stands.fought),
+        (CONTENDED, stands.contended),
         (DELAYED, stands.delayed),
     ):
         if name in table:

@@ -64,7 +64,7 @@ class Gathered:
     """``Compiled`` over what the cache held when this was made: resources never change, so threads may read them."""
 
     def __init__(self, parts: Parts, kinds: Sequence[str]) -> None:
-        self._problems = (*parts.standing.tally, *parts.logic.held.values())
+        self._problems = (*parts.states.problem_counts, *parts.logic.held.values())
         self._by_name = {
             kind: {":".join(resource.fq_name): resource for resource in _readable(parts, kind)} for kind in kinds
         }

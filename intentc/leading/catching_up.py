@@ -1,7 +1,7 @@
 """Whether a new leader has seen everything that the former one wrote.
 
 Why it exists: a standby's view is as old as its watch is late. If it wrote from a view older than its own leadership,
-it would fight what its predecessor did last. Applying what is missing is left to the watch.
+it would undo what its predecessor did last. Applying what is missing is left to the watch.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class ChangedReads:
     """Collects the reads that some transitions change. Call ``lost`` before they are committed, ``won`` after.
 
     ``inputs``: the keys whose change is one of an input. ``watched``: whether anybody made a read; only where finding
-    out whether it changed is dear. ``installation``: tells our objects from others.
+    out whether it changed is expensive. ``installation``: tells our objects from others.
     """
 
     def __init__(

@@ -129,7 +129,7 @@ class Offline:
     def problems(self) -> tuple[Problem, ...]:
         """What people must mend."""
         parts = self.engine.parts
-        return parts.standing.problems(parts.logic.held.values())
+        return parts.states.problems(parts.logic.held.values())
 
 
 class _NumberingWriteService(LocalWriteService):

@@ -10,7 +10,7 @@ from .claims import ClaimBook
 from .draft import Plan
 from .guard import DeleteGuard
 from .merge import Desired, merge
-from .ownership import Standing, standing
+from .ownership import Ownership, ownership_of_object
 from .planner import Planner
 
 __all__ = [
@@ -20,9 +20,9 @@ __all__ = [
     "ClaimBook",
     "DeleteGuard",
     "Desired",
+    "Ownership",
     "Plan",
     "Planner",
-    "Standing",
     "merge",
-    "standing",
+    "ownership_of_object",
 ]

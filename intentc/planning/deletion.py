@@ -15,7 +15,7 @@ from intentc.model.reads import PARENT
 
 from .actual import Actual
 from .assumed import Assumed
-from .ownership import Standing, is_our_entry, standing
+from .ownership import Ownership, is_our_entry, ownership_of_object
 
 
 class Blockers(NamedTuple):
@@ -91,10 +91,10 @@ def _blocks(holder_kind: Kind, relation: str, target_kind: str) -> bool:
 
 def _lets_go(installation: str, holder: Actual, relation: str, target: Actual) -> bool:
     """Whether planning ``holder`` will end its reference to ``target``."""
-    match standing(holder, installation):
-        case Standing.OURS:
+    match ownership_of_object(holder, installation):
+        case Ownership.OURS:
             return True
-        case Standing.COPY | Standing.OTHERS:
+        case Ownership.COPY | Ownership.OTHERS:
             return False
     if relation == PARENT:
         return False

@@ -16,7 +16,7 @@ from .assumed import Assumed
 from .claims import ClaimBook
 from .deletion import abandoned
 from .diff import default_of
-from .ownership import Standing, fits_ours, is_our_entry, standing
+from .ownership import Ownership, fits_ours, is_our_entry, ownership_of_object
 
 
 class Orphans(NamedTuple):
@@ -51,7 +51,7 @@ def find_orphans(
             mark, unclaimed = resource.mark, resource.name not in book
             if mark is not None and mark.installation == installation and mark.compiler in loaded:
                 owned[kind.name] = owned.get(kind.name, 0) + 1
-                if unclaimed and standing(Actual.seen(resource), installation) is Standing.OURS:
+                if unclaimed and ownership_of_object(Actual.seen(resource), installation) is Ownership.OURS:
                     objects[resource.name] = mark.origin
             elif mark is None and unclaimed:
                 if fits_ours(kind, resource.fq_name) and kind.system and abandoned(assumed, resource):

@@ -14,7 +14,7 @@ from intentc.model.kind import Relation
 from .actual import Actual
 
 
-class Standing(enum.Enum):
+class Ownership(enum.Enum):
     """``OURS``: our mark, and the uuid that it gives. ``COPY``: our mark with another uuid, reported and never touched.
     ``OTHERS``: another installation's mark, never touched. ``SYSTEM``: no mark, of a kind that only compilers and the
     server make: adopted where a compiler claims its name. ``USERS``: no mark, of any other kind. Of the last two our
@@ -27,15 +27,15 @@ class Standing(enum.Enum):
     USERS = "users"
 
 
-def standing(actual: Actual, installation: str) -> Standing:
+def ownership_of_object(actual: Actual, installation: str) -> Ownership:
     """What ``actual`` is to ``installation``."""
     mark = actual.mark
     if mark is None:
-        return Standing.SYSTEM if actual.kind.system else Standing.USERS
+        return Ownership.SYSTEM if actual.kind.system else Ownership.USERS
     if mark.installation != installation:
-        return Standing.OTHERS
+        return Ownership.OTHERS
     given = object_uuid(installation, actual.name, mark.origin)
-    return Standing.OURS if actual.key.uuid == given else Standing.COPY
+    return Ownership.OURS if actual.key.uuid == given else Ownership.COPY
 
 
 def fits_ours(kind: Kind, fq_name: tuple[str, ...]) -> bool:

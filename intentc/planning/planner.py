@@ -42,7 +42,7 @@ from .draft import Draft, Plan
 from .guard import DeleteGuard
 from .merge import MERGES, merge
 from .orphans import find_orphans
-from .ownership import Standing, fits_ours, is_our_entry, standing
+from .ownership import Ownership, fits_ours, is_our_entry, ownership_of_object
 
 
 class Planner:
@@ -97,16 +97,16 @@ class Planner:
             self._left_behind.discard(name)
             self._absent(draft)
         else:
-            match standing(actual, self._installation):
-                case Standing.OURS:
+            match ownership_of_object(actual, self._installation):
+                case Ownership.OURS:
                     self._ours(draft, actual)
-                case Standing.SYSTEM:
+                case Ownership.SYSTEM:
                     self._system(draft, actual)
-                case Standing.USERS:
+                case Ownership.USERS:
                     self._users(draft, actual)
-                case Standing.OTHERS:
+                case Ownership.OTHERS:
                     self._others(draft, actual)
-                case Standing.COPY:
+                case Ownership.COPY:
                     self._copy(draft, actual)
         return draft.plan()
 
@@ -341,7 +341,7 @@ class Planner:
 
     def _doomed(self, name: Name, actual: Actual) -> bool:
         """Whether an object with a mark will be deleted as soon as nobody refers to it."""
-        if standing(actual, self._installation) is not Standing.OURS:
+        if ownership_of_object(actual, self._installation) is not Ownership.OURS:
             return False
         claims = self._book.on(name)
         draft = Draft(name, actual.kind, claims, merge(actual.kind, name, claims, self._title))
@@ -362,7 +362,7 @@ class Planner:
             actual = self._assumed.at(target)
         except HeldInput:
             return True
-        return actual is None or standing(actual, self._installation) is not Standing.OURS
+        return actual is None or ownership_of_object(actual, self._installation) is not Ownership.OURS
 
     def _leave(self, draft: Draft, actual: Actual) -> Leave:
         """What may be removed from an object now, and whether it may be deleted (engine.md §5.7, §7)."""

@@ -56,7 +56,7 @@ class Change(NamedTuple):
     restart: tuple[str, ...]
 
 
-class Reloading:
+class Reloader:
     """Of ``engine``, which compiles with ``compilers`` as ``loaded`` says. ``read``: reads the configuration again,
     raises ``InvalidInput`` or ``OSError``; called in a thread. ``on_read``: told of one that was taken into use."""
 
@@ -81,7 +81,7 @@ class Reloading:
     def request(self) -> None:
         """Reload soon. Asked for again while one goes on: once more after it, with what is there then."""
         self._requested.set()
-        self._engine.evaluating.edges.reloading_now = True
+        self._engine.evaluator.edges.reloading_now = True
 
     async def run(self) -> None:
         """Reload whenever that is asked for, one at a time, for ever."""
@@ -89,11 +89,11 @@ class Reloading:
             await self._requested.wait()
             self._requested = anyio.Event()
             await self.once()
-            self._engine.evaluating.edges.reloading_now = self._requested.is_set()
+            self._engine.evaluator.edges.reloading_now = self._requested.is_set()
 
     async def once(self) -> bool:
         """Reload now. False if what is there can't be used: then nothing has changed, and the log says why."""
-        record = self._engine.evaluating.edges
+        record = self._engine.evaluator.edges
         try:
             loaded, reactions = await self._read_anew()
         except Exception as error:
@@ -182,9 +182,9 @@ class Reloading:
         logic = engine.parts.logic
         if change.added or change.removed:
             # What the former map left out the new one may have; what it leaves out, too, is found again.
-            engine.evaluating.missing_reactions.clear()
+            engine.evaluator.missing_reactions.clear()
         logic.set_reactions(change.reactions)
-        engine.evaluating.edges.keep(edges_of(change.reactions))
+        engine.evaluator.edges.keep(edges_of(change.reactions))
         for name, value in change.settings.items():
             engine.intake.concern(logic.set_setting(name, value))
         for name in change.unset:

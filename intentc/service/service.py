@@ -20,14 +20,14 @@ from typing import Any
 
 import anyio
 
-from ..directives import Orders, hold_suspects
+from ..directives import DirectiveWatch, hold_suspects
 from ..engine.assembly import assemble
 from ..engine.engine import Engine
 from ..engine.permission import RESTORED, UPGRADE
 from ..engine.probe import ApiServerProbe
 from ..engine.report import pending
 from ..evaluation import Overview
-from ..evaluation.crash_marker import Slot
+from ..evaluation.crash_marker import CrashMarker
 from ..inspection import Answers
 from ..inspection.results import Results
 from ..journal.keeping import Keeping
@@ -46,8 +46,8 @@ from ..watch.source import Source
 from ..writing import ReadService, WriteError, WriteService
 from ..writing.capabilities import Capabilities
 from ..writing.http import HttpWriteService
-from .audits import AuditFailed, Auditing, Spawn
-from .status import Leadership, Outlook
+from .audits import AuditFailed, PeriodicAudit, Spawn
+from .status import CompilerStatus, Leadership
 from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)
@@ -75,11 +75,12 @@ def build_service(
     observe: bool = False,
     keepers: KeeperFactory | None = None,
     spawn: Spawn | None = None,
-    slot: Slot | None = None,
+    crash_marker: CrashMarker | None = None,
 ) -> CompilerService:
     """A service as ``configuration`` says, not yet running. ``keepers``: what keeps the leader's lease, None for the
-    store itself. ``spawn``: has audits made, None for none. ``slot``: where the key under evaluation is noted, and what
-    dead processes were evaluating stands. Raises ``UnusableDirectory`` if the journal can't be kept where it should."""
+    store itself. ``spawn``: has audits made, None for none. ``crash_marker``: where the key under evaluation is noted,
+    and what dead processes were evaluating stands. Raises ``UnusableDirectory`` if the journal can't be kept where it
+    should."""
     settings, compilation = configuration.intentc, configuration.compilation
     process = process_name()
     retained = RetainedValues(store, compilers.schema, path=configuration.etcd.path, installation=settings.installation)
@@ -96,7 +97,7 @@ def build_service(
         workers=compilation.number_of_workers,
         guard=DeleteGuard(settings.limits.max_deletes, settings.limits.max_deletes_percent / 100),
         writes_per_second=settings.limits.writes_per_second,
-        slot=slot,
+        crash_marker=crash_marker,
         last_good=retained,
     )
 
@@ -106,11 +107,13 @@ def build_service(
         return engine.parts.permission.granted
 
     def settled() -> bool:
-        return engine.collecting.complete
+        return engine.orphan_collector.complete
 
     async def hold() -> None:
-        if slot is not None and not observe:
-            await hold_suspects(store, settings.installation, configuration.etcd.path, slot.suspects, by=started)
+        if crash_marker is not None and not observe:
+            await hold_suspects(
+                store, settings.installation, configuration.etcd.path, crash_marker.suspects, by=started
+            )
 
     async def claim() -> None:
         await claim_path(store, configuration.etcd.path, settings.installation, started)
@@ -118,12 +121,12 @@ def build_service(
     heartbeat = Heartbeat(settings.installation, process, interval=settings.watch.heartbeat)
     source = Source(store, f"/{configuration.etcd.path}/", heartbeat=heartbeat)
     engine.parts.permission.see_by(lambda: source.state.ready)
-    orders = Orders(
+    directives = DirectiveWatch(
         store,
         settings.installation,
-        engine.levers,
+        engine.operator_actions,
         leading=lambda: engine.parts.permission.granted,
-        settled=lambda: engine.collecting.complete,
+        settled=lambda: engine.orphan_collector.complete,
         heartbeat=heartbeat,
     )
     takeover = None
@@ -138,16 +141,16 @@ def build_service(
             versions=compilers.versions,
             max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
             applied=lambda: source.applied_revision,
-            obeyed=lambda: orders.applied_revision,
+            obeyed=lambda: directives.applied_revision,
             claim=claim,
             keepers=keepers,
         )
     return CompilerService(
         engine,
         source,
-        orders=orders,
+        directives=directives,
         takeover=takeover,
-        auditing=Auditing(
+        auditing=PeriodicAudit(
             engine,
             spawn,
             period=settings.audit.period,
@@ -192,7 +195,7 @@ def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
 
 def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerProbe | None:
     kinds = [kind.name for kind in compilers.schema if kind.stored]
-    return ApiServerProbe(read, engine.parts.gate, kinds[0]) if kinds else None
+    return ApiServerProbe(read, engine.parts.throttle, kinds[0]) if kinds else None
 
 
 class _CacheView:
@@ -221,9 +224,9 @@ class CompilerService:
         engine: Engine,
         source: Source,
         *,
-        orders: Orders,
+        directives: DirectiveWatch,
         takeover: TakeOver | None,
-        auditing: Auditing | None,
+        auditing: PeriodicAudit | None,
         hold_suspects: Callable[[], Awaitable[None]],
         claim: Callable[[], Awaitable[None]] | None = None,
         relist_slice: float,
@@ -240,14 +243,14 @@ class CompilerService:
         """What came of the inputs, for ``diagnostics.Browsed``."""
         self.answers = Answers(engine)
         """Why things are as they are, for ``diagnostics.Asked``."""
-        self.orders = orders
+        self.directives = directives
         self.takeover = takeover
         self.auditing = auditing
         self._keeping = keeping
         self._etcd = etcd
         self._probe = probe
         self._source = source
-        self._outlook = Outlook(engine, source)
+        self._compiler_status = CompilerStatus(engine, source)
         self._hold_suspects = hold_suspects
         self._claim = claim
         self._relist_slice = relist_slice
@@ -256,7 +259,7 @@ class CompilerService:
         self._lag = 0.0
         self._audit_due = anyio.Event()
         if auditing is not None:
-            engine.restoring.on_compared = lambda: self._audit_due.set()
+            engine.restore_guard.on_compared = lambda: self._audit_due.set()
 
     async def run(self) -> None:
         """Serve until cancelled, then drain and give the leadership back. Raises what ended it: a part that must not
@@ -265,7 +268,7 @@ class CompilerService:
         # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
         self._running = True
         # The time that it has been busy counts from here.
-        self._outlook.look()
+        self._compiler_status.look()
         try:
             # First, since the API server has its answers from there, too: who is told of its pause looks in vain.
             await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
@@ -273,13 +276,13 @@ class CompilerService:
                 await self._until_done("etcd.path can't be claimed", self._claim)
             await self._until_done("the ledger can't be read", self.engine.numbers.load)
             await self._until_done("suspects can't be held", self._hold_suspects)
-            await self.orders.load()
+            await self.directives.load()
             async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
                 group.start_soon(self._source.run_heartbeat)
-                group.start_soon(self.orders.run, self.engine.progress)
+                group.start_soon(self.directives.run, self.engine.progress)
                 group.start_soon(self._relist)
                 group.start_soon(self._measure_lag)
-                group.start_soon(self._outlook.run)
+                group.start_soon(self._compiler_status.run)
                 if self._probe is not None:
                     group.start_soon(self._probe.run)
                 for keeper in self._retaining:
@@ -301,17 +304,17 @@ class CompilerService:
             self._running = False
             if self._keeping is not None:
                 self._keeping.end()
-            _LOG.info("drained: %d writes in all", self.engine.reconciling.sending.written)
+            _LOG.info("drained: %d writes in all", self.engine.reconciler.sender.written)
 
-    async def _audit_restored(self, auditing: Auditing) -> None:
+    async def _audit_restored(self, auditing: PeriodicAudit) -> None:
         """After a restored store nothing is written before everything was compared with a compile from scratch."""
         permission = self.engine.parts.permission
         while True:
             await self._audit_due.wait()
-            restored = self.engine.restoring.times
+            restored = self.engine.restore_guard.times
             try:
                 verdict = await auditing.once("etcd was restored from an older state")
-                if verdict.judged and restored == self.engine.restoring.times:
+                if verdict.judged and restored == self.engine.restore_guard.times:
                     permission.give(RESTORED)
             except AuditFailed as error:
                 _LOG.error(
@@ -332,12 +335,12 @@ class CompilerService:
                 if not told:
                     _LOG.warning("%s yet: %s; trying again until it works", lack, error)
                 told = True
-                self._outlook.lacking = f"{lack} yet: {error}"
+                self._compiler_status.lacking = f"{lack} yet: {error}"
                 await asyncio.sleep(_RETRY)
             else:
                 if told:
                     _LOG.info("it works now: no more %r", lack)
-                self._outlook.lacking = ""
+                self._compiler_status.lacking = ""
                 return
 
     async def _measure_lag(self) -> None:
@@ -370,9 +373,9 @@ class CompilerService:
             reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
         elif self.takeover is not None and self.takeover.election.unanswered_since() is not None:
             reasons.append("etcd: no answer, so that the leadership was lost")
-        if not self.engine.collecting.complete:
+        if not self.engine.orphan_collector.complete:
             reasons.append("the first pass is not complete")
-        if not self.engine.reconciling.reachable:
+        if not self.engine.reconciler.reachable:
             reasons.append("the API server can't be reached")
         if self.takeover is not None and self.takeover.hindered:
             reasons.append(self.takeover.hindered)
@@ -384,7 +387,7 @@ class CompilerService:
         state, counters = self._source.state, self._source.counters
         return {
             **self.engine.status(),
-            **self._outlook.status(self._leadership()),
+            **self._compiler_status.status(self._leadership()),
             "loop_lag_seconds": round(self._lag, 4),
             "watch": {
                 "phase": state.phase.value,
@@ -394,16 +397,16 @@ class CompilerService:
                 "disconnects": dict(counters.disconnects),
                 "missed_events": counters.missed_events,
                 "duplicates": counters.duplicates,
-                "restored": self.engine.restoring.times,
+                "restored": self.engine.restore_guard.times,
             },
-            "orders": self.orders.report(),
+            "directives": self.directives.report(),
             "leading": self.takeover.report() if self.takeover is not None else None,
             "audit": self.auditing.figures() if self.auditing is not None else None,
             "journal": self._journal(),
-            "reload": self.engine.evaluating.edges.reloading(),
+            "reload": self.engine.evaluator.edges.reloading(),
             "api_server": {
                 "fences": self._server.fences if self._server is not None else None,
-                "reachable": self.engine.reconciling.reachable,
+                "reachable": self.engine.reconciler.reachable,
             },
         }
 
@@ -414,7 +417,7 @@ class CompilerService:
 
     def progress(self) -> dict[str, Any] | None:
         """How far the first load is: ``phase``, ``done``, ``total``; None after it."""
-        return self._outlook.progress()
+        return self._compiler_status.progress()
 
     def _leadership(self) -> Leadership | None:
         if self.takeover is None:

@@ -17,7 +17,7 @@ from ..engine.engine import Engine
 from ..engine.permission import OBSERVING, RESTORED, STANDING_BY
 from ..inspection.status.pending_references import PendingReferences
 from ..inspection.status.pending_work import at, attention, work_left
-from ..inspection.status.rates import Pace
+from ..inspection.status.rates import Rates
 from ..watch.source import Source
 from ..watch.status import Phase
 
@@ -35,14 +35,14 @@ class Leadership(NamedTuple):
     unanswered_since: float | None = None
 
 
-class Outlook:
+class CompilerStatus:
     """Of ``engine`` over ``source``. ``lacking``: what must be there before anything is evaluated, and isn't yet, set
     by whoever waits for it."""
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self._engine = engine
         self._source = source
-        self._pace = Pace()
+        self._rates = Rates()
         self._pending = PendingReferences(engine.parts.logic, lambda: engine.quiet)
         self._loaded = False
         self.lacking = ""
@@ -60,10 +60,10 @@ class Outlook:
         engine = self._engine
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
-        self._pace.look(
-            evaluations=engine.evaluating.runs,
-            writes=engine.reconciling.sending.written,
-            reachable=engine.reconciling.reachable,
+        self._rates.look(
+            evaluations=engine.evaluator.runs,
+            writes=engine.reconciler.sender.written,
+            reachable=engine.reconciler.reachable,
             converged=converged,
         )
 
@@ -76,14 +76,14 @@ class Outlook:
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # What an acknowledged write told counts as seen, too: the watch may not have brought it yet.
-        reach.saw(engine.reconciling.sending.last_revision)
+        reach.saw(engine.reconciler.sender.last_revision)
         return {
             "healthy": engine.healthy and not self._is_blind(leadership),
             "role": self._role(leadership),
             "lag_revisions": reach.lag if self._sees_etcd(leadership) else None,
-            "rates": self._pace.rates(),
+            "rates": self._rates.rates(),
             "pending_references": self._pending.now(),
-            "busy_seconds": 0.0 if converged else round(self._pace.busy_seconds, 1),
+            "busy_seconds": 0.0 if converged else round(self._rates.busy_seconds, 1),
             "oldest_job_seconds": round(engine.parts.jobs.oldest_seconds(), 1),
             "awaiting": [
                 *self._of_etcd(leadership),
@@ -114,7 +114,7 @@ class Outlook:
         elif leadership is not None and not leadership.leads and STANDING_BY in reasons:
             yield f"{leadership.leader}, which leads" if leadership.leader else "somebody to lead"
         yield from work_left(
-            engine.parts, engine.collecting, engine.evaluating, engine.reconciling, engine.numbers, self._pace
+            engine.parts, engine.orphan_collector, engine.evaluator, engine.reconciler, engine.numbers, self._rates
         )
 
     def _sees_etcd(self, leadership: Leadership | None) -> bool:
@@ -148,11 +148,11 @@ class Outlook:
                 yield f"etcd to take what is written: {state.refusal}"
 
     def _of_the_reload(self) -> Iterator[str]:
-        if (error := self._engine.evaluating.edges.last_error) is not None:
+        if (error := self._engine.evaluator.edges.last_error) is not None:
             yield f"reload refused, the former stays in force: {error}; mend that, see `intentc check`, and send SIGHUP"
 
     def progress(self) -> dict[str, Any] | None:
-        """How far the first load is: ``phase`` (``connecting``, ``listing``, ``evaluating``, ``writing``, or
+        """How far the first load is: ``phase`` (``connecting``, ``listing``, ``evaluator``, ``writing``, or
         ``planning`` where nothing may be written), ``done`` of ``total`` (None where it can't be known)."""
         if self._loaded:
             return None
@@ -161,12 +161,12 @@ class Outlook:
             if self.lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}
             return {"phase": "listing", "done": reach.listed, "total": reach.to_list or None}
-        if not engine.collecting.complete:
-            evaluated = engine.evaluating.runs + engine.evaluating.idle_walks
+        if not engine.orphan_collector.complete:
+            evaluated = engine.evaluator.runs + engine.evaluator.idle_walks
             return {"phase": "evaluating", "done": evaluated, "total": evaluated + engine.parts.jobs.pending()}
-        left = engine.parts.objects.pending() + engine.reconciling.in_flight
+        left = engine.parts.objects.pending() + engine.reconciler.in_flight
         if engine.parts.permission.reasons:
-            planned = len(engine.parts.standing.planned)
+            planned = len(engine.parts.states.planned)
             return {"phase": "planning", "done": planned, "total": planned + left} if left else None
-        written = engine.reconciling.sending.written
+        written = engine.reconciler.sender.written
         return {"phase": "writing", "done": written, "total": written + left}

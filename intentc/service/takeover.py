@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 
-from ..directives.directive import orders_prefix
+from ..directives.directive import directives_prefix
 from ..engine.engine import Engine
 from ..engine.permission import STANDING_BY, UPGRADE
 from ..leading import Election, KeeperFactory, Leadership, OtherLeader, caught_up
@@ -32,7 +32,7 @@ class TakeOver:
 
     ``prefix``: under which resources lie. ``versions``: compiler → version. ``max_writes_on_upgrade``: with other
     versions than the last leader's, so many planned writes at most are made without further leave. ``applied``: up to
-    which revision all that lies there was seen, keys of no meaning included; ``obeyed``: so of operators' orders.
+    which revision all that lies there was seen, keys of no meaning included; ``obeyed``: so of operators' directives.
     ``claim``: claims the path once more before anything is written; raises what
     ``leading.claim_path`` does.
     """
@@ -54,7 +54,7 @@ class TakeOver:
         keepers: KeeperFactory | None = None,
     ) -> None:
         self._engine = engine
-        self._orders_prefix = orders_prefix(installation)
+        self._orders_prefix = directives_prefix(installation)
         self._applied = applied
         self._obeyed = obeyed
         self._claim = claim
@@ -113,7 +113,7 @@ class TakeOver:
     @property
     def hindered(self) -> str:
         """Why this process doesn't write though it could lead; empty if nothing is wrong."""
-        if self._refused_after == self._engine.reconciling.sending.written:
+        if self._refused_after == self._engine.reconciler.sender.written:
             return "the API server refuses our fence: does it use the same etcd, and the same installation?"
         if self.election.fence() is not None and STANDING_BY in self._engine.parts.permission.reasons:
             return "it leads, and has not caught up yet"
@@ -126,7 +126,7 @@ class TakeOver:
     def _on_fence_rejected(self, fence: str) -> None:
         """The API server rejected a write that carried ``fence``; one of a former leadership means nothing."""
         if self._leadership is not None and self._leadership.fence == fence:
-            self._refused_after = self._engine.reconciling.sending.written
+            self._refused_after = self._engine.reconciler.sender.written
         self.election.distrust(fence)
 
     def _on_lost(self, reason: str) -> None:
@@ -183,7 +183,7 @@ class TakeOver:
         while self._leadership is leadership and not engine.quiet:  # noqa: ASYNC110 - two conditions, one without event
             await anyio.sleep(_LOOK)
         # A number is a write, and what carries it can't be planned without it.
-        writes = 2 * engine.numbers.wished + sum(map(len, engine.parts.standing.planned.values()))
+        writes = 2 * engine.numbers.requested + sum(map(len, engine.parts.states.planned.values()))
         if self._leadership is leadership and writes <= self._most:
             return False
         message = (

@@ -14,7 +14,7 @@ from intentc.watch.keys import Layout
 from intentc.watch.protocol import Compacted, Store
 
 
-class Witness:
+class HistoryCheck:
     """The last write and the last deletion that were applied."""
 
     def __init__(self, layout: Layout) -> None:

@@ -19,7 +19,7 @@ from intentc.watch.applied import Applied
 from intentc.watch.audit import Audit, View
 from intentc.watch.backoff import Backoff
 from intentc.watch.heartbeat import Heartbeat, Pulse
-from intentc.watch.history_check import Witness
+from intentc.watch.history_check import HistoryCheck
 from intentc.watch.keys import Layout
 from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
 from intentc.watch.progress import Reach
@@ -76,7 +76,7 @@ class Source:
         self._heard = clock()
         self._applied = Applied()
         self._audit = Audit(store, self._layout, self._applied, self.counters)
-        self._witness = Witness(self._layout)
+        self._history_check = HistoryCheck(self._layout)
         self._foreign = ForeignKeys(self.counters, _LOGGER)
         self._cluster_id = 0
         self._relist: str | None = "first"
@@ -114,7 +114,7 @@ class Source:
                     yield snapshot
                     self._applied.applied(snapshot.revision)
                     self.reach.start_over(snapshot.revision)
-                    self._witness.saw_all(snapshot.changes)
+                    self._history_check.saw_all(snapshot.changes)
                 async with self._store.watch(self._prefixes(), self._applied.revision + 1) as watch:
                     self._opened(watch)
                     items = aiter(watch)
@@ -127,7 +127,7 @@ class Source:
                             yield batch
                         self._applied.applied(batch.revision)
                         self.reach.delivered(batch.revision)
-                        self._witness.saw(batch.changes)
+                        self._history_check.saw(batch.changes)
             except StoreError as error:
                 self._failed(error)
                 await anyio.sleep(self._backoff.next_wait())
@@ -183,7 +183,7 @@ class Source:
             self._relist = "revision went back"
         elif now.revision - self._applied.revision > self._gap_limit:
             self._relist = "gap"
-        elif not await self._witness.confirmed(self._store, self._applied.revision):
+        elif not await self._history_check.confirmed(self._store, self._applied.revision):
             _LOGGER.error("etcd tells another past than the one that we saw: it was restored from an older state")
             self._relist, self._restored = "restored", True
 

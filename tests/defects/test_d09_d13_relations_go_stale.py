@@ -56,11 +56,11 @@ async def test_d10_an_update_leaves_no_edge_to_a_former_neighbour(tenancy: Tenan
     await tenancy.update("logical_router", router, virtual_machine_interface_refs=to("foot-two"))
     assert Key("logical_router", router) not in graph.related(former, "logical_router")
 
-    runs = tenancy.engine.evaluating.runs
+    runs = tenancy.engine.evaluator.runs
     written = len(tenancy.write.written)
     await tenancy.update("virtual_machine_interface", former.uuid, display_name="nobody's")
     assert len(tenancy.write.written) == written
-    assert tenancy.engine.evaluating.runs - runs <= 1
+    assert tenancy.engine.evaluator.runs - runs <= 1
 
 
 async def test_d11_an_event_that_comes_again_makes_no_other_object(tenancy: Tenancy) -> None:

@@ -98,7 +98,7 @@ class Live:
         engine = self.started.service.engine
         with anyio.fail_after(_SETTLES_WITHIN_SECONDS):
             await engine.settled(revision)
-            await self.gateway.told(max(revision, engine.reconciling.sending.last_revision))
+            await self.gateway.told(max(revision, engine.reconciler.sender.last_revision))
             for place in ports(elements_of(shown(resource) for resource in lower_level(engine.parts))):
                 await _past_the_workers(place.port)
 
@@ -106,7 +106,7 @@ class Live:
     def problems(self) -> list[tuple[str, str, str]]:
         """(kind, name, reason) of what people must mend."""
         parts = self.started.service.engine.parts
-        return [(p.kind, p.name, p.reason) for p in parts.standing.problems(parts.logic.held.values())]
+        return [(p.kind, p.name, p.reason) for p in parts.states.problems(parts.logic.held.values())]
 
     async def get(self, path: str, host: str = "gateway.test", **headers: str) -> httpx2.Response:
         """Ask Envoy in plain HTTP; in names of headers ``_`` stands for ``-``."""

@@ -19,7 +19,7 @@ async def answered(port: int, by: str) -> None:
     await until(lambda: reaches(port, by))
 
 
-async def standing(site: Site, free_port: FreePort) -> tuple[int, int]:
+async def states(site: Site, free_port: FreePort) -> tuple[int, int]:
     """Two listeners on two ports, ``ns/one`` answered by backend a, ``ns/two`` by nobody (404); gives the ports."""
     first, second = free_port(), free_port()
     await site.write(virtual_host("none.test", configuration=OTHER))
@@ -30,7 +30,7 @@ async def standing(site: Site, free_port: FreePort) -> tuple[int, int]:
 
 
 async def test_two_listeners_swap_their_ports_in_one_step(either: Site, free_port: FreePort) -> None:
-    first, second = await standing(either, free_port)
+    first, second = await states(either, free_port)
     for one, two in ((second, first), (first, second)):
         await either.write(listener("ns/one", one), listener("ns/two", two, configuration=OTHER))
         await answered(one, "a")
@@ -39,7 +39,7 @@ async def test_two_listeners_swap_their_ports_in_one_step(either: Site, free_por
 
 
 async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site, free_port: FreePort) -> None:
-    first, second = await standing(either, free_port)
+    first, second = await states(either, free_port)
     third = free_port()
     await either.write(listener("ns/two", third, configuration=OTHER), listener("ns/one", second))
     await answered(second, "a")
@@ -49,7 +49,7 @@ async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site,
 
 
 async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Site, free_port: FreePort) -> None:
-    _, second = await standing(either, free_port)
+    _, second = await states(either, free_port)
     await either.write(gone("envoy_listener", "ns", "two"), listener("ns/three", second))
     await answered(second, "a")
     assert await rejections(either.store) == {}
@@ -58,7 +58,7 @@ async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Site, 
 async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes(
     either: Site, free_port: FreePort
 ) -> None:
-    _, second = await standing(either, free_port)
+    _, second = await states(either, free_port)
     await either.write(listener("ns/three", second))
 
     async def refused() -> bool:

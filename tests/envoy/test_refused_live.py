@@ -47,7 +47,7 @@ async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Live,
         )
         await until_refused(live)
         assert await live.service("/one/") == "blue"
-        (told,) = [p for p in live.started.service.engine.parts.standing.problems(()) if p.reason == "RefusedByEnvoy"
+        (told,) = [p for p in live.started.service.engine.parts.states.problems(()) if p.reason == "RefusedByEnvoy"
                    and p.kind == "listener"]  # fmt: skip
         assert "Address already in use" in told.message
 

@@ -116,7 +116,7 @@ class FaultProxy:
             await self.start()
 
     @property
-    def standing(self) -> int:
+    def states(self) -> int:
         """Connections at present."""
         return len(self._connections)
 

@@ -84,7 +84,7 @@ async def test_drift_is_repaired_and_journalled_and_what_is_not_ours_is_not_touc
         await world.settle(service)
         assert repairs(service).keys() == touched
         assert service.status()["counters"]["drift_repairs"] >= len(touched)
-        assert service.status()["counters"]["fights"] == 0
+        assert service.status()["counters"]["contentions"] == 0
         assert await as_they_are(world, made) == before
     await world.compile_once()
     assert await as_they_are(world, made) == before

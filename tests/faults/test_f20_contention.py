@@ -1,5 +1,5 @@
 """F20: another writer sets one field back, for ever: that one object is left alone and told, all others go on, and it
-heals when the other gives up. Much work of one intent is no fight."""
+heals when the other gives up. Much work of one intent is no contention."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INSTANCE = (*PROJECT, "network-0", "network-0")
 
 @pytest.fixture(autouse=True)
 def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fought object is left alone for seconds instead of minutes, unless there is time."""
+    """A contended object is left alone for seconds instead of minutes, unless there is time."""
     if not FULL:
         monkeypatch.setattr(drift, "FIRST_REST", 1.0)
 
@@ -72,25 +72,25 @@ class Opponent:
         self.revert = revert
         self.reverts = 0
 
-    async def fight(self) -> None:
+    async def contend(self) -> None:
         while True:
             self.reverts += await self.revert(self.world)
             await anyio.sleep(0.01)
 
 
 @asynccontextmanager
-async def fought(world: World, revert: Callable[[World], Awaitable[bool]]) -> AsyncIterator[Opponent]:
+async def contended(world: World, revert: Callable[[World], Awaitable[bool]]) -> AsyncIterator[Opponent]:
     opponent = Opponent(world, revert)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(opponent.fight)
+        tasks.start_soon(opponent.contend)
         yield opponent
         tasks.cancel_scope.cancel()
 
 
 def told(service: CompilerService) -> dict[str, str]:
-    """The objects that are left alone after a fight, with what is said of them."""
+    """The objects that are left alone after a contention, with what is said of them."""
     entries = service.status()["quarantine"]
-    return {entry["name"]: entry["message"] for entry in entries if entry["state"] == "fought"}
+    return {entry["name"]: entry["message"] for entry in entries if entry["state"] == "contended"}
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
     async with world.compiling() as service:
         await tenant(world)
         await world.settle(service)
-        async with fought(world, revert) as opponent:
+        async with contended(world, revert) as opponent:
             await until(lambda: bool(told(service)))
-            ((fought_name, message),) = told(service).items()
-            assert fought_name == ":".join(name)
+            ((contended_name, message),) = told(service).items()
+            assert contended_name == ":".join(name)
             assert field in message
-            assert service.status()["counters"]["fights"] >= 1
+            assert service.status()["counters"]["contentions"] >= 1
             assert service.status()["healthy"] is False
             reverts, begun = opponent.reverts, anyio.current_time()
             assert reverts <= 2 * drift.REVERTS
@@ -142,7 +142,7 @@ async def is_right(world: World) -> bool:
     return True
 
 
-async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_fight(faulty: FaultyWorld) -> None:
+async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_contention(faulty: FaultyWorld) -> None:
     world = faulty.world
     async with world.compiling() as service:
         await tenant(world)
@@ -153,13 +153,13 @@ async def test_one_intent_that_makes_sixty_objects_and_often_others_is_no_fight(
             await world.update("virtual_network", uuid, route_target_list=some)
             await world.settle(service)
         assert service.status()["counters"]["writes"] >= 200
-        assert service.status()["counters"]["fights"] == 0
+        assert service.status()["counters"]["contentions"] == 0
         assert service.status()["counters"]["drift_repairs"] == 0
         assert told(service) == {}
     await faulty.check()
 
 
-async def test_users_who_change_a_group_faster_than_it_is_written_are_no_fight(faulty: FaultyWorld) -> None:
+async def test_users_who_change_a_group_faster_than_it_is_written_are_no_contention(faulty: FaultyWorld) -> None:
     """What is wanted changes while the former wish is on its way through a slow server: our own write that comes late
     is not taken for somebody else's."""
     world = faulty.world
@@ -174,6 +174,6 @@ async def test_users_who_change_a_group_faster_than_it_is_written_are_no_fight(f
             await world.update("virtual_network", made["virtual_network"][0], route_target_list=some)
         await world.settle(service)
         counters = service.status()["counters"]
-        assert (counters["drift_repairs"], counters["fights"]) == (0, 0)
+        assert (counters["drift_repairs"], counters["contentions"]) == (0, 0)
         faulty.faults.rule = no_fault
     await faulty.check()

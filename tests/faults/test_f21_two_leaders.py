@@ -80,10 +80,10 @@ async def test_f21_what_a_former_leader_sends_is_refused_and_the_standby_takes_o
         await tenants.sync(tenants.changes(10))
         await tenants.sync(tenants.extra())
 
-        async def sending() -> bool:
+        async def sender() -> bool:
             return await in_flight(leader) > 0
 
-        await reached(sending)
+        await reached(sender)
         written = await writes(leader)
         leader.suspend()
         stopped = time.monotonic()

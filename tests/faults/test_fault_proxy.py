@@ -55,7 +55,7 @@ async def end(stream: Stream) -> None:
 async def test_without_a_fault_bytes_come_through_both_ways(proxy: FaultProxy) -> None:
     stream = await connected(proxy)
     assert await said(stream, b"hello") == b"hello"
-    assert len(proxy.connects) == proxy.standing == 1
+    assert len(proxy.connects) == proxy.states == 1
     await end(stream)
 
 

@@ -108,10 +108,10 @@ class NaiveCompile:
         runner = Runner(self.world.schema, compiler.intents, self.world, installation=INSTALLATION)
         while True:
             outcomes = [runner.run(key) for key in sorted(self.stored) if key.kind in compiler.intents]
-            wishes = sorted((wish for outcome in outcomes for wish in outcome.wishes), key=lambda wish: wish.name)
-            if not wishes:
+            requests = sorted((wish for outcome in outcomes for wish in outcome.requests), key=lambda wish: wish.name)
+            if not requests:
                 return outcomes
-            for wish in wishes:
+            for wish in requests:
                 number = FIRST_ROUTE_TARGET + len(self.numbers)
                 self.numbers[wish.owner] = self.world.numbers[wish.pool, wish.owner] = number
 

@@ -47,7 +47,7 @@ async def _coverage(compiler: str, path: Path) -> Coverage:
     offline = Offline(loaded)
     await offline.seed()
     await apply_inputs(offline, targets_first(load_resources([str(path)], loaded.schema), loaded.schema))
-    assert offline.engine.evaluating.missing_reactions == {}
+    assert offline.engine.evaluator.missing_reactions == {}
     return coverage(offline.engine.parts.logic)
 
 

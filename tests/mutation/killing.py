@@ -42,7 +42,7 @@ async def _tell(corpus: Corpus, story: Story, reactions: ReactionMap, healing: b
     await lab.start()
     await story.tell(lab)
     await lab.settle()
-    missing = frozenset(Pair(*pair) for pair in lab.engine.evaluating.missing_reactions)
+    missing = frozenset(Pair(*pair) for pair in lab.engine.evaluator.missing_reactions)
     return Told(await corpus.right(lab), missing, frozenset(_reads(lab)))
 
 

@@ -37,9 +37,9 @@ _LOOK = 0.005
 async def quiet(engine: Engine, writes: int = 0, revision: int = 0) -> dict[str, Any]:
     """Wait until ``writes`` are acknowledged, ``revision`` is applied, and nothing is left to do."""
     # Not ``engine.settled``, which every job wakes: that would show in the figures.
-    while engine.reconciling.sending.written < writes or engine.parts.logic.revision < revision or not engine.quiet:  # noqa: ASYNC110
+    while engine.reconciler.sender.written < writes or engine.parts.logic.revision < revision or not engine.quiet:  # noqa: ASYNC110
         await asyncio.sleep(_LOOK)
-    return {"writes": engine.reconciling.sending.written, "evaluations": engine.evaluating.runs, "at": time.monotonic()}
+    return {"writes": engine.reconciler.sender.written, "evaluations": engine.evaluator.runs, "at": time.monotonic()}
 
 
 def _configuration(journal_entries: int) -> Configuration:

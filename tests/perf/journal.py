@@ -136,7 +136,7 @@ async def _compile(
         group.start_soon(engine.run, events())
         if keeping is not None:
             group.start_soon(keeping.run)
-        while not (engine.reconciling.sending.written >= 2 * groups and engine.quiet):  # noqa: ASYNC110 - as elsewhere
+        while not (engine.reconciler.sender.written >= 2 * groups and engine.quiet):  # noqa: ASYNC110 - as elsewhere
             await anyio.sleep(_PERIOD)
         group.cancel_scope.cancel()
     if keeping is not None:

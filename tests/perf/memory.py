@@ -66,7 +66,7 @@ async def evaluated(loaded: Loaded, count: int) -> object:
     engine = assemble(loaded._replace(intents={KIND: EightReads}), *unused, installation=made.INSTALLATION)
     await engine.step([world(count)])
     reads = engine.parts.logic.reads
-    assert engine.evaluating.runs == count
+    assert engine.evaluator.runs == count
     assert len(reads.reads_of(next(iter(engine.parts.logic.cache)))) == 8
     return engine
 

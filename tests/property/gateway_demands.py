@@ -128,7 +128,7 @@ async def lived(lab: Laboratory) -> Outcome:
     """What a history has led to."""
     found, parts = elements_in(await lab.world()), lab.engine.parts
     elements = {(kind, *one["fq_name"]): written(one) for kind, ones in found.items() for one in ones}
-    return Outcome(elements, told(parts.standing.problems(parts.logic.held.values())))
+    return Outcome(elements, told(parts.states.problems(parts.logic.held.values())))
 
 
 async def from_nothing(stored: World) -> Outcome:

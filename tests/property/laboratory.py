@@ -151,8 +151,12 @@ class Laboratory:
         )
         engine = self.engine
         self._retaining: list[Keeper[Any]] = [
-            Keeper(values, engine.last_good_values, settled=lambda: engine.collecting.complete, leading=lambda: True),
-            Keeper(values.facts, engine.held_facts, settled=lambda: engine.collecting.complete, leading=lambda: True),
+            Keeper(
+                values, engine.last_good_values, settled=lambda: engine.orphan_collector.complete, leading=lambda: True
+            ),
+            Keeper(
+                values.facts, engine.held_facts, settled=lambda: engine.orphan_collector.complete, leading=lambda: True
+            ),
         ]
         self._delivered.clear()
 

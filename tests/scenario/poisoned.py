@@ -98,4 +98,4 @@ async def settled(plant: Plant) -> None:
 async def held(plant: Plant, *names: str) -> None:
     """These boxes, and no others, are held."""
     wanted = {await plant.key("box", name) for name in names}
-    await until(lambda: {key for key, _ in plant.parts.standing.held.items()} == wanted)
+    await until(lambda: {key for key, _ in plant.parts.states.held.items()} == wanted)

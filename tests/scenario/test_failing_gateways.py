@@ -108,7 +108,7 @@ async def _suspected(runs: list[Any]) -> None:
     for _ in range(2):
         await lab.restart()
         for key in mappings:
-            lab.engine.levers.suspect(key, 1_000_000)
+            lab.engine.operator_actions.suspect(key, 1_000_000)
         runs.clear()
         await lab.settle()
         assert not runs
@@ -120,5 +120,5 @@ async def retained(lab: Laboratory) -> Iterable[Any]:
 
 
 def _stopped(lab: Laboratory) -> set[Any]:
-    standing = lab.engine.parts.standing
-    return {*standing.held, *standing.waiting}
+    states = lab.engine.parts.states
+    return {*states.held, *states.waiting}

@@ -97,15 +97,15 @@ async def _paused_over_a_restart() -> None:
     lab, before = await _converged()
     uuid = str(await lab.uuid("mapping", ("default", "canary")))
     key, name = Key("mapping", uuid), ("default", "canary")
-    lab.engine.levers.pause(key, name, "")
+    lab.engine.operator_actions.pause(key, name, "")
     await apply_manifest(lab, manifest("Mapping", "canary", {"prefix": "/elsewhere/", "hostname": "*", "service": "x"}))
     await lab.settle()
     assert (await lived(lab)).elements == before.elements
     await lab.restart()
-    lab.engine.levers.pause(key, name, "")
+    lab.engine.operator_actions.pause(key, name, "")
     await lab.settle()
     assert (await lived(lab)).elements == before.elements
-    lab.engine.levers.resume(key)
+    lab.engine.operator_actions.resume(key)
     await lab.settle()
     await check_scratch(lab)
     assert "/elsewhere/" in json.dumps([one for (kind, *_), one in (await lived(lab)).elements.items()])

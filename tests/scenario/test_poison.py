@@ -66,7 +66,7 @@ async def test_what_a_cut_off_run_read_wakes_it(plant: Plant) -> None:
         await held(plant, "poisoned")
         key = await plant.key("box", "poisoned")
         plant.parts.jobs.forget(key)
-        runs = plant.engine.evaluating.runs
+        runs = plant.engine.evaluator.runs
         await plant.boxes("nobody", settle=False)
         await settled(plant)
-        assert plant.engine.evaluating.runs >= runs + 2
+        assert plant.engine.evaluator.runs >= runs + 2

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from intentc.directives import Orders
-from intentc.service.audits import Auditing
+from intentc.directives import DirectiveWatch
+from intentc.service.audits import PeriodicAudit
 from intentc.service.service import CompilerService
 from intentc.service.takeover import TakeOver
 from intentc.watch.heartbeat import Heartbeat
@@ -20,7 +20,7 @@ PREFIX = "/contrail/"
 
 
 def service_of(
-    plant: Plant, process: str = "one", *, elected: bool = False, auditing: Auditing | None = None,
+    plant: Plant, process: str = "one", *, elected: bool = False, auditing: PeriodicAudit | None = None,
     most: int = 1000, version: str = "1", etcd: str = "", installation: str = INSTALLATION,
     claim: Callable[[], Awaitable[None]] | None = None,
 ) -> CompilerService:  # fmt: skip
@@ -29,17 +29,17 @@ def service_of(
     heartbeat = Heartbeat(installation, process)
     source = Source(store, PREFIX, heartbeat=heartbeat)
     engine.parts.permission.see_by(lambda: source.state.ready)
-    orders = Orders(
+    directives = DirectiveWatch(
         store,
         installation,
-        engine.levers,
+        engine.operator_actions,
         leading=lambda: engine.parts.permission.granted,
-        settled=lambda: engine.collecting.complete,
+        settled=lambda: engine.orphan_collector.complete,
         heartbeat=heartbeat,
     )
     takeover = TakeOver(
         engine, store, PREFIX, installation=installation, process=process, ttl=2, versions={"plant": version},
-        max_writes_on_upgrade=most, applied=lambda: source.applied_revision, obeyed=lambda: orders.applied_revision,
+        max_writes_on_upgrade=most, applied=lambda: source.applied_revision, obeyed=lambda: directives.applied_revision,
         claim=claim,
     ) if elected else None  # fmt: skip
 
@@ -49,7 +49,7 @@ def service_of(
     return CompilerService(
         engine,
         source,
-        orders=orders,
+        directives=directives,
         takeover=takeover,
         auditing=auditing,
         hold_suspects=nobody,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
-from ..directives import orders_desk, signature, waiting_options
+from ..directives import directives_client, signature, waiting_options
 from ..errors import CommandError, Exit
 from ..options import configured
 
@@ -34,7 +34,7 @@ async def _allow(kind_name: str, reason: str, timeout: float | None, loaded: Loa
 
     from ..waiting import url_of
 
-    async with orders_desk(loaded.configuration) as desk:
+    async with directives_client(loaded.configuration) as desk:
         kind = desk.kind(kind_name).name
         status = await desk.status()
         if status is not None and not may_withhold(status, kind):

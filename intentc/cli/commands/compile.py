@@ -111,7 +111,7 @@ async def _compile(
     else:
         _print(output, concealed_outputs(offline.engine.parts, offline.outputs()), problems)
     _print_problems(output, problems)
-    return Exit.HELD if offline.engine.parts.standing.held or left_out else Exit.DONE
+    return Exit.HELD if offline.engine.parts.states.held or left_out else Exit.DONE
 
 
 def _given(path: str | None) -> GivenNumbers:

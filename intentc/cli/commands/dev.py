@@ -24,7 +24,7 @@ from ..registry import CONFIG_FILE_VARIABLE
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.loading.resources import Loaded as Input
-    from intentc.service.reload import Reloading
+    from intentc.service.reload import Reloader
 
     from ..dev_servers import Running
 
@@ -86,7 +86,7 @@ async def _dev(
     resources = read_input(files, configuration)[0] if files else []
     echoes = wanted(resource.data for resource in resources)
     code: int = Exit.DONE
-    reloading: Reloading | None = None
+    reloading: Reloader | None = None
 
     def reload() -> None:
         if reloading is not None:
@@ -134,7 +134,7 @@ async def _gateway_of(started: Running, files: tuple[str, ...], prove_it: bool) 
     configuration = started.configuration
     drain = configuration.intentc.envoy.drain_time
     async with running_gateway(started.etcd, configuration.etcd.path, ports(elements), drain_seconds=drain) as gateway:
-        await gateway.told(engine.reconciling.sending.last_revision)
+        await gateway.told(engine.reconciler.sender.last_revision)
         answered = requests(elements)
         introduce(gateway, answered, files)
         if prove_it:
@@ -172,24 +172,24 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     engine = started.service.engine
     await engine.settled()
     before = {resource.key: resource.raw for resource in lower_level(engine.parts)}
-    written = engine.reconciling.sending.written
+    written = engine.reconciler.sender.written
     applied = await apply_resources(resources, engine.parts.schema, started.configuration)
 
     def left() -> dict[str, Any] | None:
         if engine.converged and engine.parts.logic.revision >= applied.revision:
             return None
-        done = engine.reconciling.sending.written - written
-        waiting = engine.parts.jobs.pending() + engine.parts.objects.pending() + engine.reconciling.in_flight
+        done = engine.reconciler.sender.written - written
+        waiting = engine.parts.jobs.pending() + engine.parts.objects.pending() + engine.reconciler.in_flight
         return {"phase": "compiling", "done": done, "total": done + waiting}
 
     async with anyio.create_task_group() as group:
         group.start_soon(show_progress, left)
         await engine.settled(applied.revision)
     click.echo(f"applied {len(resources)} resources at revision {applied.revision}; "
-               f"{engine.reconciling.sending.written - written} writes followed:\n", err=True)  # fmt: skip
+               f"{engine.reconciler.sender.written - written} writes followed:\n", err=True)  # fmt: skip
     found = [shown(r) for r in in_order(lower_level(engine.parts)) if before.get(r.key) != r.raw]
     rows = [(r["kind"], ":".join(r["fq_name"]), summary(r)) for r in found]
     click.echo(table(("kind", "name", "contents"), rows))
-    for problem in engine.parts.standing.problems(engine.parts.logic.held.values()):
+    for problem in engine.parts.states.problems(engine.parts.logic.held.values()):
         click.echo(f"problem: {line_of(located(problem, resources))}", err=True)
-    return Exit.HELD if engine.parts.standing.held else Exit.DONE
+    return Exit.HELD if engine.parts.states.held else Exit.DONE

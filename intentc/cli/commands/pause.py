@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..directives import orders_desk, shown, signature, waiting_options
+from ..directives import directives_client, shown, signature, waiting_options
 from ..errors import Exit
 from ..options import configured
 
@@ -34,7 +34,7 @@ def command(kind: str, name: str, reason: str, wait: bool, timeout: float, loade
 async def _pause(kind: str, name: str, reason: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Pause
 
-    async with orders_desk(loaded.configuration) as desk:
+    async with directives_client(loaded.configuration) as desk:
         target = await desk.find(desk.kind(kind), name)
         revision = await desk.book.put(
             Pause(kind=target.key.kind, uuid=target.key.uuid, name=target.name, **signature(reason))

@@ -10,7 +10,7 @@ import anyio
 import click
 import msgspec
 
-from ..directives import orders_desk, shown, signature, waiting_options
+from ..directives import directives_client, shown, signature, waiting_options
 from ..errors import CommandError, Exit
 from ..options import configured, output_option
 from ..quarantined import Entry, all_held, entries_of, quarantined, whole
@@ -31,7 +31,7 @@ def command() -> None:
 @output_option
 @configured()
 def list_command(output: str, loaded: Loaded) -> int:
-    """Show what is held, refused, fought over, paused or given up, with the reasons (asks the running compiler)."""
+    """Show what is held, refused, contended, paused or given up, with the reasons (asks the running compiler)."""
     return anyio.run(_list, output, loaded)
 
 
@@ -97,7 +97,7 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
 
     from ..waiting import wait_for
 
-    async with orders_desk(loaded.configuration) as desk:
+    async with directives_client(loaded.configuration) as desk:
         if wanted is None:
             key, order, what = None, Retry(**signature()), "everything"
         else:
@@ -117,11 +117,11 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
 async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Drop
 
-    async with orders_desk(loaded.configuration) as desk:
+    async with directives_client(loaded.configuration) as desk:
         if wanted is None:
             targets = await all_held(desk)
         else:
-            others = frozenset({"refused", "fought", "paused"})
+            others = frozenset({"refused", "contended", "paused"})
             if (kind := desk.kind(wanted[0])).name not in desk.compiled:
                 raise CommandError(
                     f"{kind.name} has no intents, so that none can be given up",

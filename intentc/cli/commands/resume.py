@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..directives import orders_desk, picked, shown, waiting_options
+from ..directives import directives_client, picked, shown, waiting_options
 from ..errors import CommandError, Exit
 from ..options import configured
 
@@ -32,12 +32,12 @@ def command(kind: str, name: str, wait: bool, timeout: float, loaded: Loaded) ->
 async def _resume(kind_name: str, name: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Pause
 
-    async with orders_desk(loaded.configuration) as desk:
+    async with directives_client(loaded.configuration) as desk:
         kind = desk.kind(kind_name)
         pauses = [
-            (kept.order.uuid, kept.order.name, (kept, kept.order))
+            (kept.directive.uuid, kept.directive.name, (kept, kept.directive))
             for kept in await desk.book.list()
-            if isinstance(kept.order, Pause) and kept.order.kind == kind.name
+            if isinstance(kept.directive, Pause) and kept.directive.kind == kind.name
         ]
         found = picked(name, pauses)
         if not found:
@@ -45,7 +45,7 @@ async def _resume(kind_name: str, name: str, timeout: float | None, loaded: Load
                 f"{kind.name} {name} is not paused",
                 next_step="`intentc quarantine list` shows what is, and what else is held",
             )
-        (kept, order), *_ = found
+        (kept, directive), *_ = found
         revision = await desk.book.withdraw(kept)
         if not revision:
             raise CommandError(
@@ -53,5 +53,5 @@ async def _resume(kind_name: str, name: str, timeout: float | None, loaded: Load
                 next_step="run the command again",
             )
         await desk.obeyed(revision, timeout)
-    click.echo(f"resumed {kind.name} {shown(order.uuid, order.name)}")
+    click.echo(f"resumed {kind.name} {shown(directive.uuid, directive.name)}")
     return Exit.DONE

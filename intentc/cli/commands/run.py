@@ -42,7 +42,7 @@ def command(observe: bool, loaded: Loaded) -> int:
 
 async def _run(observe: bool, loaded: Loaded) -> int:
     from intentc.diagnostics.serving import running_diagnostics
-    from intentc.evaluation.crash_marker import Slot, state_directory
+    from intentc.evaluation.crash_marker import CrashMarker, state_directory
     from intentc.plugins import installed
     from intentc.service.audits import AuditProcess
     from intentc.service.service import build_service
@@ -59,7 +59,7 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     store = etcd_store(configuration)
     spawn = AuditProcess(str(loaded.file or ""), time_limit=configuration.intentc.audit.time_limit)
     # One that observes leaves nothing behind, and nobody is held for its sake.
-    slot = None if observe else Slot.open(state_directory(), configuration.intentc.installation)
+    crash_marker = None if observe else CrashMarker.open(state_directory(), configuration.intentc.installation)
     try:
         async with http_services(api_server(configuration), compilers.schema, pools=compilers.pools) as (write, read):
             service = build_service(
@@ -71,7 +71,7 @@ async def _run(observe: bool, loaded: Loaded) -> int:
                 observe=observe,
                 keepers=lease_keepers(configuration),
                 spawn=spawn,
-                slot=slot,
+                crash_marker=crash_marker,
             )
             reloading = reloading_of(service.engine, compilers.compilers, loaded, relog=True)
             async with (
@@ -93,8 +93,8 @@ async def _run(observe: bool, loaded: Loaded) -> int:
                 await service.run()
                 group.cancel_scope.cancel()
     finally:
-        if slot is not None:
-            slot.close()
+        if crash_marker is not None:
+            crash_marker.close()
         with anyio.CancelScope(shield=True):
             await store.close()
     return Exit.DONE

@@ -66,7 +66,7 @@ def verdicts(status: Mapping[str, Any]) -> tuple[Verdict, Verdict]:
             "healthy",
             healthy,
             "good" if healthy else "bad",
-            ("something needs people: see the quarantine", "nothing is held, refused, fought over or withheld"),
+            ("something needs people: see the quarantine", "nothing is held, refused, contended or withheld"),
         ),
     )
 
@@ -179,7 +179,7 @@ def _work(status: Mapping[str, Any]) -> list[Figure]:
 _PEOPLE = (
     ("held", "bad", "intents that can't be compiled now", "/pages/quarantine"),
     ("refused", "bad", "objects that the API server refuses", "/pages/quarantine"),
-    ("fought", "bad", "objects that another writer sets back", "/pages/quarantine"),
+    ("contended", "bad", "objects that another writer sets back", "/pages/quarantine"),
     ("delayed", "warn", "writes that are tried again by themselves", link("/pages/objects", state="delayed")),
     ("waiting", "busy", "intents for which something has to come first", link("/pages/objects", state="waiting")),
     ("paused", "warn", "by an operator", "/pages/quarantine"),

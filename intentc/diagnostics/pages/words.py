@@ -21,7 +21,7 @@ STATES = {
     "suspect": ("bad", "its evaluation ended the process before; it is not evaluated again without leave"),
     "unreadable": ("bad", "its value can't be read"),
     "refused": ("bad", "the API server refuses it"),
-    "fought": ("bad", "another writer sets it back again and again; it is left alone for a while"),
+    "contended": ("bad", "another writer sets it back again and again; it is left alone for a while"),
     "absent": ("quiet", "it is not there"),
 }
 """State → (tone, what it means). The tones are classes of the style; the word always stands beside the colour."""

@@ -23,7 +23,7 @@ class Sample(NamedTuple):
     writes: int
 
 
-class Pace:
+class Rates:
     """``clock``: seconds, never back; ``now``: seconds since 1970. Call ``look`` every second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time) -> None:

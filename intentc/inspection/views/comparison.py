@@ -28,7 +28,7 @@ from intentc.model.values import thaw
 from intentc.planning.actual import Actual
 from intentc.planning.diff import default_of, property_changes
 from intentc.planning.merge import Desired, merge
-from intentc.planning.ownership import Standing, is_our_entry, standing
+from intentc.planning.ownership import Ownership, is_our_entry, ownership_of_object
 
 from ..lookup.finding import find
 from ..naming import Document, of_name
@@ -58,7 +58,7 @@ async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
     actual = Actual.seen(resource) if resource is not None else None
     claimed = found.name in parts.book
     kept = _kept(parts, declared, actual) if actual is not None and claimed else {}
-    ours = actual is not None and standing(actual, parts.installation) is Standing.OURS
+    ours = actual is not None and ownership_of_object(actual, parts.installation) is Ownership.OURS
     identity = of_name(parts.logic, found.name)
     behind = read_for(parts, found.name)
 

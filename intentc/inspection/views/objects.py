@@ -69,9 +69,9 @@ async def objects(engine: Engine, query: ObjectQuery) -> dict[str, Any]:
 
 async def _absent(parts: Parts) -> AsyncIterator[_Wanted]:
     """Objects that are wanted and not there, as far as something keeps them from being made."""
-    standing, names = parts.standing, parts.logic.cache.names
-    found = {*standing.object_waits, *standing.planned}
-    for table in (standing.refused, standing.delayed, standing.fought, standing.left_alone):
+    states, names = parts.states, parts.logic.cache.names
+    found = {*states.object_waits, *states.planned}
+    for table in (states.refused, states.delayed, states.contended, states.left_alone):
         found.update(name for name, _ in table.items())
     work = Slice()
     for place, name in enumerate(found):
@@ -114,15 +114,15 @@ def _standing(parts: Parts, state: str) -> Callable[[_Row], bool]:
 def _plainly_in_order(parts: Parts) -> Callable[[_Row], bool]:
     """What nearly all resources of a world at rest pass; of those that fail nothing is known. The sets are of the
     moment: work that comes in between is told a second later."""
-    standing, guard, on = parts.standing, parts.planner.guard, parts.book.on
-    evaluated, intent_kinds, told_of = standing.evaluated, parts.logic.intent_kinds, standing.told_of
+    states, guard, on = parts.states, parts.planner.guard, parts.book.on
+    evaluated, intent_kinds, told_of = states.evaluated, parts.logic.intent_kinds, states.told_of
     if not (parts.jobs.settled and parts.objects.settled):
         return lambda row: False
-    stopped = frozenset(parts.logic.held).union(standing.waiting, standing.stopped, map(_first, standing.held.items()),
-                                                map(_first, standing.numbers_refused.items()))  # fmt: skip
-    tables = (standing.left_alone, standing.refused, standing.fought, standing.delayed)
-    concerned = frozenset(standing.planned).union(
-        standing.object_waits, *(map(_first, table.items()) for table in tables), *guard.withheld.values()
+    stopped = frozenset(parts.logic.held).union(states.waiting, states.stopped, map(_first, states.held.items()),
+                                                map(_first, states.numbers_refused.items()))  # fmt: skip
+    tables = (states.left_alone, states.refused, states.contended, states.delayed)
+    concerned = frozenset(states.planned).union(
+        states.object_waits, *(map(_first, table.items()) for table in tables), *guard.withheld.values()
     )
 
     def test(row: _Row) -> bool:
@@ -202,15 +202,15 @@ def _told(parts: Parts, row: _Row) -> dict[str, Any]:
 
 
 def _problems(parts: Parts, name: Name, key: Key | None) -> Iterator[Problem]:
-    standing = parts.standing
-    yield from standing.told_of(name)
-    for table in (standing.refused, standing.delayed, standing.fought, standing.left_alone):
+    states = parts.states
+    yield from states.told_of(name)
+    for table in (states.refused, states.delayed, states.contended, states.left_alone):
         if (about := table.get(name)) is not None:
             yield about.problem
     if key is None:
         return
-    yield from standing.told_by(key)
-    for quarantine in (standing.held, standing.numbers_refused):
+    yield from states.told_by(key)
+    for quarantine in (states.held, states.numbers_refused):
         if (entry := quarantine.get(key)) is not None:
             yield entry.problem
     if (unreadable := parts.logic.held.get(key)) is not None:

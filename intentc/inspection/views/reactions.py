@@ -19,7 +19,7 @@ _PROVED: WeakKeyDictionary[ReactionMap, list[Finding]] = WeakKeyDictionary()
 
 async def reactions(engine: Engine) -> dict[str, Any]:
     """``GET /reactions``. Edges in the map's order, each once, as what it goes on to; kinds by their rank."""
-    evaluating, reaction_map = engine.evaluating, engine.parts.logic.reactions
+    evaluator, reaction_map = engine.evaluator, engine.parts.logic.reactions
     found = await _proved(engine, reaction_map)
     edges: dict[tuple[str, str, str, bool], dict[str, Any]] = {}
     for reaction in reaction_map:
@@ -33,12 +33,12 @@ async def reactions(engine: Engine) -> dict[str, Any]:
                     "to": visit.kind,
                     "everyone": visit.everyone,
                     "source": visit.source,
-                    **evaluating.edges.of(edge)._asdict(),
+                    **evaluator.edges.of(edge)._asdict(),
                 },
             )
     kinds = dict.fromkeys(reaction.kind for reaction in reaction_map)
     kinds |= dict.fromkeys(visit.kind for reaction in reaction_map for visit in reaction.visits)
-    loaded = evaluating.edges
+    loaded = evaluator.edges
     return {
         "kinds": sorted(kinds, key=reaction_map.rank),
         "compiled": sorted(set(kinds) & set(engine.parts.logic.intent_kinds)),
@@ -46,7 +46,7 @@ async def reactions(engine: Engine) -> dict[str, Any]:
         "findings": [msgspec.structs.asdict(finding) for finding in found],
         "missing": [
             {"reader": reader, "read": read, "count": count}
-            for (reader, read), count in sorted(evaluating.missing_reactions.items())
+            for (reader, read), count in sorted(evaluator.missing_reactions.items())
         ],
         "loaded_at": loaded.loaded_at,
         "reloads": loaded.reloads,

@@ -136,11 +136,11 @@ def _hindered(engine: Engine, key: Key, verb: str) -> Absence:
 async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
     """The intents of which nobody knows now what they want; those first in whose names most elements of the object's
     stand."""
-    work, elements, standing = Slice(), set(name.fq_name), parts.standing
+    work, elements, states = Slice(), set(name.fq_name), parts.states
     found: dict[int, dict[Key, None]] = {}
-    for block in blocks((*standing.waiting, *standing.held, *parts.logic.held)):
+    for block in blocks((*states.waiting, *states.held, *parts.logic.held)):
         for key in block:
-            if key.kind in parts.logic.intent_kinds or key in standing.held:
+            if key.kind in parts.logic.intent_kinds or key in states.held:
                 alike = len(elements.intersection(parts.logic.name_of(key).split(":")))
                 found.setdefault(alike, {})[key] = None
         await work.rest()

@@ -92,7 +92,7 @@ def origins_of(parts: Parts, name: Name) -> tuple[Key, ...]:
     if mark is None or mark.installation != parts.installation or mark.origin == SHARED:
         return ()
     keys = (Key(kind, mark.origin) for kind in parts.logic.intent_kinds)
-    return tuple(sorted(key for key in keys if parts.logic.exists(key) and key not in parts.standing.evaluated))
+    return tuple(sorted(key for key in keys if parts.logic.exists(key) and key not in parts.states.evaluated))
 
 
 def stored_behind(logic: Service, intents: Iterable[Key]) -> tuple[Key, ...]:
@@ -168,10 +168,10 @@ class Merging:
 def may_evaluate(parts: Parts, key: Key) -> bool:
     """Whether an intent may be evaluated only to be asked: not one that would hold everybody up until it is cut off,
     or that is suspected of ending processes."""
-    standing = parts.standing
-    if key.kind not in parts.logic.intent_kinds or SUSPECT in standing.stopped.get(key, ()):
+    states = parts.states
+    if key.kind not in parts.logic.intent_kinds or SUSPECT in states.stopped.get(key, ()):
         return False
-    return all(problem.reason != BUDGET_EXCEEDED for problem in standing.told_by(key))
+    return all(problem.reason != BUDGET_EXCEEDED for problem in states.told_by(key))
 
 
 def in_order(part: str) -> tuple[tuple[int, int, str], ...]:

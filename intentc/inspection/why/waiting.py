@@ -38,66 +38,66 @@ def why_command(resource: Document) -> str:
 def for_intent(engine: Engine, key: Key) -> Iterator[Document]:
     """What must come before an intent gives an answer."""
     parts = engine.parts
-    standing = parts.standing
+    states = parts.states
     name = of_key(parts.logic, key)
     if (problem := parts.logic.held.get(key)) is not None:
         yield entry(f"its stored value to be mended: {problem.message}", name, None)
         return
-    if key in standing.dropped:
+    if key in states.dropped:
         yield entry("its resource to change, or an operator: it was given up", name, _retry(name))
         return
-    if (held := standing.held.get(key)) is not None:
+    if (held := states.held.get(key)) is not None:
         yield _held(parts, key, held.problem, name)
-    if (refused := standing.numbers_refused.get(key)) is not None:
+    if (refused := states.numbers_refused.get(key)) is not None:
         yield entry(f"{refused.problem.message}; it is asked for again by and by", name, None)
-    if (read := standing.waiting.get(key)) is not None:
+    if (read := states.waiting.get(key)) is not None:
         yield _awaited(engine, read)
-    elif key.kind in parts.logic.intent_kinds and key not in standing.held and parts.jobs.busy(key):
+    elif key.kind in parts.logic.intent_kinds and key not in states.held and parts.jobs.busy(key):
         yield entry("its turn to be evaluated", None, "intentc status")
 
 
 def for_object(engine: Engine, name: Name) -> Iterator[Document]:
     """What must come before an object is as all claims on it want it."""
     parts = engine.parts
-    standing, claims = parts.standing, parts.book.on(name)
+    states, claims = parts.states, parts.book.on(name)
     own = of_name(parts.logic, name)
     for table, what, command in (
-        (standing.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
-        (standing.refused, "somebody to mend what the API server refuses", _retry(own)),
-        (standing.fought, "the other writer to leave it alone", _retry(own)),
-        (standing.delayed, "the next try", None),
+        (states.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
+        (states.refused, "somebody to mend what the API server refuses", _retry(own)),
+        (states.contended, "the other writer to leave it alone", _retry(own)),
+        (states.delayed, "the next try", None),
     ):
         if (held := table.get(name)) is not None:
             yield entry(f"{what}: {held.problem.message}", None, command)
     if parts.planner.guard.holds(name):
         count = len(parts.planner.guard.withheld.get(name.kind, ()))
         yield entry(f"leave to delete {count} objects of this kind at once", None, f"intentc allow-deletes {name.kind}")
-    for problem in standing.told_of(name):
+    for problem in states.told_of(name):
         if problem.reason != "DeletesHeld":
             yield entry(problem.message, None, None)
-    for other in sorted(standing.object_waits.get(name, ())):
+    for other in sorted(states.object_waits.get(name, ())):
         yield _other(parts, name, other, unwanted=not claims)
-    if name in standing.planned:
+    if name in states.planned:
         yield from for_permission(parts)
-    paused = [origin for origin in claims if PAUSED in standing.stopped.get(origin, ())]
+    paused = [origin for origin in claims if PAUSED in states.stopped.get(origin, ())]
     for origin in sorted(claims):
-        if standing.is_held(origin) or origin in parts.logic.held:
+        if states.is_held(origin) or origin in parts.logic.held:
             intent = of_key(parts.logic, origin)
             state = "paused" if origin in paused else state_of(parts, name_now(parts.logic, origin), origin)
             yield entry(f"its intent {_words(intent)}, which is {state}", intent, why_command(intent))
         elif parts.jobs.busy(origin):
             yield entry(f"the evaluation of {_words(of_key(parts.logic, origin))}", None, "intentc status")
-    if parts.objects.busy(name) and name not in standing.refused and name not in standing.delayed:
-        if not parts.gate.reachable:
+    if parts.objects.busy(name) and name not in states.refused and name not in states.delayed:
+        if not parts.throttle.reachable:
             yield entry("the API server, which can't be reached", None, "intentc status")
-        elif name not in standing.fought:
+        elif name not in states.contended:
             yield entry("its turn to be planned and written", None, "intentc status")
 
 
 def for_unclaimed(engine: Engine, name: Name) -> Iterator[Document]:
     """What keeps an object of ours that nobody claims from going, besides what ``for_object`` tells."""
     parts = engine.parts
-    if not engine.collecting.complete:
+    if not engine.orphan_collector.complete:
         yield entry("the first pass over everything: nothing is removed before", None, "intentc status")
     elif parts.book.unknown:
         yield entry(
@@ -120,7 +120,7 @@ def _held(parts: Parts, key: Key, problem: Problem, name: Document) -> Document:
         return entry(f"an operator to resume it: {problem.message}", name, f"intentc resume {_signature(name)}")
     if problem.reason == SUSPECT:
         return entry(problem.message, name, _retry(name))
-    if (unreadable := parts.standing.held_by.get(key)) is not None:
+    if (unreadable := parts.states.held_by.get(key)) is not None:
         other = of_key(parts.logic, unreadable)
         return entry(f"{_words(other)} to be mended: it can't be read", other, why_command(other))
     if problem.reason == BUDGET_EXCEEDED:
@@ -150,7 +150,7 @@ def _awaited(engine: Engine, read: Read) -> Document:
 def _number(parts: Parts, pool: str) -> Document:
     if (hindrance := next(for_permission(parts), None)) is not None:
         return entry(f"a number out of {pool}, and before that {hindrance['what']}", None, "intentc status")
-    if not parts.gate.reachable:
+    if not parts.throttle.reachable:
         return entry(f"a number out of {pool}, from an API server that can't be reached", None, "intentc status")
     return entry(f"a number out of {pool}, which is asked for", None, "intentc status")
 

@@ -180,12 +180,12 @@ def _evaluations(engine: Engine, intents: list[Key], past: Remembered) -> list[D
 
 def _status(parts: Parts, key: Key) -> str | None:
     """How the last run of an intent ended."""
-    standing = parts.standing
-    if key in standing.waiting:
+    states = parts.states
+    if key in states.waiting:
         return "waiting"
-    if key in standing.held or key in parts.logic.held:
+    if key in states.held or key in parts.logic.held:
         return "held"
-    return "done" if key in standing.evaluated else None
+    return "done" if key in states.evaluated else None
 
 
 def _written(engine: Engine, name: Name, key: Key | None, past: Remembered) -> Document | None:
@@ -203,14 +203,17 @@ def _written(engine: Engine, name: Name, key: Key | None, past: Remembered) -> D
 def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
     """What people must mend about this resource, and what the intents behind it tell."""
     joined = ":".join(name.fq_name)
-    standing = parts.standing
-    about = [*standing.tally.about(name.kind, joined), *(standing.tally.about(name.kind, key.uuid) if key else ())]
+    states = parts.states
+    about = [
+        *states.problem_counts.about(name.kind, joined),
+        *(states.problem_counts.about(name.kind, key.uuid) if key else ()),
+    ]
     if key is not None and (unreadable := parts.logic.held.get(key)) is not None:
         about.append(unreadable)
-    of_intents: list[Problem] = [problem for intent in intents for problem in standing.told_by(intent)]
-    evaluated = (intent for intent in intents if intent in standing.evaluated)
+    of_intents: list[Problem] = [problem for intent in intents for problem in states.told_by(intent)]
+    evaluated = (intent for intent in intents if intent in states.evaluated)
     of_intents += [problem for intent in evaluated if (problem := parts.runner.untold(intent)) is not None]
-    of_plan = list(standing.told_of(name))
+    of_plan = list(states.told_of(name))
     told = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
     return [msgspec.structs.asdict(problem) for problem in islice(told, _PROBLEMS)]
 

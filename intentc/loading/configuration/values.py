@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from intentc.model.files import Stamp, read_regular, stamps
 
 _OWN_PREFIX = "intentc"
-"""Below ``/intentc/`` lie the leader's key, orders, heartbeats (``watch.keys``)."""
+"""Below ``/intentc/`` lie the leader's key, directives, heartbeats (``watch.keys``)."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
 _LARGEST_SECRET = 64 * 1024

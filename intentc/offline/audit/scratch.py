@@ -3,8 +3,8 @@
 It is the engine that serves live, over one listing, observing: what it plans is what differs. Its write service only
 writes down, so nothing can be written and no number given. An object that waits for another difference to be repaired
 (its target is missing, or about to be replaced) is named, too, with what it waits for. The ledger is the API server's
-of now, also when an older revision is asked for, and so are the orders of operators, which are input like any other:
-what they paused, gave up or hold as suspect is so here, too.
+of now, also when an older revision is asked for, and so are the directives of operators, which are input like any
+other: what they paused, gave up or hold as suspect is so here, too.
 """
 
 from __future__ import annotations
@@ -87,35 +87,35 @@ async def audit(
         engine.parts.objects.close()
 
 
-def obey(engine: Engine, orders: Iterable[Kept]) -> None:
+def obey(engine: Engine, directives: Iterable[Kept]) -> None:
     """Hold and give up what operators said, before anything is evaluated. What is done once is for the service alone:
     deletes without leave stay withheld here."""
-    for order, _ in orders:
-        match order:
+    for directive, _ in directives:
+        match directive:
             case Pause(key=key, name=name):
-                engine.levers.pause(key, name, "")
+                engine.operator_actions.pause(key, name, "")
             case Drop(key=key, mod_revision=revision):
-                engine.levers.drop(key, revision)
-            case Suspect(key=key, mod_revision=revision) if order.holds:
-                engine.levers.suspect(key, revision)
+                engine.operator_actions.drop(key, revision)
+            case Suspect(key=key, mod_revision=revision) if directive.holds:
+                engine.operator_actions.suspect(key, revision)
 
 
 def _report(parts: Parts, snapshot: Snapshot, *, seconds: float) -> Report:
-    standing, logic = parts.standing, parts.logic
+    states, logic = parts.states, parts.logic
     found = [
         _difference(parts, name, operations)
-        for name, operations in standing.planned.items()
-        if name not in standing.left_alone
+        for name, operations in states.planned.items()
+        if name not in states.left_alone
     ]
-    found += _wishes(parts)
+    found += _requests(parts)
     found += _waiting(parts)
     return Report(
         revision=snapshot.revision,
         differences=tuple(sorted(found, key=lambda difference: difference.place)),
         last_change=max((change.mod_revision for change in snapshot.changes), default=0),
-        held=len({key for key, _ in standing.held.items()} | logic.held.keys()) + len(standing.left_alone),
+        held=len({key for key, _ in states.held.items()} | logic.held.keys()) + len(states.left_alone),
         withheld=sum(len(names) for names in parts.planner.guard.withheld.values()),
-        problems=len(standing.problems(logic.held.values())),
+        problems=len(states.problems(logic.held.values())),
         resources=len(logic.cache),
         owned=sum(_is_owned(parts, key) for key in logic.cache),
         seconds=round(seconds, 3),
@@ -139,32 +139,32 @@ def _difference(parts: Parts, name: Name, operations: tuple[Operation, ...], *mo
     )
 
 
-def _wishes(parts: Parts) -> Iterator[Difference]:
+def _requests(parts: Parts) -> Iterator[Difference]:
     """The numbers that intents wait for, in place of what they would make with them."""
-    for key, read in parts.standing.waiting.items():
+    for key, read in parts.states.waiting.items():
         resource = parts.logic.cache.shown(key)
         if read[0] == _ALLOCATION and resource is not None:
             name = ":".join(resource.fq_name)
-            wish = Change(ALLOCATE, (f"<{read[1]} for {name}>",))
-            yield Difference(key.kind, name, resource.fq_name, (wish,), (str(key),), revision=resource.mod_revision)
+            request = Change(ALLOCATE, (f"<{read[1]} for {name}>",))
+            yield Difference(key.kind, name, resource.fq_name, (request,), (str(key),), revision=resource.mod_revision)
 
 
 def _waiting(parts: Parts) -> Iterator[Difference]:
     """The objects that can't be as they should before others are, over any number of objects; none that only waits for
     what users have not brought yet."""
-    planned = {name for name in parts.standing.planned if name not in parts.standing.left_alone}
+    planned = {name for name in parts.states.planned if name not in parts.states.left_alone}
     dependents: dict[Name, list[Name]] = {}
-    for name, awaited in parts.standing.object_waits.items():
+    for name, awaited in parts.states.object_waits.items():
         for other in awaited:
             dependents.setdefault(other, []).append(name)
     reached, found = list(planned), set(planned)
     while reached:
         for name in dependents.get(reached.pop(), ()):
-            if name not in found and name not in parts.standing.left_alone:
+            if name not in found and name not in parts.states.left_alone:
                 found.add(name)
                 reached.append(name)
     for name in found - planned:
-        waits = sorted(parts.standing.object_waits[name] & (found - {name}))
+        waits = sorted(parts.states.object_waits[name] & (found - {name}))
         yield _difference(parts, name, (), Change(WAIT, tuple(map(str, waits))))
 
 

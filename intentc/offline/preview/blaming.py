@@ -43,7 +43,7 @@ def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozens
 
 def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:
     """The intents that read one of ``given``, over facts, too, and its own; without those that give no answer."""
-    logic, standing = parts.logic, parts.standing
+    logic, states = parts.logic, parts.states
     waiting = dict.fromkeys(key for key in given if logic.exists(key))
     for key in tuple(waiting):
         for read in reads_of_resource(logic, key):
@@ -57,7 +57,7 @@ def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:
         seen[key] = None
         for fact in logic.facts_of(key):
             order += logic.reads.readers(fact_read(*fact)) | logic.reads.readers(presence_read(*fact)) | {fact}
-    return [key for key in seen if key.kind in logic.intent_kinds and key not in standing.held]
+    return [key for key in seen if key.kind in logic.intent_kinds and key not in states.held]
 
 
 def _meet(part: str, path: str) -> bool:

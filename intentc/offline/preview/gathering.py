@@ -28,8 +28,8 @@ class Gathered(NamedTuple):
     """``snapshot``: the resources. ``cluster_id``: of the etcd that they lie in. ``links``: those index keys of the API
     server, without their prefix, that say which relations block no deletion (``<target>/<kind>/<uuid>/<sort>``); None
     if it has no index. ``names``: uuid → its index entry, of values that don't show their name. ``pools``: the keys of
-    its pools, without prefix, and their values. ``ledger``: the numbers of our installation. ``orders``: what operators
-    told the compiler. ``last_good``: what is known of held resources beyond their present values."""
+    its pools, without prefix, and their values. ``ledger``: the numbers of our installation. ``directives``: what
+    operators told the compiler. ``last_good``: what is known of held resources beyond their present values."""
 
     snapshot: Snapshot
     cluster_id: int
@@ -37,7 +37,7 @@ class Gathered(NamedTuple):
     names: dict[str, bytes]
     pools: dict[str, bytes]
     ledger: tuple[Allocation, ...]
-    orders: tuple[Kept, ...]
+    directives: tuple[Kept, ...]
     last_good: KnownValues = KnownValues({}, {})
 
 
@@ -58,11 +58,13 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
     except AccessDenied:
         links = None
     ledger = await read.ledger(f"{installation}/")
-    orders = await Book(store, installation).list()
+    directives = await Book(store, installation).list()
     retained = RetainedValues(store, schema, path=path, installation=installation)
     last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)
     known_links = links if links or pools else None
-    return Gathered(listing.snapshot, listing.cluster_id, known_links, names, pools, tuple(ledger), orders, last_good)
+    return Gathered(
+        listing.snapshot, listing.cluster_id, known_links, names, pools, tuple(ledger), directives, last_good
+    )
 
 
 def _tells_its_name(value: bytes) -> bool:

@@ -98,7 +98,7 @@ class Trial:
         if not engine.intake.listed:
             await engine.numbers.load()
             await engine.intake.take(self._gathered.snapshot)
-            obey(engine, self._gathered.orders)
+            obey(engine, self._gathered.directives)
         await self.offline.settle()
         return await self.moment()
 

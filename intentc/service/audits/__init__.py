@@ -6,7 +6,7 @@ scratch is ``audit``'s business.
 """
 
 from .look import Mismatch
-from .periodic import Auditing, Spawn, Verdict
+from .periodic import PeriodicAudit, Spawn, Verdict
 from .process import AuditFailed, AuditProcess
 
-__all__ = ["AuditFailed", "AuditProcess", "Auditing", "Mismatch", "Spawn", "Verdict"]
+__all__ = ["AuditFailed", "AuditProcess", "Mismatch", "PeriodicAudit", "Spawn", "Verdict"]

@@ -1,7 +1,7 @@
 """Which reactions were missing: what those read who have a say in a stale object, what of it was written since their
 last evaluation, and that no path leads from there to them.
 
-Recorded reads normally run whoever is concerned, and name the pair at once (``Evaluating.missing_reactions``). When an
+Recorded reads normally run whoever is concerned, and name the pair at once (``Evaluator.missing_reactions``). When an
 audit finds a stale object, they did not. Something that was written without a change of an input counts here, too: a
 pair too many may be named, but never one that the map covers.
 """

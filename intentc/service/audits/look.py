@@ -59,8 +59,8 @@ class Look:
         if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):
             # A number that is asked for until it is granted, or an object that another difference holds up.
             return None
-        # What is refused, delayed or fought over is in a back-off, and so busy.
-        if parts.objects.busy(name) or name in parts.standing.planned or name in parts.standing.left_alone:
+        # What is refused, delayed or contended is in a back-off, and so busy.
+        if parts.objects.busy(name) or name in parts.states.planned or name in parts.states.left_alone:
             return None
         if parts.planner.guard.holds(name) or any(map(self._excuses, concerned(self._engine, difference))):
             return None
@@ -81,7 +81,7 @@ class Look:
         """Whether nobody knows what this intent wants now, or it was evaluated since: then it may have wanted something
         else for a moment, and the same as before now."""
         parts = self._engine.parts
-        return parts.standing.is_held(key) or key in parts.logic.held or key in self._fresh
+        return parts.states.is_held(key) or key in parts.logic.held or key in self._fresh
 
 
 def concerned(engine: Engine, difference: Difference) -> frozenset[Key]:
@@ -94,7 +94,7 @@ def concerned(engine: Engine, difference: Difference) -> frozenset[Key]:
 def repaired(engine: Engine, name: Name, before: int) -> bool:
     """Whether an object that stood at revision ``before`` (0: absent) was written since, or is about to be."""
     parts = engine.parts
-    if parts.objects.busy(name) or name in parts.standing.planned:
+    if parts.objects.busy(name) or name in parts.states.planned:
         return True
     try:
         return _revision(parts.assumed.actual(name)) != before

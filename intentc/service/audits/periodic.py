@@ -47,7 +47,7 @@ class Verdict(msgspec.Struct, frozen=True):
     judged: bool = True
 
 
-class Auditing:
+class PeriodicAudit:
     """Audits ``engine``, which is at work. ``period``: seconds between audits, 0 for none but those on demand.
     ``patience``: seconds that the engine gets to come to rest, before and after repairs. ``due``: asked before each
     periodic audit: whether this process is the one to audit. ``on_unjudged``: the engine's world was not the audit's in
@@ -171,8 +171,8 @@ class Auditing:
 
     def _evaluated(self) -> bool:
         engine = self._engine
-        complete, jobs = engine.collecting.complete, engine.parts.jobs
-        return complete and jobs.idle and not engine.evaluating.resting and engine.numbers.idle
+        complete, jobs = engine.orphan_collector.complete, engine.parts.jobs
+        return complete and jobs.idle and not engine.evaluator.cooling_down and engine.numbers.idle
 
     async def _repair(self, found: Sequence[tuple[Difference, Sort]]) -> tuple[Mismatch, ...]:
         engine = self._engine
@@ -201,7 +201,7 @@ class Auditing:
                 await anyio.sleep(_LOOK)
         pairs = {difference: stood.missing_reactions() for difference, stood in before.items()}
         for pair in sorted({pair for each in pairs.values() for pair in each}):
-            self._engine.evaluating.note_missing(pair)
+            self._engine.evaluator.note_missing(pair)
         return tuple(
             self._mismatch(difference, sort, intents[difference], pairs.get(difference, ()))
             for difference, sort in found

@@ -1,4 +1,4 @@
-"""The operator's levers on live parts: real processes, a real etcd, the real API server."""
+"""What an operator can do on live parts: real processes, a real etcd, the real API server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 FIRST, SECOND = "11111111-0000-4000-8000-000000000000", "22222222-0000-4000-8000-000000000000"
 
 
-class Levers:
+class OperatorActions:
     """Commands of an operator beside a running compiler."""
 
     def __init__(self, world: World, intentc: Intentc, state: Path) -> None:
@@ -45,7 +45,7 @@ class Levers:
 
     async def orders(self) -> list[str]:
         """``<sort>/<about>`` of every order that lies in etcd."""
-        prefix = f"/intentc/{self.world.path}/orders/"
+        prefix = f"/intentc/{self.world.path}/directives/"
         return [
             item.key.removeprefix(prefix) for item in (await self.world.store.range(prefix, prefix_end(prefix))).items
         ]
@@ -74,12 +74,12 @@ class Levers:
 
 
 @pytest.fixture
-def levers(world: World, intentc: Intentc, tmp_path: Path) -> Levers:
+def actions(world: World, intentc: Intentc, tmp_path: Path) -> OperatorActions:
     """An installation in which any two deletes of a kind at once need leave."""
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())
     configuration["intentc"]["limits"] |= {"max_deletes": 1, "max_deletes_percent": 0}
     intentc.write(configuration)
-    return Levers(world, intentc, tmp_path / "state")
+    return OperatorActions(world, intentc, tmp_path / "state")
 
 
 async def a_group(world: World, name: str, rule_uuid: str = FIRST) -> str:
@@ -87,154 +87,158 @@ async def a_group(world: World, name: str, rule_uuid: str = FIRST) -> str:
 
 
 async def test_a_paused_intent_keeps_what_it_made_over_restarts_until_it_is_resumed(
-    world: World, levers: Levers
+    world: World, actions: OperatorActions
 ) -> None:
-    await levers.start()
+    await actions.start()
     uuid = await a_group(world, "web")
-    await levers.settled()
-    paused = await levers("pause", "security-group", "web", "--reason", "maintenance")
+    await actions.settled()
+    paused = await actions("pause", "security-group", "web", "--reason", "maintenance")
     assert (paused.code, paused.out) == (0, "paused security_group default-domain:default-project:web\n"), paused.err
     await world.update("security_group", uuid, **rules(rule(SECOND, group("web"), LOCAL)))
-    await levers.settled()
-    assert await levers.ingress("web") == [FIRST]
+    await actions.settled()
+    assert await actions.ingress("web") == [FIRST]
 
-    levers.service.kill()
-    await levers.start()
-    assert await levers.ingress("web") == [FIRST]
-    listed = await levers("quarantine", "list")
-    assert "maintenance" in listed.out and await levers.states() == {uuid: "paused"}
+    actions.service.kill()
+    await actions.start()
+    assert await actions.ingress("web") == [FIRST]
+    listed = await actions("quarantine", "list")
+    assert "maintenance" in listed.out and await actions.states() == {uuid: "paused"}
 
-    resumed = await levers("resume", "security-group", "web")
+    resumed = await actions("resume", "security-group", "web")
     assert resumed.code == 0, resumed.err
-    await levers.settled()
-    assert await levers.ingress("web") == [SECOND]
-    assert (await levers.orders(), await levers.states()) == ([], {})
+    await actions.settled()
+    assert await actions.ingress("web") == [SECOND]
+    assert (await actions.orders(), await actions.states()) == ([], {})
     await world.assert_compiled()
 
 
-async def test_a_paused_object_is_left_alone_until_it_is_resumed(world: World, levers: Levers) -> None:
-    await levers.start()
+async def test_a_paused_object_is_left_alone_until_it_is_resumed(world: World, actions: OperatorActions) -> None:
+    await actions.start()
     await a_group(world, "web")
-    await levers.settled()
-    uuid = await levers.list_uuid("web")
-    assert (await levers("pause", "access-control-list", uuid)).code == 0
+    await actions.settled()
+    uuid = await actions.list_uuid("web")
+    assert (await actions("pause", "access-control-list", uuid)).code == 0
     await world.update("access_control_list", uuid, access_control_list_entries={"acl_rule": []})
-    await levers.settled()
-    assert await levers.ingress("web") == []
-    assert (await levers("resume", "access-control-list", uuid)).code == 0
-    await levers.settled()
-    assert await levers.ingress("web") == [FIRST]
+    await actions.settled()
+    assert await actions.ingress("web") == []
+    assert (await actions("resume", "access-control-list", uuid)).code == 0
+    await actions.settled()
+    assert await actions.ingress("web") == [FIRST]
     await world.assert_compiled()
 
 
-async def test_withheld_deletes_go_with_leave_and_not_without(world: World, levers: Levers) -> None:
-    await levers.start()
+async def test_withheld_deletes_go_with_leave_and_not_without(world: World, actions: OperatorActions) -> None:
+    await actions.start()
     uuids = [await a_group(world, f"group-{number}") for number in range(3)]
-    await levers.settled()
-    levers.service.kill()
+    await actions.settled()
+    actions.service.kill()
     for uuid in uuids:
         await world.delete_raw("security_group", uuid)
-    status = await levers.start()
+    status = await actions.start()
     assert status["counts"]["withheld_deletes"] == 6
-    assert (await levers("allow-deletes", "route-target")).code == 3
-    allowed = await levers("allow-deletes", "access-control-list")
+    assert (await actions("allow-deletes", "route-target")).code == 3
+    allowed = await actions("allow-deletes", "access-control-list")
     assert allowed.code == 0, allowed.err
-    status = await levers.settled()
+    status = await actions.settled()
     assert status["counts"]["withheld_deletes"] == 0
     names = [one["fq_name"] for one in (await world.stored())["access_control_list"].values()]
     assert not [name for name in names if name[-2].startswith("group-")]
-    await levers.no_orders()
+    await actions.no_orders()
 
 
-async def test_a_held_intent_is_given_up_and_comes_back_when_its_resource_changes(world: World, levers: Levers) -> None:
-    await levers.start()
+async def test_a_held_intent_is_given_up_and_comes_back_when_its_resource_changes(
+    world: World, actions: OperatorActions
+) -> None:
+    await actions.start()
     uuid = await a_group(world, "web")
-    await levers.settled()
+    await actions.settled()
     good = (await world.values())[f"/{world.path}/security_group/{uuid}"][0]
     await world.put_raw("security_group", uuid, b"{")
-    await levers.settled()
-    assert (await levers.states(), await levers.ingress("web")) == ({uuid: "unreadable"}, [FIRST])
+    await actions.settled()
+    assert (await actions.states(), await actions.ingress("web")) == ({uuid: "unreadable"}, [FIRST])
 
-    retried = await levers("quarantine", "retry", "security-group", uuid)
+    retried = await actions("quarantine", "retry", "security-group", uuid)
     assert retried.code == 5, retried.err
-    await levers.no_orders()
-    dropped = await levers("quarantine", "drop", "security-group", uuid)
+    await actions.no_orders()
+    dropped = await actions("quarantine", "drop", "security-group", uuid)
     assert dropped.code == 0, dropped.err
-    await levers.settled()
+    await actions.settled()
     assert await world.rules("web", "ingress") is None
-    levers.service.kill()
-    await levers.start()
+    actions.service.kill()
+    await actions.start()
     assert await world.rules("web", "ingress") is None
-    assert await levers.states() == {uuid: "dropped"}
+    assert await actions.states() == {uuid: "dropped"}
 
     await world.put_raw("security_group", uuid, good)
-    await levers.settled()
-    assert await levers.ingress("web") == [FIRST]
-    await levers.no_orders()
-    assert await levers.states() == {}
+    await actions.settled()
+    assert await actions.ingress("web") == [FIRST]
+    await actions.no_orders()
+    assert await actions.states() == {}
 
 
-async def test_a_retry_takes_it_back_that_an_intent_was_given_up(world: World, levers: Levers) -> None:
-    await levers.start()
+async def test_a_retry_takes_it_back_that_an_intent_was_given_up(world: World, actions: OperatorActions) -> None:
+    await actions.start()
     uuid = await a_group(world, "web")
-    await levers.settled()
+    await actions.settled()
     good = (await world.values())[f"/{world.path}/security_group/{uuid}"][0]
     await world.put_raw("security_group", uuid, b"{")
-    await levers.settled()
-    assert (await levers("quarantine", "drop", "--all", "--yes")).code == 0
-    await levers.settled()
+    await actions.settled()
+    assert (await actions("quarantine", "drop", "--all", "--yes")).code == 0
+    await actions.settled()
     assert await world.rules("web", "ingress") is None
-    retried = await levers("quarantine", "retry", "security-group", uuid)
+    retried = await actions("quarantine", "retry", "security-group", uuid)
     assert retried.code == 5, retried.err
-    assert await levers.states() == {uuid: "unreadable"}
-    await levers.no_orders()
+    assert await actions.states() == {uuid: "unreadable"}
+    await actions.no_orders()
     await world.put_raw("security_group", uuid, good)
-    await levers.settled()
-    assert await levers.ingress("web") == [FIRST]
+    await actions.settled()
+    assert await actions.ingress("web") == [FIRST]
 
 
-async def test_a_suspect_is_held_at_the_start_and_tried_again_by_a_retry(world: World, levers: Levers) -> None:
+async def test_a_suspect_is_held_at_the_start_and_tried_again_by_a_retry(
+    world: World, actions: OperatorActions
+) -> None:
     suspect = await a_group(world, "web")
     await a_group(world, "other")
     keys = [Key("security_group", suspect)]
     assert await hold_suspects(world.store, world.path, world.path, keys, by="a process that died before") == 0
     assert await hold_suspects(world.store, world.path, world.path, keys, by="the next one") == 1
-    await levers.start()
-    assert await levers.states() == {suspect: "suspect"}
-    assert (await world.rules("web", "ingress"), await levers.ingress("other")) == (None, [FIRST])
-    retried = await levers("quarantine", "retry", "security-group", "web")
+    await actions.start()
+    assert await actions.states() == {suspect: "suspect"}
+    assert (await world.rules("web", "ingress"), await actions.ingress("other")) == (None, [FIRST])
+    retried = await actions("quarantine", "retry", "security-group", "web")
     assert (retried.code, retried.out) == (0, "retried security_group default-domain:default-project:web\n"), (
         retried.err
     )
-    assert await levers.ingress("web") == [FIRST]
-    await levers.no_orders()
+    assert await actions.ingress("web") == [FIRST]
+    await actions.no_orders()
     await world.assert_compiled()
 
 
 async def test_an_order_that_was_put_while_nobody_ran_is_obeyed_at_the_start(
-    world: World, levers: Levers, intentc: Intentc
+    world: World, actions: OperatorActions, intentc: Intentc
 ) -> None:
     uuid = await a_group(world, "web")
     nobody = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": "127.0.0.1:1"}
     ended = await intentc("pause", "security_group", "web", environment=nobody)
     assert (ended.code, "takes effect when one runs" in ended.err) == (0, True)
-    await levers.start()
+    await actions.start()
     assert await world.rules("web", "ingress") is None
-    assert await levers.states() == {uuid: "paused"}
+    assert await actions.states() == {uuid: "paused"}
 
 
 async def test_released_objects_stay_as_they_are_and_are_nobodys(
-    world: World, levers: Levers, intentc: Intentc
+    world: World, actions: OperatorActions, intentc: Intentc
 ) -> None:
     made = await tenant(world)
-    await levers.start()
+    await actions.start()
     owned = await world.owned()
     assert len(owned) >= 20
     refused = await intentc("release", "--all")
     assert (refused.code, len(await world.owned())) == (3, len(owned))
     assert "runs, and would take the objects back" in refused.err
 
-    assert await levers.service.terminate() == 0
+    assert await actions.service.terminate() == 0
     before = await world.stored()
     shown = await intentc("release", "--all", "--dry-run", "-o", "json")
     assert {found["uuid"] for found in shown.json["released"]} == {found["uuid"] for found in owned}
@@ -249,7 +253,7 @@ async def test_released_objects_stay_as_they_are_and_are_nobodys(
     assert (again.code, again.err) == (0, "0 objects released\n")
 
     await world.delete_raw("security_group", made["security_group"][0])
-    await levers.start()
+    await actions.start()
     assert {uuid for found in (await world.stored()).values() for uuid in found} >= {one["uuid"] for one in owned}
     assert not [one for one in await world.owned() if mark(one) and one["uuid"] in {old["uuid"] for old in owned}]
 

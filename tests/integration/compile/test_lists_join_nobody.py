@@ -43,7 +43,7 @@ async def test_networks_that_come_and_go_under_a_listed_number_are_joined_with_n
             await world.settle(service)
         status = service.status()
         assert status["healthy"] and status["converged"]
-        assert (status["counters"]["drift_repairs"], status["counters"]["fights"]) == (0, 0)
+        assert (status["counters"]["drift_repairs"], status["counters"]["contentions"]) == (0, 0)
         (problem,) = status["problems"]
         assert (problem["kind"], problem["reason"]) == ("virtual_network", "AutomaticRouteTarget")
         assert following in problem["message"]

@@ -45,21 +45,21 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
         world.calls.seen.clear()
 
         parts = service.engine.parts
-        runs = service.engine.evaluating.runs
+        runs = service.engine.evaluator.runs
         for key in [key for key in parts.logic.cache if key.kind in parts.logic.intent_kinds]:
             parts.jobs.add(key, resync=True)
         for resource in map(parts.logic.resource, list(parts.logic.cache)):
             if resource is not None and resource.name in parts.book:
                 parts.objects.add(resource.name, resync=True)
         await world.settle(service)
-        assert service.engine.evaluating.runs - runs >= 20
+        assert service.engine.evaluator.runs - runs >= 20
         assert world.calls.mutations == {}
 
     numbers = await world.numbers()
     world.calls.seen.clear()
     async with world.compiling() as again:
         await world.settle(again)
-        assert again.engine.evaluating.runs >= 20
+        assert again.engine.evaluator.runs >= 20
         assert world.calls.mutations == {}
         assert await world.values() == before
         assert await world.numbers() == numbers
@@ -170,14 +170,14 @@ async def test_orphans_are_collected_only_after_a_complete_pass(world: World, mo
     world.calls.seen.clear()
 
     async with world.compiling() as again:
-        collecting, evaluating = again.engine.collecting, again.engine.evaluating
-        make_pass, seen = collecting.make_pass, []
+        orphan_collector, evaluator = again.engine.orphan_collector, again.engine.evaluator
+        make_pass, seen = orphan_collector.make_pass, []
 
         def noted() -> None:
-            seen.append((evaluating.runs, world.calls.mutations))
+            seen.append((evaluator.runs, world.calls.mutations))
             make_pass()
 
-        monkeypatch.setattr(collecting, "make_pass", noted)
+        monkeypatch.setattr(orphan_collector, "make_pass", noted)
         await world.settle(again)
         ((runs, mutations),) = seen
         assert runs >= 9

@@ -6,7 +6,7 @@ import anyio
 import msgspec
 
 from intentc.directives import Book, Kept
-from intentc.directives.directive import Order
+from intentc.directives.directive import Directive
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Operation, Put, TransactionResult
 
@@ -34,17 +34,17 @@ class OrderingEtcd:
         """Store a resource; the revision at which it lies there."""
         return self.put(f"/contrail/{kind}/{uuid}", value)
 
-    def order(self, order: Order) -> int:
-        return anyio.run(self.book.put, order)
+    def directive(self, directive: Directive) -> int:
+        return anyio.run(self.book.put, directive)
 
     @property
     def kept(self) -> tuple[Kept, ...]:
         return anyio.run(self.book.list)
 
     @property
-    def orders(self) -> list[Order]:
+    def orders(self) -> list[Directive]:
         """The orders that lie there, without who gave them and when."""
-        return [msgspec.structs.replace(kept.order, by="", at="") for kept in self.kept]
+        return [msgspec.structs.replace(kept.directive, by="", at="") for kept in self.kept]
 
     def _write(self, operation: Operation) -> TransactionResult:
         return anyio.run(self.store.transaction, [], [operation])

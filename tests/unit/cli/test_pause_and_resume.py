@@ -13,7 +13,7 @@ from tests.unit.cli.ended import Intentc
 from tests.unit.cli.ordering_etcd import OrderingEtcd
 from tests.unit.cli.toy_api_server import ToyApiServer
 
-OBEYED: dict[str, Any] = {"orders": {"applied_revision": 1_000_000}}
+OBEYED: dict[str, Any] = {"directives": {"applied_revision": 1_000_000}}
 NOBODY = "127.0.0.1:1"
 
 
@@ -42,8 +42,8 @@ def test_an_order_says_who_gave_it_and_when(
     monkeypatch.setenv("USER", getpass.getuser())
     assert intentc("pause", "virtual_network", "red").code == 0
     (kept,) = etcd.kept
-    assert kept.order.by.startswith(f"{getpass.getuser()}@")
-    assert kept.order.at.endswith("+00:00")
+    assert kept.directive.by.startswith(f"{getpass.getuser()}@")
+    assert kept.directive.at.endswith("+00:00")
 
 
 def test_a_resource_is_paused_by_its_uuid_also_if_nobody_can_read_it(
@@ -53,7 +53,7 @@ def test_a_resource_is_paused_by_its_uuid_also_if_nobody_can_read_it(
     etcd.resource("virtual_network", unreadable, b"{")
     assert intentc("pause", "virtual_network", unreadable).out == f"paused virtual_network {unreadable}\n"
     assert intentc("pause", "virtual_network", red).out == "paused virtual_network d:p:red\n"
-    assert {order.uuid for order in etcd.orders if isinstance(order, Pause)} == {unreadable, red}
+    assert {directive.uuid for directive in etcd.orders if isinstance(directive, Pause)} == {unreadable, red}
 
 
 @pytest.mark.parametrize("name", ["d:p:blue", "5b0f0000-0000-4000-8000-0000000000ff"])
@@ -75,13 +75,13 @@ def test_an_unknown_kind_gets_a_suggestion(intentc: Intentc, red: str, arguments
     assert "unknown kind 'virtual_netwrok'; did you mean virtual_network" in ended.err
 
 
-def test_without_a_compiler_the_order_is_put_and_that_is_said(
+def test_without_a_compiler_the_directive_is_put_and_that_is_said(
     intentc: Intentc, etcd: OrderingEtcd, red: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", NOBODY)
     ended = intentc("pause", "virtual_network", "red")
     assert (ended.code, len(etcd.orders)) == (0, 1)
-    assert ended.err == f"no compiler answers at {NOBODY}; the order is put, and takes effect when one runs\n"
+    assert ended.err == f"no compiler answers at {NOBODY}; the directive is put, and takes effect when one runs\n"
 
 
 def test_who_does_not_wait_asks_no_compiler(
@@ -93,7 +93,7 @@ def test_who_does_not_wait_asks_no_compiler(
 
 
 def test_a_compiler_is_waited_for_until_it_has_come_so_far(intentc: Intentc, connected: ToyApiServer, red: str) -> None:
-    connected.status = [{}, {"orders": {"applied_revision": 1}}, OBEYED]
+    connected.status = [{}, {"directives": {"applied_revision": 1}}, OBEYED]
     assert intentc("pause", "virtual_network", "red").code == 0
     assert connected.status == [OBEYED]
 
@@ -101,23 +101,23 @@ def test_a_compiler_is_waited_for_until_it_has_come_so_far(intentc: Intentc, con
 def test_a_compiler_that_does_not_obey_in_time_is_told(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, red: str
 ) -> None:
-    connected.status = [{"orders": {"applied_revision": 1}}]
+    connected.status = [{"directives": {"applied_revision": 1}}]
     ended = intentc("pause", "virtual_network", "red", "--timeout", "0.2")
     assert (ended.code, ended.out, len(etcd.orders)) == (Exit.UNREACHABLE, "", 1)
-    assert "the order is put, but the compiler has not obeyed it after 0.2 s" in ended.err
+    assert "the directive is put, but the compiler has not obeyed it after 0.2 s" in ended.err
 
 
 @pytest.mark.parametrize("name", ["d:p:red", "p:red", "UUID"])
 def test_resuming_withdraws_the_order_also_if_the_resource_is_gone(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, red: str, name: str
 ) -> None:
-    etcd.order(Pause(kind="virtual_network", uuid=red, name=("d", "p", "red")))
-    etcd.order(Pause(kind="virtual_network", uuid="other", name=("d", "p", "blue")))
-    etcd.order(Pause(kind="security_group", uuid=red, name=("d", "p", "red")))
+    etcd.directive(Pause(kind="virtual_network", uuid=red, name=("d", "p", "red")))
+    etcd.directive(Pause(kind="virtual_network", uuid="other", name=("d", "p", "blue")))
+    etcd.directive(Pause(kind="security_group", uuid=red, name=("d", "p", "red")))
     connected.stored.clear()
     ended = intentc("resume", "virtual-network", red if name == "UUID" else name)
     assert (ended.code, ended.out) == (0, "resumed virtual_network d:p:red\n")
-    assert {order.about for order in etcd.orders} == {"virtual_network:other", f"security_group:{red}"}
+    assert {directive.about for directive in etcd.orders} == {"virtual_network:other", f"security_group:{red}"}
 
 
 def test_what_is_not_paused_can_not_be_resumed(intentc: Intentc, red: str) -> None:
@@ -129,8 +129,8 @@ def test_what_is_not_paused_can_not_be_resumed(intentc: Intentc, red: str) -> No
 def test_a_name_that_fits_several_pauses_is_refused_with_all_of_them(
     intentc: Intentc, etcd: OrderingEtcd, red: str
 ) -> None:
-    etcd.order(Pause(kind="virtual_network", uuid="u", name=("d", "p", "red")))
-    etcd.order(Pause(kind="virtual_network", uuid="v", name=("d", "q", "red")))
+    etcd.directive(Pause(kind="virtual_network", uuid="u", name=("d", "p", "red")))
+    etcd.directive(Pause(kind="virtual_network", uuid="v", name=("d", "q", "red")))
     ended = intentc("resume", "virtual_network", "red")
     assert ended.code == Exit.USAGE
     assert "d:p:red, d:q:red" in ended.err

@@ -24,7 +24,7 @@ def entry(uuid: str, state: str = "held", name: str = "d:p:web", kind: str = "se
 
 def status(*quarantine: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {
-        "orders": {"applied_revision": 1_000_000},
+        "directives": {"applied_revision": 1_000_000},
         "converged": True,
         "first_pass_complete": True,
         "quarantine": list(quarantine),
@@ -59,7 +59,7 @@ def test_the_list_needs_a_compiler(intentc: Intentc, etcd: OrderingEtcd, monkeyp
     assert intentc("quarantine", "list").code == Exit.UNREACHABLE
 
 
-@pytest.mark.parametrize("state", ["held", "refused", "fought", "suspect", "dropped", "unreadable"])
+@pytest.mark.parametrize("state", ["held", "refused", "contended", "suspect", "dropped", "unreadable"])
 @pytest.mark.parametrize("name", ["d:p:web", "web", "UUID"])
 def test_a_retry_is_an_order_about_what_the_compiler_has_in_quarantine(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str, state: str, name: str
@@ -140,7 +140,7 @@ def test_a_drop_is_an_order_about_the_intent_as_it_stands(
     assert etcd.orders == [Drop(kind="security_group", uuid=web, name=("d", "p", "web"), mod_revision=revision)]
 
 
-@pytest.mark.parametrize("state", ["refused", "fought", "paused"])
+@pytest.mark.parametrize("state", ["refused", "contended", "paused"])
 def test_only_a_held_intent_can_be_given_up(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str, state: str
 ) -> None:

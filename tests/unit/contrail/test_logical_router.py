@@ -54,7 +54,7 @@ def test_a_users_route_target_is_used_in_place_of_an_own_one() -> None:
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i", network), route_target_refs=[{"uuid": given.uuid}])
     outcome = tenant.run(router)
-    assert (outcome.status, outcome.wishes, made(outcome)) == (Status.DONE, (), {})
+    assert (outcome.status, outcome.requests, made(outcome)) == (Status.DONE, (), {})
     assert references(outcome) == {("vn", "target:64512:3", "")}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.evaluation import Status, Wish
+from intentc.evaluation import AllocationRequest, Status
 from intentc.model import Key
 from tests.unit.contrail.tenant import INSTALLATION, PROJECT, Tenant, made, reasons, references
 
@@ -27,7 +27,7 @@ def test_it_asks_for_a_number_and_waits() -> None:
     key = instance_of(tenant)
     outcome = tenant.run(key)
     assert (outcome.status, outcome.claims) == (Status.WAITING, ())
-    assert outcome.wishes == (Wish("route_target_number", OWNER, key, f"{PROJECT}:vn-blue:vn-blue"),)
+    assert outcome.requests == (AllocationRequest("route_target_number", OWNER, key, f"{PROJECT}:vn-blue:vn-blue"),)
 
 
 def test_with_its_number_it_has_a_route_target_of_its_own() -> None:
@@ -47,7 +47,7 @@ def test_those_of_the_fabric_have_none(name: Any) -> None:
     tenant = Tenant()
     key = tenant.put("routing_instance", f"default-domain:default-project:{name}", routing_instance_is_default=True)
     outcome = tenant.run(key)
-    assert (outcome.status, outcome.claims, outcome.wishes) == (Status.DONE, (), ())
+    assert (outcome.status, outcome.claims, outcome.requests) == (Status.DONE, (), ())
 
 
 def test_one_that_a_user_makes_below_a_network_has_one_of_its_own_and_none_of_the_networks() -> None:
@@ -67,7 +67,7 @@ def test_one_that_a_user_made_below_a_network_that_is_gone_wants_nothing() -> No
     tenant = Tenant()
     key = tenant.put("routing_instance", f"{PROJECT}:gone:mine", parent_type="virtual-network", parent_uuid="gone")
     outcome = tenant.run(key)
-    assert (outcome.status, outcome.claims, outcome.wishes) == (Status.DONE, (), ())
+    assert (outcome.status, outcome.claims, outcome.requests) == (Status.DONE, (), ())
 
 
 def test_the_autonomous_system_is_the_installations() -> None:
@@ -106,7 +106,7 @@ def test_a_route_target_that_somebody_else_made_is_never_its_own() -> None:
     tenant.number(key, 8000100)
     theirs = tenant.put("route_target", ("target:64512:8000100",))
     outcome = tenant.run(key)
-    assert (outcome.status, [wish.owner.rpartition("/")[2] for wish in outcome.wishes]) == (
+    assert (outcome.status, [request.owner.rpartition("/")[2] for request in outcome.requests]) == (
         Status.WAITING,
         ["route_target.2"],
     )

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from intentc.bridges.xds.metrics import Figures
 from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REFUSED, ROLE, registry_of
 from intentc.loading.yaml import load_yaml
-from intentc.service.audits import Auditing
+from intentc.service.audits import PeriodicAudit
 from tests.unit.engine.conftest import plant
 from tests.unit.engine.plant import Plant
 from tests.unit.serving import service_of
@@ -90,7 +90,7 @@ async def test_each_metric_stands_for_what_a_service_tells(plant: Plant) -> None
     async def spawn() -> Any:
         raise AssertionError("nobody audits here")
 
-    service = service_of(plant, elected=True, auditing=Auditing(plant.engine, spawn))
+    service = service_of(plant, elected=True, auditing=PeriodicAudit(plant.engine, spawn))
     missing = [figure.place for figure in (*GAUGES, *COUNTERS) if _at(service.status(), figure.place) is None]
     # What it waits for is not known before it has listed; fences, before the server has answered.
     assert set(missing) - NEEDS_FILES == {"lag_revisions", "api_server.fences"}

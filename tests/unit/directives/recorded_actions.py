@@ -1,4 +1,4 @@
-"""Levers that write down what was pulled, and a process that obeys the orders in a store."""
+"""Levers that write down what was pulled, and a process that obeys the directives in a store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from intentc.directives import Orders
+from intentc.directives import DirectiveWatch
 from intentc.model import Key
 from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.heartbeat import Heartbeat
@@ -20,7 +20,7 @@ FAST = BackoffSettings(first=0.001, longest=0.01)
 
 
 @dataclass
-class RecordedLevers:
+class RecordedActions:
     """``calls``: what was pulled, in order. ``paused``, ``dropped``, ``suspected``: what holds now. ``withheld``: how
     many deletes of a kind; ``newest``: what ``changed_since`` knows."""
 
@@ -69,7 +69,7 @@ class RecordedLevers:
 
 class Process:
     """One process that obeys; ``leads`` and ``settled`` as a test sets them. ``changes``: how often it was told that
-    levers were pulled; ``waits``: how often it waited because orders could not be read."""
+    actions were taken; ``waits``: how often it waited because directives could not be read."""
 
     def __init__(
         self,
@@ -80,15 +80,15 @@ class Process:
         heartbeat: Heartbeat | None = None,
         relist_period: float = 60.0,
     ) -> None:
-        self.levers = RecordedLevers()
+        self.actions = RecordedActions()
         self.leads = leads
         self.settled = settled
         self.changes = 0
         self.waits = 0
-        self.orders = Orders(
+        self.directives = DirectiveWatch(
             store,
             INSTALLATION,
-            self.levers,
+            self.actions,
             leading=lambda: self.leads,
             settled=lambda: self.settled,
             heartbeat=heartbeat,
@@ -107,9 +107,9 @@ class Process:
     @asynccontextmanager
     async def obeying(self) -> AsyncIterator[Process]:
         """Loaded, and running while the block lasts."""
-        await self.orders.load()
+        await self.directives.load()
         async with anyio.create_task_group() as group:
-            group.start_soon(self.orders.run, self.changed)
+            group.start_soon(self.directives.run, self.changed)
             yield self
             group.cancel_scope.cancel()
 

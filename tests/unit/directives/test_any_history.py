@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.directives import AllowDeletes, Book, Drop, Pause, Retry, Suspect
-from intentc.directives.directive import Order
+from intentc.directives.directive import Directive
 from intentc.model import Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
@@ -19,7 +19,7 @@ from tests.property.profiles import share
 from tests.unit.directives.recorded_actions import INSTALLATION, Process, until
 
 UUIDS = st.sampled_from(["u", "v", "w"])
-ORDERS: st.SearchStrategy[Order] = st.one_of(
+ORDERS: st.SearchStrategy[Directive] = st.one_of(
     UUIDS.map(lambda uuid: Pause(kind="net", uuid=uuid)),
     st.builds(lambda uuid, at: Drop(kind="net", uuid=uuid, mod_revision=at), UUIDS, st.integers(1, 3)),
     st.builds(lambda uuid, at: Suspect(kind="net", uuid=uuid, mod_revision=at), UUIDS, st.integers(1, 3)),
@@ -32,11 +32,11 @@ STEPS = st.one_of(ORDERS, st.sampled_from(["withdraw", "cut", "compact", "silenc
 
 @given(steps=st.lists(STEPS, max_size=20), begun=st.integers(0, 5))
 @share(0.4)
-def test_in_the_end_what_lies_in_etcd_holds(steps: list[Order | str], begun: int) -> None:
+def test_in_the_end_what_lies_in_etcd_holds(steps: list[Directive | str], begun: int) -> None:
     anyio.run(_run, steps, begun)
 
 
-async def _run(steps: list[Order | str], begun: int) -> None:
+async def _run(steps: list[Directive | str], begun: int) -> None:
     store = MemoryStore()
     book = Book(store, INSTALLATION)
     heartbeat = Heartbeat(INSTALLATION, "host-1", interval=0.01, missing=10)
@@ -52,14 +52,14 @@ async def _run(steps: list[Order | str], begun: int) -> None:
         with anyio.fail_after(PATIENCE):
             while await _once(book):  # noqa: ASYNC110 - the leader withdraws them
                 await anyio.sleep(0.002)
-        left = [kept.order for kept in await book.list()]
+        left = [kept.directive for kept in await book.list()]
         await until(lambda: _holding(leader) == _wanted(left))
         group.cancel_scope.cancel()
     async with standby.obeying():
         await until(lambda: _holding(standby) == _wanted(left))
 
 
-async def _do(step: Order | str, store: MemoryStore, book: Book) -> None:
+async def _do(step: Directive | str, store: MemoryStore, book: Book) -> None:
     match step:
         case "withdraw":
             for kept in (await book.list())[:1]:
@@ -83,21 +83,21 @@ async def _do(step: Order | str, store: MemoryStore, book: Book) -> None:
 
 
 async def _watching(process: Process) -> None:
-    await until(lambda: process.orders.report()["phase"] == "watching")
+    await until(lambda: process.directives.report()["phase"] == "watching")
 
 
-async def _once(book: Book) -> list[Order]:
-    """The orders that lie there though they are done once."""
-    return [kept.order for kept in await book.list() if isinstance(kept.order, Retry | AllowDeletes)]
+async def _once(book: Book) -> list[Directive]:
+    """The directives that lie there though they are done once."""
+    return [kept.directive for kept in await book.list() if isinstance(kept.directive, Retry | AllowDeletes)]
 
 
 def _holding(process: Process) -> tuple[set[Key], dict[Key, int], dict[Key, int]]:
-    return set(process.levers.paused), dict(process.levers.dropped), dict(process.levers.suspected)
+    return set(process.actions.paused), dict(process.actions.dropped), dict(process.actions.suspected)
 
 
-def _wanted(orders: list[Order]) -> tuple[set[Key], dict[Key, int], dict[Key, int]]:
+def _wanted(directives: list[Directive]) -> tuple[set[Key], dict[Key, int], dict[Key, int]]:
     return (
-        {order.key for order in orders if isinstance(order, Pause)},
-        {order.key: order.mod_revision for order in orders if isinstance(order, Drop)},
-        {order.key: order.mod_revision for order in orders if isinstance(order, Suspect)},
+        {directive.key for directive in directives if isinstance(directive, Pause)},
+        {directive.key: directive.mod_revision for directive in directives if isinstance(directive, Drop)},
+        {directive.key: directive.mod_revision for directive in directives if isinstance(directive, Suspect)},
     )

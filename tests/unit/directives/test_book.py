@@ -1,4 +1,4 @@
-"""Putting, listing and withdrawing: the last order about a thing counts, and a newer one is never lost."""
+"""Putting, listing and withdrawing: the last directive about a thing counts, and a newer one is never lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def test_orders_are_listed_with_the_revision_at_which_they_were_put(book: 
     first = await book.put(PAUSE)
     second = await book.put(Retry())
     third = await book.put(AllowDeletes(kind="net"))
-    assert {(kept.order, kept.mod_revision) for kept in await book.list()} == {
+    assert {(kept.directive, kept.mod_revision) for kept in await book.list()} == {
         (PAUSE, first),
         (Retry(), second),
         (AllowDeletes(kind="net"), third),
@@ -28,7 +28,7 @@ async def test_the_last_order_about_a_thing_counts(book: Book) -> None:
     again = Pause(kind="net", uuid="u", reason="second")
     await book.put(PAUSE)
     await book.put(again)
-    assert [kept.order for kept in await book.list()] == [again]
+    assert [kept.directive for kept in await book.list()] == [again]
 
 
 async def test_a_withdrawn_order_is_gone(book: Book) -> None:
@@ -44,7 +44,7 @@ async def test_an_order_that_was_put_anew_meanwhile_is_not_withdrawn(book: Book)
     (kept,) = await book.list()
     await book.put(PAUSE)
     assert await book.withdraw(kept) == 0
-    assert [found.order for found in await book.list()] == [PAUSE]
+    assert [found.directive for found in await book.list()] == [PAUSE]
 
 
 async def test_other_installations_have_their_own_orders(store: MemoryStore, book: Book) -> None:
@@ -56,9 +56,9 @@ async def test_what_is_no_order_is_told_by_its_key_and_left_out(
     store: MemoryStore, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     await book.put(PAUSE)
-    await store.transaction([], [Put("/intentc/test/orders/pause/net:v", b"a-canary"),
-                                 Put("/intentc/test/orders/readme", b"{}")])  # fmt: skip
-    assert [kept.order for kept in await book.list()] == [PAUSE]
-    assert "/intentc/test/orders/pause/net:v" in caplog.text
-    assert "/intentc/test/orders/readme" in caplog.text
+    await store.transaction([], [Put("/intentc/test/directives/pause/net:v", b"a-canary"),
+                                 Put("/intentc/test/directives/readme", b"{}")])  # fmt: skip
+    assert [kept.directive for kept in await book.list()] == [PAUSE]
+    assert "/intentc/test/directives/pause/net:v" in caplog.text
+    assert "/intentc/test/directives/readme" in caplog.text
     assert "a-canary" not in caplog.text

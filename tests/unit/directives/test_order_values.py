@@ -1,4 +1,4 @@
-"""How orders lie in etcd, and which values are refused."""
+"""How directives lie in etcd, and which values are refused."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ import re
 
 import pytest
 
-from intentc.directives.directive import AllowDeletes, Drop, Order, Pause, Retry, Suspect, decode, encode, order_key
+from intentc.directives.directive import (
+    AllowDeletes,
+    Directive,
+    Drop,
+    Pause,
+    Retry,
+    Suspect,
+    decode,
+    directive_key,
+    encode,
+)
 from intentc.model import InvalidInput, Key
 
-ORDERS: list[tuple[Order, str]] = [
+ORDERS: list[tuple[Directive, str]] = [
     (Pause(kind="net", uuid="u", name=("d", "n"), by="me@here", at="now", reason="why"), "pause/net:u"),
     (Drop(kind="net", uuid="u", mod_revision=7), "drop/net:u"),
     (Suspect(kind="net", uuid="u", mod_revision=7), "suspect/net:u"),
@@ -20,16 +30,18 @@ ORDERS: list[tuple[Order, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("order", "place"), ORDERS)
-def test_an_order_lies_under_its_sort_and_what_it_is_about_and_is_read_back_as_it_was(order: Order, place: str) -> None:
-    assert order_key("west", order) == f"/intentc/west/orders/{place}"
+@pytest.mark.parametrize(("directive", "place"), ORDERS)
+def test_an_order_lies_under_its_sort_and_what_it_is_about_and_is_read_back_as_it_was(
+    directive: Directive, place: str
+) -> None:
+    assert directive_key("west", directive) == f"/intentc/west/directives/{place}"
     sort, about = place.split("/")
-    assert decode(sort, about, encode(order)) == order
+    assert decode(sort, about, encode(directive)) == directive
 
 
 def test_the_value_names_the_resource_and_who_ordered_what_when_and_why() -> None:
-    order = Pause(kind="net", uuid="u", name=("d", "n"), by="me@here", at="2026-01-01T00:00:00+00:00", reason="why")
-    assert json.loads(encode(order)) == {
+    directive = Pause(kind="net", uuid="u", name=("d", "n"), by="me@here", at="2026-01-01T00:00:00+00:00", reason="why")
+    assert json.loads(encode(directive)) == {
         "kind": "net",
         "uuid": "u",
         "name": ["d", "n"],
@@ -47,7 +59,7 @@ def test_a_retry_is_about_one_key_or_about_all() -> None:
 @pytest.mark.parametrize(
     ("sort", "about", "value", "said"),
     [
-        ("stop", "net:u", b"{}", "no orders of the sort 'stop'"),
+        ("stop", "net:u", b"{}", "no directives of the sort 'stop'"),
         ("pause", "net:u", b"", "can't be read"),
         ("pause", "net:u", b"\xff", "can't be read"),
         ("pause", "net:u", b"[" * 100_000, "can't be read"),

@@ -32,9 +32,9 @@ async def death(store: MemoryStore, after: timedelta = timedelta()) -> int:
 
 
 async def suspect(store: MemoryStore) -> Suspect:
-    ((order, _),) = await Book(store, "i").list()
-    assert isinstance(order, Suspect)
-    return order
+    ((directive, _),) = await Book(store, "i").list()
+    assert isinstance(directive, Suspect)
+    return directive
 
 
 async def test_one_death_is_noted_and_holds_nothing(store: MemoryStore) -> None:

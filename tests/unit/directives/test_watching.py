@@ -1,39 +1,39 @@
-"""Orders reach the levers: before anything is evaluated, as they are given, and after whatever cut the watch."""
+"""Directives reach the engine: before anything is evaluated, as they are given, and after whatever cut the watch."""
 
 from __future__ import annotations
 
 import anyio
 import pytest
 
-from intentc.directives import Book, Drop, Order, Pause, Retry, Suspect, orders_prefix
+from intentc.directives import Book, Directive, Drop, Pause, Retry, Suspect, directives_prefix
 from intentc.directives.directive import encode
-from intentc.directives.obeying import Obeying
+from intentc.directives.obeying import DirectiveExecutor
 from intentc.model import Change, Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from intentc.watch.status import SourceCounters
-from tests.unit.directives.recorded_actions import INSTALLATION, Process, RecordedLevers, until
+from tests.unit.directives.recorded_actions import INSTALLATION, Process, RecordedActions, until
 
 pytestmark = pytest.mark.anyio
 
 U, V = Key("net", "u"), Key("net", "v")
 PAUSE = Pause(kind="net", uuid="u", name=("d", "n"), by="me@here", at="noon", reason="maintenance")
-PREFIX = orders_prefix(INSTALLATION)
+PREFIX = directives_prefix(INSTALLATION)
 SUSPECT = Suspect(kind="net", uuid="u", mod_revision=3)
 
 
-def _change(order: Order, mod_revision: int) -> Change:
-    return Change(order.sort, order.about, encode(order), mod_revision, mod_revision)
+def _change(directive: Directive, mod_revision: int) -> Change:
+    return Change(directive.sort, directive.about, encode(directive), mod_revision, mod_revision)
 
 
 async def test_what_was_ordered_before_is_obeyed_by_load(store: MemoryStore, book: Book) -> None:
     await book.put(PAUSE)
     await book.put(Drop(kind="net", uuid="v", mod_revision=5))
     process = Process(store)
-    await process.orders.load()
-    assert process.levers.paused == {U: "paused by me@here at noon: maintenance"}
-    assert process.levers.dropped == {V: 5}
+    await process.directives.load()
+    assert process.actions.paused == {U: "paused by me@here at noon: maintenance"}
+    assert process.actions.dropped == {V: 5}
 
 
 async def test_load_waits_for_a_store_that_is_away_and_tells_it_once(
@@ -43,30 +43,30 @@ async def test_load_waits_for_a_store_that_is_away_and_tells_it_once(
     store.faults.unreachable = True
     process = Process(store)
     async with anyio.create_task_group() as group:
-        group.start_soon(process.orders.load)
+        group.start_soon(process.directives.load)
         await until(lambda: process.waits >= 3)
         store.faults.unreachable = False
-    assert process.levers.paused.keys() == {U}
+    assert process.actions.paused.keys() == {U}
     assert caplog.text.count("can't be read yet") == 1
 
 
 async def test_an_order_is_obeyed_as_it_is_given_and_until_it_is_withdrawn(store: MemoryStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
-        await until(lambda: process.levers.paused.keys() == {U})
+        await until(lambda: process.actions.paused.keys() == {U})
         (kept,) = await book.list()
         await book.withdraw(kept)
-        await until(lambda: not process.levers.paused)
+        await until(lambda: not process.actions.paused)
         assert process.changes >= 2
 
 
 async def test_an_order_put_again_with_another_reason_is_told_anew(store: MemoryStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
-        await until(lambda: process.levers.paused.keys() == {U})
+        await until(lambda: process.actions.paused.keys() == {U})
         await book.put(Pause(kind="net", uuid="u", reason="still"))
-        await until(lambda: process.levers.paused == {U: "paused: still"})
-        assert ("resume", U) not in process.levers.calls
+        await until(lambda: process.actions.paused == {U: "paused: still"})
+        assert ("resume", U) not in process.actions.calls
 
 
 async def test_the_listing_after_load_pulls_nothing_twice(store: MemoryStore, book: Book) -> None:
@@ -74,31 +74,31 @@ async def test_the_listing_after_load_pulls_nothing_twice(store: MemoryStore, bo
     await book.put(Suspect(kind="net", uuid="v", mod_revision=3))
     async with Process(store).obeying() as process:
         await until(lambda: process.changes >= 1)
-        assert process.levers.calls == [("pause", U, ("d", "n")), ("suspect", V, 3)]
+        assert process.actions.calls == [("pause", U, ("d", "n")), ("suspect", V, 3)]
 
 
 async def test_what_changed_while_the_watch_was_cut_and_compacted_is_obeyed(store: MemoryStore, book: Book) -> None:
     await book.put(PAUSE)
     async with Process(store).obeying() as process:
-        await until(lambda: process.orders.report()["phase"] == "watching")
+        await until(lambda: process.directives.report()["phase"] == "watching")
         store.faults.unreachable = True
         store.faults.cut_watches()
-        await until(lambda: process.orders.report()["phase"] == "disconnected")
+        await until(lambda: process.directives.report()["phase"] == "disconnected")
         store.faults.unreachable = False
         (kept,) = await book.list()
         await book.withdraw(kept)
         last = await book.put(Pause(kind="net", uuid="v"))
         await store.compact(last)
-        await until(lambda: process.levers.paused.keys() == {V})
+        await until(lambda: process.actions.paused.keys() == {V})
 
 
 async def test_a_dead_watch_is_noticed_by_the_missing_heartbeat(store: MemoryStore, book: Book) -> None:
     process = Process(store, heartbeat=Heartbeat(INSTALLATION, "host-1", interval=0.02))
     async with process.obeying():
-        await until(lambda: process.orders.report()["phase"] == "watching")
+        await until(lambda: process.directives.report()["phase"] == "watching")
         store.faults.silence_watches()
         await book.put(PAUSE)
-        await until(lambda: process.levers.paused.keys() == {U})
+        await until(lambda: process.actions.paused.keys() == {U})
 
 
 @pytest.mark.parametrize("lost", ["put", "withdrawal"])
@@ -106,10 +106,10 @@ async def test_an_order_of_which_the_watch_never_told_is_found(store: MemoryStor
     heartbeat = Heartbeat(INSTALLATION, "host-1", interval=0.02, missing=1_000)
     process = Process(store, relist_period=0.02, heartbeat=heartbeat)
     async with process.obeying(), anyio.create_task_group() as group:
-        await until(lambda: process.orders.report()["phase"] == "watching")
+        await until(lambda: process.directives.report()["phase"] == "watching")
         if lost == "withdrawal":
             await book.put(PAUSE)
-            await until(lambda: process.levers.paused.keys() == {U})
+            await until(lambda: process.actions.paused.keys() == {U})
             (kept,) = await book.list()
             store.faults.lose_next()
             await book.withdraw(kept)
@@ -117,22 +117,22 @@ async def test_an_order_of_which_the_watch_never_told_is_found(store: MemoryStor
             store.faults.lose_next()
             await book.put(PAUSE)
         group.start_soon(Pulse(store, heartbeat, SourceCounters(), lambda refusal: None).run)
-        await until(lambda: process.levers.paused.keys() == (set() if lost == "withdrawal" else {U}))
-        assert process.orders.report()["lists"]["missed"] >= 1
+        await until(lambda: process.actions.paused.keys() == (set() if lost == "withdrawal" else {U}))
+        assert process.directives.report()["lists"]["missed"] >= 1
         group.cancel_scope.cancel()
 
 
 async def test_the_applied_revision_tells_when_an_order_is_obeyed(store: MemoryStore, book: Book) -> None:
     before = await book.put(PAUSE)
     process = Process(store)
-    assert process.orders.report()["applied_revision"] == 0
-    await process.orders.load()
-    assert process.orders.report()["applied_revision"] >= before
+    assert process.directives.report()["applied_revision"] == 0
+    await process.directives.load()
+    assert process.directives.report()["applied_revision"] >= before
     async with process.obeying():
         revision = await book.put(Pause(kind="net", uuid="v"))
-        await until(lambda: process.orders.report()["applied_revision"] >= revision)
-        assert process.levers.paused.keys() == {U, V}
-        assert process.orders.report()["counts"] == {"pause": 2}
+        await until(lambda: process.directives.report()["applied_revision"] >= revision)
+        assert process.actions.paused.keys() == {U, V}
+        assert process.directives.report()["counts"] == {"pause": 2}
 
 
 async def test_an_unreadable_order_is_told_once_by_its_key_and_ignored(
@@ -143,21 +143,21 @@ async def test_an_unreadable_order_is_told_once_by_its_key_and_ignored(
     await book.put(Pause(kind="net", uuid="v"))
     async with Process(store).obeying() as process:
         await until(lambda: process.changes >= 1)
-        assert process.levers.paused.keys() == {V}
-        assert process.orders.report()["unreadable"] == [place]
+        assert process.actions.paused.keys() == {V}
+        assert process.directives.report()["unreadable"] == [place]
         assert caplog.text.count(place) == 1
         assert "a-canary" not in caplog.text
         await book.put(PAUSE)
-        await until(lambda: process.levers.paused.keys() == {U, V})
-        assert process.orders.report()["unreadable"] == []
+        await until(lambda: process.actions.paused.keys() == {U, V})
+        assert process.directives.report()["unreadable"] == []
 
 
 async def test_an_order_that_becomes_unreadable_counts_no_longer(store: MemoryStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
-        await until(lambda: process.levers.paused.keys() == {U})
+        await until(lambda: process.actions.paused.keys() == {U})
         await store.transaction([], [Put(f"{PREFIX}pause/net:u", b"")])
-        await until(lambda: not process.levers.paused)
+        await until(lambda: not process.actions.paused)
 
 
 async def test_a_retry_ends_the_suspicions_before_it_and_not_those_after_it(store: MemoryStore, book: Book) -> None:
@@ -165,23 +165,23 @@ async def test_a_retry_ends_the_suspicions_before_it_and_not_those_after_it(stor
     await book.put(Retry())
     await book.put(Suspect(kind="net", uuid="v", mod_revision=3))
     process = Process(store)
-    await process.orders.load()
-    assert process.levers.suspected == {V: 3}
-    assert process.levers.calls.index(("unsuspect", U)) < process.levers.calls.index(("retry", None))
+    await process.directives.load()
+    assert process.actions.suspected == {V: 3}
+    assert process.actions.calls.index(("unsuspect", U)) < process.actions.calls.index(("retry", None))
 
 
 async def test_a_retry_that_is_found_late_does_not_end_a_later_suspicion(store: MemoryStore) -> None:
-    obeying = Obeying(PREFIX, levers := RecordedLevers(), lambda: True)
+    obeying = DirectiveExecutor(PREFIX, actions := RecordedActions(), lambda: True)
     obeying.take([_change(SUSPECT, 7)], whole=False)
     obeying.take([_change(SUSPECT, 7), _change(Retry(), 5)], whole=True)
-    assert levers.suspected == {U: 3}
+    assert actions.suspected == {U: 3}
 
 
 async def test_what_a_retry_ended_is_withdrawn_before_it(store: MemoryStore) -> None:
-    obeying = Obeying(PREFIX, RecordedLevers(), lambda: True)
+    obeying = DirectiveExecutor(PREFIX, RecordedActions(), lambda: True)
     for change in (_change(Retry(), 1), _change(SUSPECT, 2), _change(Retry(), 3)):
         obeying.take([change], whole=False)
-    assert [known.order for known in obeying.done()] == [SUSPECT, Retry()]
+    assert [known.directive for known in obeying.done()] == [SUSPECT, Retry()]
 
 
 async def test_a_retry_of_one_takes_it_back_that_it_was_given_up_and_a_retry_of_all_does_not(
@@ -192,5 +192,5 @@ async def test_a_retry_of_one_takes_it_back_that_it_was_given_up_and_a_retry_of_
     await book.put(Retry(kind="net", uuid="u"))
     await book.put(Retry())
     process = Process(store)
-    await process.orders.load()
-    assert process.levers.dropped == {V: 3}
+    await process.directives.load()
+    assert process.actions.dropped == {V: 3}

@@ -17,14 +17,14 @@ DROP = Drop(kind="net", uuid="u", mod_revision=3)
 
 
 class Left:
-    """The sorts of the orders that are left, asked without disturbing anybody."""
+    """The sorts of the directives that are left, asked without disturbing anybody."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
     def __call__(self) -> list[str]:
         found: dict[str, bool] = {}
-        for batch in self._store.batches(f"/intentc/{INSTALLATION}/orders/", 0):
+        for batch in self._store.batches(f"/intentc/{INSTALLATION}/directives/", 0):
             for item, deleted in batch.events:
                 found[item.key.split("/")[4]] = not deleted
         return [sort for sort, there in found.items() if there]
@@ -37,11 +37,11 @@ def left(store: MemoryStore) -> Left:
 
 async def test_leave_to_delete_is_given_once_and_withdrawn(store: MemoryStore, book: Book, left: Left) -> None:
     process = Process(store)
-    process.levers.withheld = {"net": 70}
+    process.actions.withheld = {"net": 70}
     async with process.obeying():
         await book.put(AllowDeletes(kind="net"))
-        await until(lambda: process.levers.withheld == {} and left() == [])
-        assert process.levers.calls == [("allow_deletes", "net")]
+        await until(lambda: process.actions.withheld == {} and left() == [])
+        assert process.actions.calls == [("allow_deletes", "net")]
 
 
 async def test_leave_to_delete_waits_for_the_first_pass_since_before_it_nothing_is_withheld(
@@ -52,10 +52,10 @@ async def test_leave_to_delete_waits_for_the_first_pass_since_before_it_nothing_
     await book.put(Retry())
     async with process.obeying():
         await until(lambda: left() == ["allow-deletes"])
-        assert process.levers.calls == [("retry", None)]
-        process.levers.withheld = {"net": 70}
+        assert process.actions.calls == [("retry", None)]
+        process.actions.withheld = {"net": 70}
         process.settled = True
-        await until(lambda: process.levers.withheld == {} and left() == [])
+        await until(lambda: process.actions.withheld == {} and left() == [])
 
 
 async def test_leave_for_what_is_not_withheld_does_not_lie_in_wait(store: MemoryStore, book: Book, left: Left) -> None:
@@ -67,8 +67,8 @@ async def test_leave_for_what_is_not_withheld_does_not_lie_in_wait(store: Memory
 async def test_a_retry_is_pulled_once_and_withdrawn(store: MemoryStore, book: Book, left: Left) -> None:
     async with Process(store).obeying() as process:
         await book.put(Retry(kind="net", uuid="u"))
-        await until(lambda: ("retry", U) in process.levers.calls and left() == [])
-        assert process.levers.calls.count(("retry", U)) == 1
+        await until(lambda: ("retry", U) in process.actions.calls and left() == [])
+        assert process.actions.calls.count(("retry", U)) == 1
 
 
 async def test_what_a_retry_ended_is_withdrawn_with_it(store: MemoryStore, book: Book, left: Left) -> None:
@@ -76,21 +76,21 @@ async def test_what_a_retry_ended_is_withdrawn_with_it(store: MemoryStore, book:
     async with Process(store).obeying() as process:
         await book.put(Retry())
         await until(lambda: left() == [])
-        assert process.levers.suspected == {}
+        assert process.actions.suspected == {}
 
 
-@pytest.mark.parametrize("order", [SUSPECT, DROP])
+@pytest.mark.parametrize("directive", [SUSPECT, DROP])
 async def test_a_hold_until_a_change_is_withdrawn_after_the_change(
-    store: MemoryStore, book: Book, left: Left, order: Suspect | Drop
+    store: MemoryStore, book: Book, left: Left, directive: Suspect | Drop
 ) -> None:
-    await book.put(order)
+    await book.put(directive)
     async with Process(store).obeying() as process:
-        process.levers.newest[U] = 3
+        process.actions.newest[U] = 3
         await until(lambda: process.changes >= 1)
-        assert left() == [order.sort]
-        process.levers.newest[U] = 9
+        assert left() == [directive.sort]
+        process.actions.newest[U] = 9
         await until(lambda: left() == [])
-        await until(lambda: not (process.levers.suspected or process.levers.dropped))
+        await until(lambda: not (process.actions.suspected or process.actions.dropped))
 
 
 async def test_whether_a_resource_changed_is_asked_only_when_the_world_is_known(
@@ -99,7 +99,7 @@ async def test_whether_a_resource_changed_is_asked_only_when_the_world_is_known(
     await book.put(SUSPECT)
     await book.put(Retry(kind="net", uuid="other"))
     process = Process(store, settled=False)
-    process.levers.newest[U] = 9
+    process.actions.newest[U] = 9
     async with process.obeying():
         await until(lambda: left() == ["suspect"])
         process.settled = True
@@ -108,12 +108,12 @@ async def test_whether_a_resource_changed_is_asked_only_when_the_world_is_known(
 
 async def test_a_standby_obeys_and_withdraws_nothing_until_it_leads(store: MemoryStore, book: Book, left: Left) -> None:
     standby = Process(store, leads=False)
-    standby.levers.withheld = {"net": 70}
-    standby.levers.newest[U] = 9
-    for order in (Pause(kind="net", uuid="u"), SUSPECT, AllowDeletes(kind="net"), Retry()):
-        await book.put(order)
+    standby.actions.withheld = {"net": 70}
+    standby.actions.newest[U] = 9
+    for directive in (Pause(kind="net", uuid="u"), SUSPECT, AllowDeletes(kind="net"), Retry()):
+        await book.put(directive)
     async with standby.obeying():
-        await until(lambda: standby.levers.withheld == {} and standby.changes >= 1)
+        await until(lambda: standby.actions.withheld == {} and standby.changes >= 1)
         assert left() == ["pause", "suspect", "allow-deletes", "retry"]
         standby.leads = True
         await until(lambda: left() == ["pause"])
@@ -125,11 +125,11 @@ async def test_an_order_that_is_put_anew_while_it_is_withdrawn_is_obeyed_again(
     process = Process(store, leads=False)
     async with process.obeying():
         await book.put(Retry())
-        await until(lambda: process.levers.calls == [("retry", None)])
+        await until(lambda: process.actions.calls == [("retry", None)])
         await book.put(Retry())
         process.leads = True
         await until(lambda: left() == [])
-        assert process.levers.calls == [("retry", None)] * 2
+        assert process.actions.calls == [("retry", None)] * 2
 
 
 async def test_a_store_that_takes_no_writes_is_told_once_and_tried_again(
@@ -138,7 +138,7 @@ async def test_a_store_that_takes_no_writes_is_told_once_and_tried_again(
     process = Process(store, leads=False)
     async with process.obeying():
         await book.put(Retry())
-        await until(lambda: process.levers.calls == [("retry", None)])
+        await until(lambda: process.actions.calls == [("retry", None)])
         store.faults.unreachable = True
         process.leads = True
         await until(lambda: "can't be withdrawn yet" in caplog.text)
@@ -153,6 +153,6 @@ async def test_two_processes_come_to_the_same(store: MemoryStore, book: Book, le
     await book.put(SUSPECT)
     async with leader.obeying(), standby.obeying():
         await book.put(Retry(kind="net", uuid="u"))
-        await until(lambda: left() == ["pause"] and not standby.levers.suspected)
-        assert leader.levers.paused == standby.levers.paused != {}
-        assert leader.levers.suspected == {}
+        await until(lambda: left() == ["pause"] and not standby.actions.suspected)
+        assert leader.actions.paused == standby.actions.paused != {}
+        assert leader.actions.suspected == {}

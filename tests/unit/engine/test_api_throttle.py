@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from intentc.engine.api_throttle import Gate
+from intentc.engine.api_throttle import ApiThrottle
 from intentc.writing import Throttled, Unreachable
 from tests.patience import PATIENCE
 from tests.unit.engine.plant import Plant
@@ -16,58 +16,58 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_an_open_gate_is_passed_at_once() -> None:
-    gate: Gate[str] = Gate()
-    await asyncio.wait_for(gate.opened(), PATIENCE)
-    assert gate.open and gate.free and gate.reachable
+    throttle: ApiThrottle[str] = ApiThrottle()
+    await asyncio.wait_for(throttle.opened(), PATIENCE)
+    assert throttle.open and throttle.free and throttle.reachable
 
 
 async def test_a_pause_that_the_server_asks_for_is_everybodys() -> None:
-    gate: Gate[str] = Gate()
-    gate.throttled(Throttled(0.05), "a")
+    throttle: ApiThrottle[str] = ApiThrottle()
+    throttle.throttled(Throttled(0.05), "a")
     before = asyncio.get_running_loop().time()
-    assert not gate.open
-    await gate.opened()
+    assert not throttle.open
+    await throttle.opened()
     assert asyncio.get_running_loop().time() - before >= 0.05
-    assert gate.reachable, "it answered"
+    assert throttle.reachable, "it answered"
 
 
 async def test_one_that_is_throttled_again_while_others_get_through_waits_alone() -> None:
-    gate: Gate[str] = Gate()
-    gate.throttled(Throttled(0.0), "a")
-    gate.answered("b")
-    gate.throttled(Throttled(300.0), "a")
-    assert gate.open
+    throttle: ApiThrottle[str] = ApiThrottle()
+    throttle.throttled(Throttled(0.0), "a")
+    throttle.answered("b")
+    throttle.throttled(Throttled(300.0), "a")
+    assert throttle.open
 
 
 async def test_one_that_is_throttled_again_and_nobody_got_through_stops_everybody_again() -> None:
-    gate: Gate[str] = Gate()
-    gate.throttled(Throttled(0.0), "a")
-    gate.throttled(Throttled(300.0), "a")
-    assert not gate.open
+    throttle: ApiThrottle[str] = ApiThrottle()
+    throttle.throttled(Throttled(0.0), "a")
+    throttle.throttled(Throttled(300.0), "a")
+    assert not throttle.open
 
 
 async def test_a_server_that_is_away_stays_unreachable_until_it_answers() -> None:
-    gate: Gate[str] = Gate()
-    gate.away(Unreachable("refused"))
-    await gate.opened()
-    assert not gate.reachable
-    gate.answered("a")
-    assert gate.reachable
+    throttle: ApiThrottle[str] = ApiThrottle()
+    throttle.away(Unreachable("refused"))
+    await throttle.opened()
+    assert not throttle.reachable
+    throttle.answered("a")
+    assert throttle.reachable
 
 
 async def test_failures_of_one_outage_count_once(caplog: pytest.LogCaptureFixture) -> None:
-    gate: Gate[str] = Gate()
+    throttle: ApiThrottle[str] = ApiThrottle()
     for _ in range(100):
-        gate.away(Unreachable("refused"))
+        throttle.away(Unreachable("refused"))
     assert len(caplog.records) == 1
 
 
 async def test_a_limit_of_writes_per_second_is_kept() -> None:
-    gate: Gate[str] = Gate(writes_per_second=100)
+    throttle: ApiThrottle[str] = ApiThrottle(writes_per_second=100)
     before = asyncio.get_running_loop().time()
     for _ in range(6):
-        await gate.opened()
-        gate.spend(1)
+        await throttle.opened()
+        throttle.spend(1)
     assert asyncio.get_running_loop().time() - before >= 0.05
 
 

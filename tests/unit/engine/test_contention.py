@@ -83,12 +83,12 @@ class Shelves:
     def counters(self) -> tuple[int, int]:
         """Repairs of drift, and how often something came into contention."""
         drift = self.offline.engine.parts.drift
-        return drift.repairs, drift.fights
+        return drift.repairs, drift.contentions
 
     @property
     def contended(self) -> dict[str, str]:
         entries = self.offline.engine.status()["quarantine"]
-        return {entry["name"]: entry["message"] for entry in entries if entry["state"] == "fought"}
+        return {entry["name"]: entry["message"] for entry in entries if entry["state"] == "contended"}
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ async def test_a_retry_puts_all_entries_right(shelves: Shelves) -> None:
     await shelves.put("a", "x y")
     for _ in range(REVERTS):
         await shelves.set("a", "y")
-    assert shelves.offline.engine.levers.retry(await shelves.key("a")) == 1
+    assert shelves.offline.engine.operator_actions.retry(await shelves.key("a")) == 1
     await shelves.offline.settle()
     assert await shelves.labels("a") == ["x", "y"]
     assert shelves.contended == {}

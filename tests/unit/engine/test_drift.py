@@ -1,4 +1,4 @@
-"""What others change of ours is put right and told as drift; a fight is left before it is for ever (F19, F20)."""
+"""What others change of ours is put right and told as drift; a contention is left before it is for ever (F19, F20)."""
 
 from __future__ import annotations
 
@@ -49,38 +49,38 @@ def test_an_object_whose_claims_changed_has_not_drifted(drift: Drift) -> None:
     assert not drift.differs(NAME, 2, CONTENT)
 
 
-def test_an_object_that_is_set_back_again_and_again_is_fought_over_and_the_field_is_named(drift: Drift) -> None:
+def test_an_object_that_is_set_back_again_and_again_is_contended_and_the_field_is_named(drift: Drift) -> None:
     reverted(drift, REVERTS - 1)
-    assert drift.fight(NAME) is None
+    assert drift.contention(NAME) is None
     reverted(drift, 1)
-    fight = drift.fight(NAME)
-    assert fight is not None
-    assert fight.fields == ("content",)
-    assert fight.rest == pytest.approx(FIRST_REST)
+    contention = drift.contention(NAME)
+    assert contention is not None
+    assert contention.fields == ("content",)
+    assert contention.rest == pytest.approx(FIRST_REST)
 
 
-def test_the_same_number_of_repairs_over_a_long_time_is_no_fight(drift: Drift, clock: Clock) -> None:
+def test_the_same_number_of_repairs_over_a_long_time_is_no_contention(drift: Drift, clock: Clock) -> None:
     for _ in range(3 * REVERTS):
         reverted(drift, 1)
         clock.now += WINDOW / 2
-    assert drift.fight(NAME) is None
+    assert drift.contention(NAME) is None
 
 
 def test_after_the_rest_it_is_tried_again_and_one_more_revert_doubles_the_rest(drift: Drift, clock: Clock) -> None:
     reverted(drift, REVERTS)
     clock.now += FIRST_REST
-    assert drift.fight(NAME) is None
+    assert drift.contention(NAME) is None
     reverted(drift, 1)
-    fight = drift.fight(NAME)
-    assert fight is not None
-    assert fight.rest == pytest.approx(2 * FIRST_REST)
+    contention = drift.contention(NAME)
+    assert contention is not None
+    assert contention.rest == pytest.approx(2 * FIRST_REST)
 
 
 def test_what_stood_for_longer_than_the_rest_begins_anew(drift: Drift, clock: Clock) -> None:
     reverted(drift, REVERTS)
     clock.now += 2 * FIRST_REST + 1
     reverted(drift, 1)
-    assert drift.fight(NAME) is None
+    assert drift.contention(NAME) is None
 
 
 def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
@@ -139,25 +139,25 @@ async def test_a_fight_ends_with_a_breaker_for_that_object_alone(plant: Plant) -
     assert await plant.contents() == {"a": "mine", "b": "hello"}
     status = plant.engine.status()
     (entry,) = status["quarantine"]
-    assert (entry["state"], entry["kind"], entry["name"]) == ("fought", "part", "a:one")
+    assert (entry["state"], entry["kind"], entry["name"]) == ("contended", "part", "a:one")
     assert "content" in entry["message"]
     assert not status["healthy"]
-    assert status["converged"], "what is told as fought over is not waited for"
+    assert status["converged"], "what is told as contended is not waited for"
     await revert(plant, "b")
     assert await plant.contents() == {"a": "mine", "b": "hello"}
 
 
-async def test_a_retry_ends_the_rest_of_a_fight(plant: Plant) -> None:
+async def test_a_retry_ends_the_rest_of_a_contention(plant: Plant) -> None:
     await plant.boxes("a")
     for _ in range(REVERTS):
         await revert(plant)
-    assert plant.engine.levers.retry(await plant.key("part", "a", "one")) == 1
+    assert plant.engine.operator_actions.retry(await plant.key("part", "a", "one")) == 1
     await plant.offline.settle()
     assert await plant.contents() == {"a": "hello"}
     assert plant.engine.status()["healthy"]
 
 
-async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_fought_over(plant: Plant) -> None:
+async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(plant: Plant) -> None:
     await plant.boxes("a")
     for _ in range(REVERTS):
         await revert(plant)
@@ -166,7 +166,7 @@ async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_fought_ov
     assert plant.engine.status()["quarantine"] == []
 
 
-async def test_many_children_of_one_intent_are_no_fight(plant: Plant) -> None:
+async def test_many_children_of_one_intent_are_no_contention(plant: Plant) -> None:
     """crossplane #7108"""
     await plant.boxes(*(f"box-{number}" for number in range(60)))
     assert plant.parts.drift.repairs == 0
@@ -186,7 +186,7 @@ async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: Plant)
     assert plant.parts.drift.repairs == 0
 
 
-async def test_a_fought_object_gets_what_is_wanted_of_it_anew(plant: Plant) -> None:
+async def test_a_contended_object_gets_what_is_wanted_of_it_anew(plant: Plant) -> None:
     await plant.boxes("a")
     for _ in range(REVERTS):
         await revert(plant)

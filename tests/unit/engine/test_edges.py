@@ -53,27 +53,27 @@ def test_the_edges_of_a_map_are_named_once_each() -> None:
 async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(plant: Plant) -> None:
     await plant.boxes("b")
     await plant.boxes("a", **referring("b"))
-    before = plant.engine.evaluating.edges.of(EDGE)
+    before = plant.engine.evaluator.edges.of(EDGE)
     await plant.change("b", text="other")
-    after = plant.engine.evaluating.edges.of(EDGE)
+    after = plant.engine.evaluator.edges.of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 0, 0]
 
 
 async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(plant: Plant) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
-    before = plant.engine.evaluating.edges.of(EDGE)
+    before = plant.engine.evaluator.edges.of(EDGE)
     await plant.change("b", text="other")
-    after = plant.engine.evaluating.edges.of(EDGE)
+    after = plant.engine.evaluator.edges.of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 1]
 
 
 async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: Plant) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
-    before = plant.engine.evaluating.edges.of(EDGE)
+    before = plant.engine.evaluator.edges.of(EDGE)
     await plant.change("b", **referring("b"))
-    after = plant.engine.evaluating.edges.of(EDGE)
+    after = plant.engine.evaluator.edges.of(EDGE)
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
 
 
@@ -127,7 +127,7 @@ async def test_where_the_map_and_a_fact_lead_to_an_intent_the_path_is_that_of_th
     service = await toy()
     gateway, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_route", "toy_gateway"]
-    edges = service.offline.engine.evaluating.edges
+    edges = service.offline.engine.evaluator.edges
     assert edges.of(("toy_route", "toy_service", "toy_gateway")) == Figures(walks=1, idle=0, ran=1, changed=1)
     assert gateway.objects
 
@@ -138,7 +138,7 @@ async def test_where_the_map_stops_short_the_path_goes_over_the_fact() -> None:
     logic.reactions._next["toy_route", "toy_service"] = ()
     _, path = await path_to_the_gateway(service)
     assert [key.kind for key in path] == ["toy_pod", "toy_service", "toy_gateway"]
-    assert service.offline.engine.evaluating.edges.of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
+    assert service.offline.engine.evaluator.edges.of(("toy_service", "toy_pod", "toy_gateway")) == Figures()
 
 
 async def toy() -> MemoryService:

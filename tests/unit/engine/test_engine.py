@@ -102,7 +102,7 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: Plant) -
         go_on.set()
         await asyncio.wait([task])
     assert await plant.contents() == {"a": "hello"}
-    assert plant.engine.reconciling.in_flight == 0
+    assert plant.engine.reconciler.in_flight == 0
 
 
 async def test_another_leader_ends_it(plant: Plant) -> None:
@@ -145,7 +145,7 @@ async def test_an_outage_is_waited_out_and_everything_is_written_then(plant: Pla
     async with running(plant):
         await settled(plant)
         assert await plant.contents() == {"a": "hello", "b": "hello", "c": "hello"}
-        assert plant.engine.reconciling.reachable
+        assert plant.engine.reconciler.reachable
 
 
 async def test_a_new_outage_after_a_success_begins_with_a_short_pause(

@@ -1,4 +1,4 @@
-"""Storms: many events on one dear intent cost few evaluations of it, and writes that become possible together go
+"""Storms: many events on one expensive intent cost few evaluations of it, and writes that become possible together go
 together (design.md §8)."""
 
 from __future__ import annotations
@@ -42,17 +42,19 @@ def taking(plant: Plant, seconds: float, monkeypatch: pytest.MonkeyPatch) -> Non
 
 async def storm(plant: Plant) -> int:
     """Change one box in a hundred revisions, each seen by itself; how often it was evaluated."""
-    key, runs = await plant.key("box", "hub"), plant.engine.evaluating.runs
+    key, runs = await plant.key("box", "hub"), plant.engine.evaluator.runs
     for number in range(EVENTS):
         revision = (await plant.offline.server.update(key, {"text": f"text {number}"})).revision
         with anyio.fail_after(PATIENCE):
             while plant.parts.logic.revision < revision:
                 await anyio.lowlevel.checkpoint()
     await settled(plant)
-    return plant.engine.evaluating.runs - runs
+    return plant.engine.evaluator.runs - runs
 
 
-async def test_a_dear_intent_is_not_evaluated_for_each_event(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_expensive_intent_is_not_evaluated_for_each_event(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await plant.boxes("hub", settle=False)
     taking(plant, 0.005, monkeypatch)
     async with running(plant):
@@ -61,7 +63,7 @@ async def test_a_dear_intent_is_not_evaluated_for_each_event(plant: Plant, monke
         assert await plant.contents() == {"hub": f"text {EVENTS - 1}"}, "the last event counts"
 
 
-async def test_while_a_dear_intent_rests_the_engine_is_not_quiet_and_others_are_served(
+async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others_are_served(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await plant.boxes("hub", settle=False)
@@ -72,7 +74,7 @@ async def test_while_a_dear_intent_rests_the_engine_is_not_quiet_and_others_are_
         for text in ("one", "two"):
             await plant.offline.server.update(key, {"text": text})
             with anyio.fail_after(PATIENCE):
-                while key not in plant.engine.evaluating.resting and text == "two":
+                while key not in plant.engine.evaluator.cooling_down and text == "two":
                     await anyio.lowlevel.checkpoint()
                 while (await plant.contents())["hub"] != "one":
                     await anyio.lowlevel.checkpoint()
@@ -100,7 +102,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
         return await create(operation, fence)
 
     monkeypatch.setattr(plant.write, "create", gated)
-    monkeypatch.setattr(plant.engine.reconciling, "_most", 5)
+    monkeypatch.setattr(plant.engine.reconciler, "_most", 5)
     await plant.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
     async with running(plant):
         for _ in range(3):
@@ -116,20 +118,20 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
     assert at_once == [5, 5, 5]
 
 
-async def test_the_first_pass_waits_for_a_dear_intent_that_rests(plant: Plant) -> None:
+async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(plant: Plant) -> None:
     """What it yielded before its rest may lack what others have contributed since: objects would be written half made,
     and orphans found that are none."""
     await plant.boxes("one", settle=False)
-    resting = plant.engine.evaluating.resting
-    resting.add(Key("box", "dear"))
+    cooling_down = plant.engine.evaluator.cooling_down
+    cooling_down.add(Key("box", "expensive"))
     async with running(plant):
         with anyio.fail_after(PATIENCE):
-            while not plant.engine.evaluating.runs:
+            while not plant.engine.evaluator.runs:
                 await anyio.lowlevel.checkpoint()
         await anyio.wait_all_tasks_blocked()
-        assert not plant.engine.collecting.complete
+        assert not plant.engine.orphan_collector.complete
         assert await plant.contents() == {}
-        resting.clear()
+        cooling_down.clear()
         plant.engine.progress()
         await settled(plant)
         assert (await plant.contents()).keys() == {"one"}

@@ -22,10 +22,10 @@ def referring(name: str) -> dict[str, Any]:
 async def test_who_is_only_reached_by_the_walk_is_answered_from_the_memo(plant: Plant) -> None:
     await plant.boxes("b")
     await plant.boxes("a", **referring("b"))
-    runs, idle = plant.engine.evaluating.runs, plant.engine.evaluating.idle_walks
+    runs, idle = plant.engine.evaluator.runs, plant.engine.evaluator.idle_walks
     await plant.change("b", text="other")
-    assert plant.engine.evaluating.runs == runs + 1
-    assert plant.engine.evaluating.idle_walks == idle + 1
+    assert plant.engine.evaluator.runs == runs + 1
+    assert plant.engine.evaluator.idle_walks == idle + 1
 
 
 async def test_a_reader_that_the_map_does_not_name_runs_and_is_counted(plant: Plant) -> None:
@@ -33,7 +33,7 @@ async def test_a_reader_that_the_map_does_not_name_runs_and_is_counted(plant: Pl
     await plant.boxes("a", text="see b")
     await plant.change("b", text="other")
     assert (await plant.contents())["a"] == "other"
-    assert plant.engine.evaluating.missing_reactions == {("box", "box"): 1}
+    assert plant.engine.evaluator.missing_reactions == {("box", "box"): 1}
 
 
 async def test_a_missing_reaction_is_logged_once(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
@@ -43,7 +43,7 @@ async def test_a_missing_reaction_is_logged_once(plant: Plant, caplog: pytest.Lo
         await plant.change("b", text="one")
         await plant.change("b", text="two")
     assert caplog.text.count("missing reaction: box reads box") == 1
-    assert plant.engine.evaluating.missing_reactions == {("box", "box"): 2}
+    assert plant.engine.evaluator.missing_reactions == {("box", "box"): 2}
 
 
 async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(plant: Plant) -> None:
@@ -52,7 +52,7 @@ async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(plan
     await plant.change("a", text="fail")
     key = await plant.key("box", "a")
     assert await plant.contents() == {"a": "hello", "b": "hello"}
-    assert key in plant.parts.standing.held
+    assert key in plant.parts.states.held
     assert key in plant.parts.jobs.delayed()
     assert [problem.reason for problem in plant.offline.problems()] == ["EvaluationFailed"]
 

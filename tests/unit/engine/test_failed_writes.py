@@ -96,7 +96,7 @@ async def test_when_the_server_cannot_be_reached_nobody_writes(plant: Plant) -> 
     plant.write.failures["*"] = [Unreachable("refused")]
     await plant.boxes("a", "b", "c")
     assert len(plant.write.log) == 1
-    assert not plant.engine.reconciling.reachable
+    assert not plant.engine.reconciler.reachable
     assert set(plant.parts.objects.delayed()) == {part("a"), part("b"), part("c")}
 
 
@@ -131,7 +131,7 @@ async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
     plant.write.target = plant.offline.local
     clock = time.monotonic
     monkeypatch.setattr(plant.parts.assumed, "_clock", lambda: clock() + 3.0)
-    await plant.engine.reconciling.settle_assumed()
+    await plant.engine.reconciler.settle_assumed()
     await plant.offline.settle()
     assert plant.write.log == ["create a", "create a"]
     assert await plant.contents() == {"a": "hello"}

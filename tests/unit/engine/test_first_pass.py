@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.engine.intent_states import Standing
+from intentc.engine.intent_states import IntentStates
 from intentc.evaluation import Status
 from intentc.model import Key, Name, Problem
 from tests.unit.engine.plant import Plant, part
@@ -21,7 +21,7 @@ async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(plant: 
     await plant.offline.server.delete(await plant.key("box", "a"))
     again = Plant(plant.offline.store)
     await again.offline.settle()
-    assert again.engine.collecting.complete
+    assert again.engine.orphan_collector.complete
     assert again.write.log == ["delete a"]
     assert await again.contents() == {"b": "hello"}
 
@@ -29,17 +29,17 @@ async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(plant: 
 async def test_the_carriers_of_an_origin_are_the_stored_objects_with_its_mark(plant: Plant) -> None:
     await plant.boxes("a", "b")
     origin = (await plant.key("box", "a")).uuid
-    assert plant.engine.collecting.carriers(origin) == {part("a")}
+    assert plant.engine.orphan_collector.carriers(origin) == {part("a")}
     await plant.remove("a")
-    assert plant.engine.collecting.carriers(origin) == frozenset()
+    assert plant.engine.orphan_collector.carriers(origin) == frozenset()
 
 
 async def test_an_origin_without_any_intent_is_absent(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    assert not plant.engine.collecting.origin_absent(key.uuid)
+    assert not plant.engine.orphan_collector.origin_absent(key.uuid)
     await plant.remove("a")
-    assert plant.engine.collecting.origin_absent(key.uuid)
+    assert plant.engine.orphan_collector.origin_absent(key.uuid)
 
 
 async def test_the_report_tells_converged_and_counts(plant: Plant) -> None:
@@ -60,28 +60,28 @@ async def test_an_observer_reports_what_it_would_write(plant: Plant) -> None:
 
 
 def test_a_failed_intent_is_held_until_a_run_succeeds() -> None:
-    standing = Standing()
-    assert standing.note(KEY, Status.FAILED, None, (PROBLEM,))
-    assert not standing.note(KEY, Status.FAILED, None, (PROBLEM,))  # no news
-    assert standing.is_held(KEY)
-    standing.note(KEY, Status.DONE, None, ())
-    assert not standing.is_held(KEY)
-    assert standing.problems() == ()
+    states = IntentStates()
+    assert states.note(KEY, Status.FAILED, None, (PROBLEM,))
+    assert not states.note(KEY, Status.FAILED, None, (PROBLEM,))  # no news
+    assert states.is_held(KEY)
+    states.note(KEY, Status.DONE, None, ())
+    assert not states.is_held(KEY)
+    assert states.problems() == ()
 
 
 def test_a_waiting_intent_keeps_its_outputs_and_is_no_problem() -> None:
-    standing = Standing()
-    standing.note(KEY, Status.WAITING, ("name", "box", "b"), ())
-    assert standing.is_held(KEY)
-    assert standing.waiting == {KEY: ("name", "box", "b")}
-    assert standing.problems() == ()
+    states = IntentStates()
+    states.note(KEY, Status.WAITING, ("name", "box", "b"), ())
+    assert states.is_held(KEY)
+    assert states.waiting == {KEY: ("name", "box", "b")}
+    assert states.problems() == ()
 
 
 def test_a_problem_of_several_claims_is_told_once() -> None:
-    standing = Standing()
-    standing.note_object(OBJECT, (PROBLEM,), frozenset())
-    standing.note_object(Name("part", ("b", "one")), (PROBLEM,), frozenset())
-    assert standing.problems([PROBLEM]) == (PROBLEM,)
-    standing.forget(KEY)
-    standing.note_object(OBJECT, (), frozenset())
-    assert standing.problems() == (PROBLEM,)
+    states = IntentStates()
+    states.note_object(OBJECT, (PROBLEM,), frozenset())
+    states.note_object(Name("part", ("b", "one")), (PROBLEM,), frozenset())
+    assert states.problems([PROBLEM]) == (PROBLEM,)
+    states.forget(KEY)
+    states.note_object(OBJECT, (), frozenset())
+    assert states.problems() == (PROBLEM,)

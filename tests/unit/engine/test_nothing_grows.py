@@ -35,7 +35,7 @@ def tables(thing: Any, path: str, seen: set[int]) -> Iterator[tuple[str, int]]:
     if id(thing) in seen:
         return
     seen.add(id(thing))
-    slots = {slot for base in type(thing).__mro__ for slot in getattr(base, "__slots__", ())}
+    slots = {crash_marker for base in type(thing).__mro__ for crash_marker in getattr(base, "__slots__", ())}
     for name in {*getattr(thing, "__dict__", ()), *slots} - _BOUNDED - _NOT_THE_ENGINES:
         value = getattr(thing, name, None)
         if isinstance(value, Mapping | AbstractSet | list | deque) and isinstance(value, Sized):
@@ -71,8 +71,8 @@ async def quiet(plant: Plant) -> None:
 async def test_what_is_gone_is_remembered_nowhere(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.engine.engine._READ_BACK_PERIOD", 0.01)
     monkeypatch.setattr("intentc.planning.assumed.PATIENCE", 0.01)
-    monkeypatch.setattr("intentc.engine.evaluator._DEAR", 0.0)
-    monkeypatch.setattr("intentc.engine.evaluator._REST", 0.01)
+    monkeypatch.setattr("intentc.engine.evaluator._EXPENSIVE", 0.0)
+    monkeypatch.setattr("intentc.engine.evaluator._COOLDOWN", 0.01)
     async with running(plant):
         await plant.boxes("stays", settle=False)
         await generation(plant, 0)
@@ -100,10 +100,10 @@ async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembe
     await plant.boxes("a", "b", settle=False)
     async with running(plant):
         await settled(plant)
-        assert plant.engine.collecting.carriers((await plant.key("box", "a")).uuid)
+        assert plant.engine.orphan_collector.carriers((await plant.key("box", "a")).uuid)
         await plant.remove("a", "b", settle=False)
         await settled(plant)
-        assert set(dict(tables(plant.engine.collecting, "", {id(plant.parts)})).values()) == {0}
+        assert set(dict(tables(plant.engine.orphan_collector, "", {id(plant.parts)})).values()) == {0}
 
 
 def grown(before: dict[str, int], now: dict[str, int]) -> dict[str, int]:

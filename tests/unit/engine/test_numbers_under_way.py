@@ -111,7 +111,7 @@ async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(plant: Plant
     plant.write.failures[unlucky] = [error] * 1000
     await plant.offline.settle()
     assert len(await plant.numbers()) == 4 and unlucky not in await plant.numbers()
-    assert [key.uuid for key in plant.parts.standing.waiting] == [unlucky]
+    assert [key.uuid for key in plant.parts.states.waiting] == [unlucky]
     assert plant.engine.numbers.idle and not plant.engine.numbers.settled, "it is tried again"
 
 

@@ -25,11 +25,11 @@ def states(plant: Plant) -> dict[str, str]:
 async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.levers.pause(key, ("a",), "by a test")
+    plant.engine.operator_actions.pause(key, ("a",), "by a test")
     await plant.change("a", text="bye")
     assert await plant.contents() == {"a": "hello"}
     assert states(plant) == {"a": "paused"}
-    plant.engine.levers.resume(key)
+    plant.engine.operator_actions.resume(key)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "bye"}
     assert plant.engine.status()["healthy"]
@@ -38,7 +38,7 @@ async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: Plant) 
 async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(plant: Plant) -> None:
     await plant.boxes("a", "b")
     again = Plant(plant.offline.store)
-    again.engine.levers.pause(await plant.key("box", "a"), ("a",), "by a test")
+    again.engine.operator_actions.pause(await plant.key("box", "a"), ("a",), "by a test")
     await again.begin()
     await again.relist()
     assert await again.contents() == {"a": "hello", "b": "hello"}
@@ -47,7 +47,7 @@ async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(plant: Pla
 
 async def test_a_paused_intent_that_is_deleted_takes_its_outputs_with_it(plant: Plant) -> None:
     await plant.boxes("a")
-    plant.engine.levers.pause(await plant.key("box", "a"), ("a",), "by a test")
+    plant.engine.operator_actions.pause(await plant.key("box", "a"), ("a",), "by a test")
     await plant.remove("a")
     assert await plant.contents() == {}
 
@@ -61,13 +61,13 @@ async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
     key = await plant.key("box", "a")
     for name in order:
         if name == "pause":
-            again.engine.levers.pause(key, ("a",), "by a test")
+            again.engine.operator_actions.pause(key, ("a",), "by a test")
         else:
-            again.engine.levers.suspect(key, await revision(plant, key))
+            again.engine.operator_actions.suspect(key, await revision(plant, key))
     recall = mocker.spy(again.parts.runner, "recall")
     await again.begin()
     await again.relist()
-    assert again.parts.logic.exists(key) and key in again.parts.standing.held
+    assert again.parts.logic.exists(key) and key in again.parts.states.held
     assert recall.call_count == 0
     assert await again.contents() == {"a": "hello"}
 
@@ -75,12 +75,12 @@ async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
 async def test_a_paused_object_is_not_written(plant: Plant) -> None:
     await plant.boxes("a", "b")
     key = await plant.key("part", "a", "one")
-    plant.engine.levers.pause(key, ("a", "one"), "by a test")
+    plant.engine.operator_actions.pause(key, ("a", "one"), "by a test")
     await plant.change("a", text="bye")
     await plant.change("b", text="bye")
     assert await plant.contents() == {"a": "hello", "b": "bye"}
     assert states(plant) == {"a:one": "paused"}
-    plant.engine.levers.resume(key)
+    plant.engine.operator_actions.resume(key)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "bye", "b": "bye"}
 
@@ -89,7 +89,7 @@ async def test_a_suspect_is_held_until_its_resource_changes(plant: Plant) -> Non
     await plant.boxes("a", "b")
     again = Plant(plant.offline.store)
     key = await plant.key("box", "a")
-    again.engine.levers.suspect(key, await revision(plant, key))
+    again.engine.operator_actions.suspect(key, await revision(plant, key))
     await again.begin()
     assert states(again) == {"a": "suspect"}
     await again.change("b", text="bye")
@@ -102,10 +102,10 @@ async def test_a_suspect_is_held_until_its_resource_changes(plant: Plant) -> Non
 async def test_a_suspicion_and_a_pause_end_each_by_itself(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.levers.suspect(key, await revision(plant, key))
-    plant.engine.levers.pause(key, ("a",), "by a test")
+    plant.engine.operator_actions.suspect(key, await revision(plant, key))
+    plant.engine.operator_actions.pause(key, ("a",), "by a test")
     await plant.offline.settle()
-    plant.engine.levers.unsuspect(key)
+    plant.engine.operator_actions.unsuspect(key)
     await plant.offline.settle()
     assert states(plant) == {"a": "paused"}
 
@@ -115,7 +115,7 @@ async def test_a_dropped_intent_loses_what_it_made_until_its_resource_changes(pl
     await plant.change("a", text="fail")
     key = await plant.key("box", "a")
     assert await plant.contents() == {"a": "hello", "b": "hello"}, "held, its outputs stay"
-    plant.engine.levers.drop(key, await revision(plant, key))
+    plant.engine.operator_actions.drop(key, await revision(plant, key))
     await plant.offline.settle()
     assert await plant.contents() == {"b": "hello"}
     assert states(plant) == {"a": "dropped"}
@@ -130,24 +130,24 @@ async def test_an_unreadable_intent_can_be_dropped(plant: Plant) -> None:
     await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
     await plant.offline.settle()
     assert states(plant) == {"a": "unreadable"}
-    plant.engine.levers.drop(key, await revision(plant, key))
+    plant.engine.operator_actions.drop(key, await revision(plant, key))
     await plant.offline.settle()
     assert await plant.contents() == {"b": "hello"}
 
 
 async def test_a_retry_evaluates_a_held_intent_at_once(plant: Plant) -> None:
     await plant.boxes("a", text="fail")
-    runs = plant.engine.evaluating.runs
-    assert plant.engine.levers.retry(None) == 1
+    runs = plant.engine.evaluator.runs
+    assert plant.engine.operator_actions.retry(None) == 1
     await plant.offline.settle()
-    assert plant.engine.evaluating.runs == runs + 1
+    assert plant.engine.evaluator.runs == runs + 1
 
 
 async def test_a_retry_writes_a_refused_object_at_once(plant: Plant) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")]
     await plant.boxes("a")
     assert states(plant) == {"a:one": "refused"}
-    assert plant.engine.levers.retry(None) == 1
+    assert plant.engine.operator_actions.retry(None) == 1
     await plant.offline.settle()
     assert await plant.contents() == {"a": "hello"}
 
@@ -158,7 +158,7 @@ async def test_withheld_deletes_are_made_after_leave(plant: Plant) -> None:
     await plant.remove(*many, settle=False)
     await plant.relist()
     assert len(await plant.contents()) == 61
-    assert plant.engine.levers.allow_deletes("part") == 60
+    assert plant.engine.operator_actions.allow_deletes("part") == 60
     await plant.offline.settle()
     assert await plant.contents() == {"left": "hello"}
     assert part("left") in plant.parts.book
@@ -167,11 +167,11 @@ async def test_withheld_deletes_are_made_after_leave(plant: Plant) -> None:
 async def test_what_a_paused_intent_made_is_left_alone_too(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.levers.pause(key, ("a",), "by a test")
+    plant.engine.operator_actions.pause(key, ("a",), "by a test")
     await plant.offline.server.update(await plant.key("part", "a", "one"), {"content": "by hand"})
     await plant.offline.settle()
     assert await plant.contents() == {"a": "by hand"}
-    plant.engine.levers.resume(key)
+    plant.engine.operator_actions.resume(key)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "hello"}
 
@@ -182,7 +182,7 @@ async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_m
     await plant.remove(*many, settle=False)
     await plant.relist()
     plant.parts.permission.withhold("a test", "so that the deletes are put off")
-    plant.engine.levers.allow_deletes("part")
+    plant.engine.operator_actions.allow_deletes("part")
     await plant.relist()
     assert plant.engine.status()["counts"]["withheld_deletes"] == 0
     plant.parts.permission.give("a test")
@@ -193,11 +193,11 @@ async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_m
 async def test_what_a_paused_intent_made_is_not_made_again(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.levers.pause(key, ("a",), "by a test")
+    plant.engine.operator_actions.pause(key, ("a",), "by a test")
     await plant.offline.server.delete(await plant.key("part", "a", "one"))
     await plant.offline.settle()
     assert await plant.contents() == {}
-    plant.engine.levers.resume(key)
+    plant.engine.operator_actions.resume(key)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "hello"}
 
@@ -205,12 +205,12 @@ async def test_what_a_paused_intent_made_is_not_made_again(plant: Plant) -> None
 async def test_a_pause_under_another_name_takes_the_place_of_the_first(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.levers.pause(key, ("before",), "by a test")
-    plant.engine.levers.pause(key, ("a",), "by a test")
+    plant.engine.operator_actions.pause(key, ("before",), "by a test")
+    plant.engine.operator_actions.pause(key, ("a",), "by a test")
     await plant.change("a", text="bye")
     assert await plant.contents() == {"a": "hello"}
-    plant.engine.levers.resume(key)
+    plant.engine.operator_actions.resume(key)
     await plant.offline.settle()
     assert await plant.contents() == {"a": "bye"}
     assert states(plant) == {}
-    assert plant.parts.standing.left_if_ours == {}
+    assert plant.parts.states.left_if_ours == {}

@@ -52,7 +52,7 @@ async def test_a_standby_plans_and_neither_writes_nor_allocates(plant: Plant) ->
     await plant.boxes("a")
     await plant.boxes("b", text="number")
     assert plant.write.log == []
-    assert part("a") in plant.parts.standing.planned
+    assert part("a") in plant.parts.states.planned
     assert not plant.engine.converged, "something is left to do for whoever leads"
 
 
@@ -64,7 +64,7 @@ async def test_what_a_standby_planned_and_wished_for_is_carried_out_when_it_take
     await plant.offline.settle()
     assert await plant.contents() == {"a": "hello"}
     assert list((await plant.numbers()).values()) == [1]
-    assert plant.parts.standing.planned == {}
+    assert plant.parts.states.planned == {}
     assert plant.engine.converged
 
 
@@ -73,10 +73,10 @@ async def test_a_standby_forgets_a_plan_that_the_leader_has_carried_out(plant: P
     standby.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", settle=False)
     await standby.offline.settle()
-    assert part("a") in standby.parts.standing.planned
+    assert part("a") in standby.parts.states.planned
     await plant.offline.settle()
     await standby.offline.settle()
-    assert standby.parts.standing.planned == {}
+    assert standby.parts.states.planned == {}
     assert standby.engine.converged
     assert standby.write.log == []
 
@@ -108,14 +108,14 @@ async def test_a_refused_fence_stops_writing_and_is_told_to_whoever_leads(plant:
 async def test_between_two_writes_of_one_plan_the_leadership_may_be_lost(plant: Plant) -> None:
     leadership = Leadership(plant)
     fences: list[str | None] = []
-    send = plant.engine.reconciling.sending._send
+    send = plant.engine.reconciler.sender._send
 
     async def losing(operation: object, fence: str | None) -> object:
         fences.append(fence)
         leadership.fence = None
         return await send(operation, None)  # type: ignore[arg-type]
 
-    plant.engine.reconciling.sending._send = losing  # type: ignore[assignment,method-assign]
+    plant.engine.reconciler.sender._send = losing  # type: ignore[assignment,method-assign]
     await plant.boxes("a", "b")
     assert fences == ["default/7"], "the next write was not begun"
 
@@ -127,10 +127,10 @@ async def test_a_standby_forgets_a_delete_that_the_leader_has_carried_out(plant:
     standby.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.remove("a", settle=False)
     await standby.offline.settle()
-    assert part("a") in standby.parts.standing.planned
+    assert part("a") in standby.parts.states.planned
     await plant.offline.settle()
     await standby.offline.settle()
-    assert standby.parts.standing.planned == {}
+    assert standby.parts.states.planned == {}
     assert standby.engine.converged
 
 
@@ -180,7 +180,7 @@ async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: Plant) -> 
     plant.write.failures["*"] = [Throttled(0.2)]
     async with running(plant):
         await plant.boxes("a", "b", "c", text="number", settle=False)
-        await until(lambda: plant.parts.gate.pauses == 1)
+        await until(lambda: plant.parts.throttle.pauses == 1)
         asked = len(plant.write.log)
         begun = asyncio.get_running_loop().time()
         await until(lambda: len(plant.write.log) > asked)
@@ -201,13 +201,13 @@ async def test_a_number_that_is_refused_is_told_with_the_servers_words(plant: Pl
 async def test_a_write_goes_with_the_fence_by_which_it_was_permitted(plant: Plant) -> None:
     """Between asking twice the process may have stood still, and a write without a fence would be taken."""
     fences: list[str | None] = []
-    send = plant.engine.reconciling.sending._send
+    send = plant.engine.reconciler.sender._send
 
     async def noting(operation: object, fence: str | None) -> object:
         fences.append(fence)
         return await send(operation, None)  # type: ignore[arg-type]
 
-    plant.engine.reconciling.sending._send = noting  # type: ignore[assignment,method-assign]
+    plant.engine.reconciler.sender._send = noting  # type: ignore[assignment,method-assign]
     answers = ["default/7", "default/7"]  # for the plan, for the write; then the lease is over
     plant.parts.permission.lead_by(lambda: answers.pop(0) if answers else None, lambda fence: None)
     await plant.boxes("a")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from intentc.engine.api_throttle import Gate
+from intentc.engine.api_throttle import ApiThrottle
 from intentc.engine.probe import ApiServerProbe
 from intentc.model import Key, Name
 from intentc.writing import Rejected, Throttled, Unreachable
@@ -47,8 +47,8 @@ def server() -> Server:
 
 
 async def test_a_server_that_is_away_is_noticed_without_a_write_and_so_is_its_return(server: Server) -> None:
-    gate: Gate[Name] = Gate()
-    probe = ApiServerProbe(server, gate, "project")
+    throttle: ApiThrottle[Name] = ApiThrottle()
+    probe = ApiServerProbe(server, throttle, "project")
     for error, reachable in (
         (None, True),
         (Unreachable("connection refused"), False),
@@ -58,22 +58,22 @@ async def test_a_server_that_is_away_is_noticed_without_a_write_and_so_is_its_re
     ):
         server.error = error
         await probe.ask()
-        assert gate.reachable is reachable, error
+        assert throttle.reachable is reachable, error
 
 
 async def test_a_server_that_takes_connections_and_does_not_answer_is_away(server: Server) -> None:
-    gate: Gate[Name] = Gate()
+    throttle: ApiThrottle[Name] = ApiThrottle()
     server.hangs = True
-    await ApiServerProbe(server, gate, "project", period=0.01).ask()
-    assert not gate.reachable
+    await ApiServerProbe(server, throttle, "project", period=0.01).ask()
+    assert not throttle.reachable
 
 
 async def test_it_asks_by_itself_while_nothing_is_heard(server: Server) -> None:
-    gate: Gate[Name] = Gate()
+    throttle: ApiThrottle[Name] = ApiThrottle()
     server.error = Unreachable("connection refused")
     async with anyio.create_task_group() as group:
-        group.start_soon(ApiServerProbe(server, gate, "project", period=0.01).run)
+        group.start_soon(ApiServerProbe(server, throttle, "project", period=0.01).run)
         with anyio.fail_after(PATIENCE):
             await server.asked.wait()
         group.cancel_scope.cancel()
-    assert not gate.reachable
+    assert not throttle.reachable

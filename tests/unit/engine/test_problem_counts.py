@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.engine.problem_counts import Tally
+from intentc.engine.problem_counts import ProblemCounts
 from intentc.model import Problem
 
 PROBLEMS = st.builds(Problem, kind=st.just("box"), name=st.sampled_from("ab"), reason=st.sampled_from("xyz"),
@@ -15,21 +15,21 @@ TOLD = st.lists(PROBLEMS, max_size=3).map(tuple)
 
 @given(st.lists(st.tuples(st.integers(0, 3), TOLD), max_size=30))
 def test_it_has_what_somebody_tells_each_once(history: list[tuple[int, tuple[Problem, ...]]]) -> None:
-    tally = Tally()
+    problem_counts = ProblemCounts()
     told: dict[int, tuple[Problem, ...]] = dict.fromkeys(range(4), ())
     for teller, problems in history:
-        tally.replace(told[teller], problems)
+        problem_counts.replace(told[teller], problems)
         told[teller] = problems
         every = {problem for each in told.values() for problem in each}
-        assert sorted(tally) == sorted(every)
-        assert len(tally) == len(every)
-        assert set(tally.about("box", "a")) == {problem for problem in every if problem.name == "a"}
+        assert sorted(problem_counts) == sorted(every)
+        assert len(problem_counts) == len(every)
+        assert set(problem_counts.about("box", "a")) == {problem for problem in every if problem.name == "a"}
 
 
 def test_a_problem_that_stays_keeps_its_place() -> None:
     first, second = Problem("box", "a", "x", ""), Problem("box", "b", "x", "")
-    tally = Tally()
-    tally.replace((), (first,))
-    tally.replace((), (second,))
-    tally.replace((first,), (first,))
-    assert list(tally) == [first, second]
+    problem_counts = ProblemCounts()
+    problem_counts.replace((), (first,))
+    problem_counts.replace((), (second,))
+    problem_counts.replace((first,), (first,))
+    assert list(problem_counts) == [first, second]

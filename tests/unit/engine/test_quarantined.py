@@ -36,15 +36,15 @@ async def troubled(plant: Plant) -> None:
     await plant.boxes("failing", "failing-too", text="fail")
     await plant.boxes("refused", "paused", "dropped", "good")
     for name in ("paused", "dropped"):
-        plant.engine.levers.pause(await plant.key("box", name), (name,), "by a test")
+        plant.engine.operator_actions.pause(await plant.key("box", name), (name,), "by a test")
     for name in ("paused", "dropped"):
         key = await plant.key("box", name)
         await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
-    plant.engine.levers.pause(await plant.key("part", "good", "one"), ("good", "one"), "by a test")
+    plant.engine.operator_actions.pause(await plant.key("part", "good", "one"), ("good", "one"), "by a test")
     await spoil(plant, "box", *(f"bad-{number}" for number in range(20)))
     await spoil(plant, "ticket", "nothing-to-compile")
     key = await plant.key("box", "dropped")
-    plant.engine.levers.drop(key, plant.parts.logic.mod_revision(key))
+    plant.engine.operator_actions.drop(key, plant.parts.logic.mod_revision(key))
     await plant.offline.settle()
 
 

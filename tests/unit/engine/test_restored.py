@@ -9,7 +9,7 @@ import pytest
 
 from intentc.engine.permission import RESTORED
 from intentc.offline.audit import Report
-from intentc.service.audits import Auditing
+from intentc.service.audits import PeriodicAudit
 from tests.patience import PATIENCE
 from tests.unit.engine.plant import Plant
 from tests.unit.serving import service_of, serving
@@ -32,13 +32,13 @@ async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everythi
     plant.write.log.clear()
     await plant.relist()
     assert plant.write.log == ["create a"]
-    assert plant.engine.restoring.times == 1
+    assert plant.engine.restore_guard.times == 1
     assert plant.parts.permission.granted
 
 
 async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: Plant) -> None:
     asked: list[bool] = []
-    plant.engine.restoring.on_compared = lambda: asked.append(plant.engine.collecting.complete)
+    plant.engine.restore_guard.on_compared = lambda: asked.append(plant.engine.orphan_collector.complete)
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     await plant.offline.settle()
@@ -64,7 +64,7 @@ async def test_a_restore_is_noticed_although_others_have_written_past_our_revisi
         await plant.boxes(f"box-{number}", settle=False)
     await plant.relist()
     assert plant.parts.logic.revision > seen
-    assert plant.engine.restoring.times == 1
+    assert plant.engine.restore_guard.times == 1
     assert (await plant.contents())["a"] == "hello"
 
 
@@ -72,7 +72,7 @@ async def test_a_listing_after_a_gap_is_no_restore(plant: Plant) -> None:
     await plant.boxes("a")
     await plant.change("a", text="bye", settle=False)
     await plant.relist()
-    assert plant.engine.restoring.times == 0
+    assert plant.engine.restore_guard.times == 0
 
 
 async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
@@ -84,7 +84,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
         await may_end.wait()
         return Report(revision=plant.parts.logic.revision)
 
-    service = service_of(plant, auditing=Auditing(plant.engine, spawn, period=0.0))
+    service = service_of(plant, auditing=PeriodicAudit(plant.engine, spawn, period=0.0))
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     async with serving(service):
@@ -115,7 +115,7 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
 
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
-    async with serving(service_of(plant, auditing=Auditing(plant.engine, spawn, period=0.0))):
+    async with serving(service_of(plant, auditing=PeriodicAudit(plant.engine, spawn, period=0.0))):
         # Asked for is not made: what a restore should take back must have been seen first.
         await soon(lambda: plant.parts.logic.named("part", ("a", "one")) is not None)
         restore()
@@ -124,7 +124,7 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
         b = await plant.key("box", "b")
         await soon(lambda: plant.parts.logic.exists(b))
         restore()
-        await soon(lambda: plant.engine.restoring.times == 2)
+        await soon(lambda: plant.engine.restore_guard.times == 2)
         audits[0].set()
         await soon(lambda: len(audits) == 2)
         assert RESTORED in plant.parts.permission.reasons

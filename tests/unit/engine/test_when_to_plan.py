@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from intentc.engine.permission import OBSERVING
-from intentc.engine.reconciler import Reconciling
+from intentc.engine.reconciler import Reconciler
 from intentc.model import Name
 from intentc.planning import Plan
 from intentc.writing import Unreachable
@@ -40,24 +40,24 @@ def planned(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name
 
 
 @asynccontextmanager
-async def writer(plant: Plant, calm: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciling]:
+async def writer(plant: Plant, idle: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
     """Two workers that write the plant's objects, without the rest of the engine."""
-    reconciling = Reconciling(
+    reconciler = Reconciler(
         plant.parts,
-        calm,
+        idle,
         in_flight=in_flight,
         on_create=lambda name, origin: None,
         on_success=lambda name: None,
         on_change=lambda: None,
     )
-    tasks = [asyncio.create_task(reconciling.run()) for _ in range(2)]
+    tasks = [asyncio.create_task(reconciler.run()) for _ in range(2)]
     try:
-        yield reconciling
+        yield reconciler
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await reconciling.drain()
+        await reconciler.drain()
 
 
 async def two_parts_to_make(plant: Plant) -> None:
@@ -73,22 +73,22 @@ async def test_nothing_is_planned_that_waited_for_room_while_it_is_no_longer_cal
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(plant)
-    gate = plant.write.gates["create a"] = Gate()
-    calm = asyncio.Event()
-    calm.set()
+    throttle = plant.write.gates["create a"] = Gate()
+    idle = asyncio.Event()
+    idle.set()
     with planned(plant, monkeypatch) as names:
-        async with writer(plant, calm, in_flight=1) as reconciling:
+        async with writer(plant, idle, in_flight=1) as reconciler:
             plant.parts.objects.add(part("a"))
             plant.parts.objects.add(part("b"))
-            await until(gate.entered.is_set)
+            await until(throttle.entered.is_set)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")], "there is no room for the other"
-            calm.clear()
-            gate.opened.set()
-            await until(lambda: reconciling.in_flight == 0)
+            idle.clear()
+            throttle.opened.set()
+            await until(lambda: reconciler.in_flight == 0)
             await anyio.wait_all_tasks_blocked()
             assert names == [part("a")]
-            calm.set()
+            idle.set()
             await until(lambda: plant.write.log == ["create a", "create b"])
 
 
@@ -97,35 +97,35 @@ async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_calm
 ) -> None:
     await two_parts_to_make(plant)
     plant.write.failures["a"] = [Unreachable("refused")]
-    calm = asyncio.Event()
-    calm.set()
-    async with writer(plant, calm, in_flight=10) as reconciling:
+    idle = asyncio.Event()
+    idle.set()
+    async with writer(plant, idle, in_flight=10) as reconciler:
         plant.parts.objects.add(part("a"))
-        await until(lambda: not reconciling.reachable)
+        await until(lambda: not reconciler.reachable)
         with planned(plant, monkeypatch) as names:
             plant.parts.objects.add(part("b"))
             await anyio.wait_all_tasks_blocked()
-            calm.clear()
-            await until(lambda: reconciling.gate.open)
+            idle.clear()
+            await until(lambda: reconciler.throttle.open)
             await anyio.wait_all_tasks_blocked()
             assert names == []
-            calm.set()
+            idle.set()
             await until(lambda: set(names) == {part("a"), part("b")})
 
 
 async def test_nothing_is_planned_before_calm(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     await two_parts_to_make(plant)
-    calm = asyncio.Event()
+    idle = asyncio.Event()
     with planned(plant, monkeypatch) as names:
-        async with writer(plant, calm, in_flight=10):
+        async with writer(plant, idle, in_flight=10):
             plant.parts.objects.add(part("a"))
             await anyio.wait_all_tasks_blocked()
             assert names == []
-            calm.set()
-            calm.clear()
+            idle.set()
+            idle.clear()
             await anyio.wait_all_tasks_blocked()
             assert names == [], "it was calm for a moment in which nobody had a turn"
-            calm.set()
+            idle.set()
             await until(lambda: names == [part("a")])
 
 
@@ -165,7 +165,7 @@ async def test_an_object_that_waits_for_one_that_somebody_else_creates_is_made_t
     await plant.boxes("b", text=f"below {A_UUID} a")
     assert await plant.contents() == {}
     below = Name("part", ("a", "two"))
-    assert plant.parts.standing.object_waits == {below: {Name("box", ("a",))}}
+    assert plant.parts.states.object_waits == {below: {Name("box", ("a",))}}
     await plant.boxes("a", uuid=A_UUID)
-    assert plant.parts.standing.object_waits == {}
+    assert plant.parts.states.object_waits == {}
     assert {operation.name for operation in plant.write.written} == {below, part("a")}

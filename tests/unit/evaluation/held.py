@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from intentc.evaluation import PROCESS, Limits, Slot, Watchdog
+from intentc.evaluation import PROCESS, CrashMarker, Limits, Watchdog
 from tests.unit.evaluation.toy import INSTALLATION, evaluate, toy_world
 
 SECONDS = 0.5
@@ -40,15 +40,15 @@ def sleeps(box: Any, ctx: Any) -> Any:
 def main(mode: str, directory: str) -> None:
     world = toy_world()
     key = world.put("box", "a")
-    slot = Slot.open(Path(directory), INSTALLATION)
+    crash_marker = CrashMarker.open(Path(directory), INSTALLATION)
     with PROCESS.enforced(watchdog=Watchdog(SECONDS)):
         begun = time.process_time()
         while True:
-            outcome = evaluate(world, key, globals()[mode], LIMITS, slot=slot)
+            outcome = evaluate(world, key, globals()[mode], LIMITS, crash_marker=crash_marker)
             if mode != "works" or time.process_time() - begun > 3 * SECONDS:
                 break
     print(outcome.status.value)
-    slot.close()
+    crash_marker.close()
 
 
 if __name__ == "__main__":

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from intentc.evaluation import Slot, state_directory
+from intentc.evaluation import CrashMarker, state_directory
 from intentc.model import Key
 
 BOX = Key("box", "1-2-3")
 OTHER = Key("box", "4-5-6")
 
 
-def die(slot: Slot) -> None:
+def die(crash_marker: CrashMarker) -> None:
     """Let go of the lock and of nothing else, as the end of a process does."""
-    assert slot._file is not None
-    os.close(slot._file)
-    slot._file = None
-    slot._memory.close()  # type: ignore[union-attr]
+    assert crash_marker._file is not None
+    os.close(crash_marker._file)
+    crash_marker._file = None
+    crash_marker._memory.close()  # type: ignore[union-attr]
 
 
 @pytest.fixture
@@ -31,73 +31,73 @@ def directory(tmp_path: Path) -> Path:
 
 
 def suspects(directory: Path, installation: str = "here") -> tuple[Key, ...]:
-    with closing(Slot.open(directory, installation)) as slot:
-        return slot.suspects
+    with closing(CrashMarker.open(directory, installation)) as crash_marker:
+        return crash_marker.suspects
 
 
 def test_the_key_under_evaluation_is_a_suspect_once(directory: Path) -> None:
-    slot = Slot.open(directory, "here")
-    slot.begin(BOX)
-    die(slot)
+    crash_marker = CrashMarker.open(directory, "here")
+    crash_marker.begin(BOX)
+    die(crash_marker)
     assert suspects(directory) == (BOX,)
     assert suspects(directory) == ()
 
 
 def test_an_evaluation_that_ended_leaves_no_suspect(directory: Path) -> None:
-    slot = Slot.open(directory, "here")
-    slot.begin(BOX)
-    slot.end()
-    die(slot)
+    crash_marker = CrashMarker.open(directory, "here")
+    crash_marker.begin(BOX)
+    crash_marker.end()
+    die(crash_marker)
     assert suspects(directory) == ()
 
 
 def test_the_last_key_counts_however_long_the_one_before_was(directory: Path) -> None:
-    slot = Slot.open(directory, "here")
-    slot.begin(Key("box", "x" * 500))
-    slot.end()
-    slot.begin(BOX)
-    die(slot)
+    crash_marker = CrashMarker.open(directory, "here")
+    crash_marker.begin(Key("box", "x" * 500))
+    crash_marker.end()
+    crash_marker.begin(BOX)
+    die(crash_marker)
     assert suspects(directory) == (BOX,)
 
 
 def test_the_living_are_left_alone(directory: Path) -> None:
-    with closing(Slot.open(directory, "here")) as living:
+    with closing(CrashMarker.open(directory, "here")) as living:
         living.begin(BOX)
         assert suspects(directory) == ()
-        dying = Slot.open(directory, "here")
+        dying = CrashMarker.open(directory, "here")
         dying.begin(OTHER)
         die(dying)
         assert suspects(directory) == (OTHER,)
 
 
 def test_several_dead_processes_have_several_suspects(directory: Path) -> None:
-    slots = [Slot.open(directory, "here") for _ in range(3)]
-    for slot, key in zip(slots, (OTHER, BOX, BOX), strict=True):
-        slot.begin(key)
-    for slot in slots:
-        die(slot)
+    slots = [CrashMarker.open(directory, "here") for _ in range(3)]
+    for crash_marker, key in zip(slots, (OTHER, BOX, BOX), strict=True):
+        crash_marker.begin(key)
+    for crash_marker in slots:
+        die(crash_marker)
     assert suspects(directory) == (BOX, OTHER)
 
 
 def test_installations_do_not_see_each_other(directory: Path) -> None:
-    slot = Slot.open(directory, "here")
-    slot.begin(BOX)
-    die(slot)
+    crash_marker = CrashMarker.open(directory, "here")
+    crash_marker.begin(BOX)
+    die(crash_marker)
     assert suspects(directory, "he") == ()
     assert suspects(directory, "here.too") == ()
     assert suspects(directory) == (BOX,)
 
 
 def test_a_process_that_ends_in_peace_leaves_no_file(directory: Path) -> None:
-    slot = Slot.open(directory, "here")
-    slot.begin(BOX)
-    slot.close()
-    slot.close()
+    crash_marker = CrashMarker.open(directory, "here")
+    crash_marker.begin(BOX)
+    crash_marker.close()
+    crash_marker.close()
     assert [path.name for path in directory.iterdir()] == ["lock"]
 
 
 def test_nobody_else_may_look(directory: Path) -> None:
-    with closing(Slot.open(directory, "here")):
+    with closing(CrashMarker.open(directory, "here")):
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
         assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
 
@@ -111,20 +111,20 @@ def test_a_file_that_makes_no_sense_is_no_suspect_of_ours(directory: Path, conte
 
 
 def test_a_key_that_is_too_long_to_be_noted_is_not_noted(directory: Path) -> None:
-    slot = Slot.open(directory, "here")
-    slot.begin(Key("box", "x" * 5000))
-    die(slot)
+    crash_marker = CrashMarker.open(directory, "here")
+    crash_marker.begin(Key("box", "x" * 5000))
+    die(crash_marker)
     assert suspects(directory) == ()
 
 
 def test_without_a_directory_it_goes_on_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     with caplog.at_level(logging.WARNING):
-        slot = Slot.open(tmp_path / "file" / "intentc", "here")
-    slot.begin(BOX)
-    slot.end()
-    slot.close()
-    assert slot.suspects == ()
+        crash_marker = CrashMarker.open(tmp_path / "file" / "intentc", "here")
+    crash_marker.begin(BOX)
+    crash_marker.end()
+    crash_marker.close()
+    assert crash_marker.suspects == ()
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "what is evaluated when this process ends won't be known to the next one"
     ]

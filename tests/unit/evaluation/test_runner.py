@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.evaluation import Limits, Status, Wish, shared
+from intentc.evaluation import AllocationRequest, Limits, Status, shared
 from intentc.model import Fact, Key, Name, claimed
 from tests.unit.evaluation.toy import INSTALLATION, evaluate, seen, toy_world
 
@@ -48,7 +48,7 @@ def test_a_number_that_is_not_given_yet_is_wished_for_and_waited_for() -> None:
     owner = f"{INSTALLATION}/{key.uuid}/size"
     assert outcome.status is Status.WAITING
     assert outcome.claims == ()
-    assert outcome.wishes == (Wish("numbers", owner, key, "a:b"),)
+    assert outcome.requests == (AllocationRequest("numbers", owner, key, "a:b"),)
     assert outcome.waiting_for == ("allocation", "numbers", owner)
     assert outcome.waiting_for in outcome.reads
     world.numbers["numbers", owner] = 5

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from intentc.evaluation import Slot
+from intentc.evaluation import CrashMarker
 from tests.patience import PATIENCE
 from tests.unit.evaluation import held
 from tests.unit.evaluation.toy import INSTALLATION, toy_world
@@ -42,9 +42,9 @@ def test_what_holds_the_interpreter_ends_the_process_and_is_the_suspect_of_the_n
     assert process.returncode == -signal.SIGPROF
     assert "held.py" in told
     assert "in holds" in told
-    slot = Slot.open(tmp_path, INSTALLATION)
-    assert slot.suspects == (toy_world().put("box", "a"),)
-    slot.close()
+    crash_marker = CrashMarker.open(tmp_path, INSTALLATION)
+    assert crash_marker.suspects == (toy_world().put("box", "a"),)
+    crash_marker.close()
 
 
 def test_work_that_ends_in_time_may_take_any_time_in_all(start: Callable[[str], Process], tmp_path: Path) -> None:
@@ -71,6 +71,6 @@ def test_a_process_that_is_killed_leaves_its_suspect(start: Callable[[str], Proc
     process.stdout.readline()
     process.kill()
     process.wait()
-    slot = Slot.open(tmp_path, INSTALLATION)
-    assert slot.suspects == (toy_world().put("box", "a"),)
-    slot.close()
+    crash_marker = CrashMarker.open(tmp_path, INSTALLATION)
+    assert crash_marker.suspects == (toy_world().put("box", "a"),)
+    crash_marker.close()

@@ -193,7 +193,7 @@ async def test_asking_changes_nothing(scene: Scene) -> None:
     def everything() -> tuple[Any, ...]:
         reads = parts.logic.reads
         return (
-            engine.evaluating.runs,
+            engine.evaluator.runs,
             len(parts.journal),
             len(reads),
             reads.reads_of(key),

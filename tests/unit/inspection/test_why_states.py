@@ -113,19 +113,19 @@ async def test_an_object_whose_write_failed_for_a_while_is_delayed(plant: Plant)
     assert waited(answer).startswith("the next try: its last write failed")
 
 
-async def test_an_object_that_is_set_back_again_and_again_is_fought(plant: Plant) -> None:
+async def test_an_object_that_is_set_back_again_and_again_is_contended(plant: Plant) -> None:
     await plant.boxes("a")
     for _ in range(8):
         await plant.offline.server.update(await plant.key("part", "a", "one"), {"content": "mine"})
         await plant.offline.settle()
     answer = await asked(plant, "part", "a:one")
-    assert answer["state"] == "fought"
+    assert answer["state"] == "contended"
     assert "content: another writer sets it back again and again" in waited(answer)
 
 
 async def test_what_an_operator_paused_is_paused_with_what_it_made(plant: Plant) -> None:
     await plant.boxes("a")
-    plant.engine.levers.pause(await plant.key("box", "a"), ("a",), "for the weekend")
+    plant.engine.operator_actions.pause(await plant.key("box", "a"), ("a",), "for the weekend")
     await plant.offline.settle()
     intent, made = await asked(plant, "box", "a"), await asked(plant, "part", "a:one")
     assert (intent["state"], made["state"]) == ("paused", "paused")
@@ -136,7 +136,7 @@ async def test_what_an_operator_paused_is_paused_with_what_it_made(plant: Plant)
 
 async def test_an_object_that_an_operator_paused_is_paused_alone(plant: Plant) -> None:
     await plant.boxes("a")
-    plant.engine.levers.pause(await plant.key("part", "a", "one"), ("a", "one"), "")
+    plant.engine.operator_actions.pause(await plant.key("part", "a", "one"), ("a", "one"), "")
     await plant.offline.settle()
     assert await state(plant, "part", "a:one") == "paused"
     assert await state(plant, "box", "a") == "in order"
@@ -145,7 +145,7 @@ async def test_an_object_that_an_operator_paused_is_paused_alone(plant: Plant) -
 async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.levers.drop(key, plant.parts.logic.mod_revision(key))
+    plant.engine.operator_actions.drop(key, plant.parts.logic.mod_revision(key))
     await plant.offline.settle()
     answer = await asked(plant, "box", "a")
     assert answer["state"] == "paused"
@@ -155,7 +155,7 @@ async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(
 async def test_a_suspect_is_held_and_not_evaluated_to_be_asked(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
-    plant.engine.levers.suspect(key, plant.parts.logic.mod_revision(key))
+    plant.engine.operator_actions.suspect(key, plant.parts.logic.mod_revision(key))
     await plant.offline.settle()
     plant.parts.runner.explain = None  # type: ignore[method-assign, assignment]
     assert await state(plant, "box", "a") == "held"
@@ -186,7 +186,7 @@ async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once
     for value in (b'{"fq_name": ["seen"], "text": 7}', b'{"fq_name": ["seen"], "text": "7"}'):
         await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
         await plant.offline.settle()
-    assert plant.parts.standing.held_by == {}
+    assert plant.parts.states.held_by == {}
     assert quarantine(plant.parts, 0, 10) == []
 
 

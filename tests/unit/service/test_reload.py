@@ -24,7 +24,7 @@ from intentc.model import Claim, Fact, Schema
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded as Compilers
 from intentc.plugins import load_all
-from intentc.service.reload import Reloading
+from intentc.service.reload import Reloader
 from tests.patience import PATIENCE
 from tests.toy_kinds import build
 
@@ -92,7 +92,7 @@ class Workshop:
         self.offline = Offline(found, settings=self.loaded.configuration.intentc.settings)
         self.engine = self.offline.engine
         self.taken: list[Configuration] = []
-        self.reloading = Reloading(
+        self.reloading = Reloader(
             self.engine, self.compilers, self.loaded, self.read, lambda loaded: self.taken.append(loaded.configuration)
         )
 
@@ -204,7 +204,7 @@ async def test_a_map_that_is_wrong_leaves_the_former_in_force(
     assert RUNS == []
     (record,) = [record for record in told.records if record.levelno == logging.ERROR]
     assert words in record.message
-    status = workshop.engine.evaluating.edges.reloading()
+    status = workshop.engine.evaluator.edges.reloading()
     assert (status["reloads"], status["failures"]) == (0, 1)
     assert words in status["last_error"]
 
@@ -226,7 +226,7 @@ async def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(workshop:
     aside = _replace_by_pipe(path)
     with anyio.fail_after(PATIENCE):
         assert not await workshop.reload()
-    error = workshop.engine.evaluating.edges.reloading()["last_error"]
+    error = workshop.engine.evaluator.edges.reloading()["last_error"]
     assert f"{path}: can't be read: it is a pipe, and no regular file" in error
     aside.rename(path)
     assert await workshop.reload(FURTHER)
@@ -243,7 +243,7 @@ async def test_files_that_are_not_read_in_time_leave_the_former_in_force_and_the
             assert not await workshop.reload()
     finally:
         answers.set()
-    assert "could not be read within 0.1 s" in workshop.engine.evaluating.edges.reloading()["last_error"]
+    assert "could not be read within 0.1 s" in workshop.engine.evaluator.edges.reloading()["last_error"]
     mocker.stop(hung)
     mocker.patch("intentc.service.reload.READING_SECONDS", 30)
     mocker.patch.object(workshop.reloading, "_read", workshop.read)
@@ -282,13 +282,13 @@ async def test_a_map_that_leaves_out_most_reactions_is_taken_and_warned_of(
 async def test_after_a_wrong_map_the_next_right_one_is_taken(workshop: Workshop) -> None:
     await workshop.reload(UNKNOWN)
     assert await workshop.reload(FURTHER)
-    status = workshop.engine.evaluating.edges.reloading()
+    status = workshop.engine.evaluator.edges.reloading()
     assert (status["reloads"], status["failures"], status["last_error"]) == (1, 1, None)
 
 
 async def test_counts_of_reactions_that_stay_are_kept_and_others_go(workshop: Workshop) -> None:
     await workshop.change("saw", "sharpened")
-    counts = workshop.engine.evaluating.edges
+    counts = workshop.engine.evaluator.edges
     assert counts.of(("tool", "self", "shelf")).walks == 1
     await workshop.reload(FURTHER)
     assert counts.of(("tool", "self", "shelf")).walks == 1
@@ -339,11 +339,11 @@ async def test_what_needs_a_restart_is_named_and_the_rest_is_taken(
 
 
 async def test_missing_reactions_are_counted_anew_under_another_map(workshop: Workshop) -> None:
-    workshop.engine.evaluating.note_missing(("room", "tool"))
+    workshop.engine.evaluator.note_missing(("room", "tool"))
     await workshop.reload()
-    assert workshop.engine.evaluating.missing_reactions == {("room", "tool"): 1}
+    assert workshop.engine.evaluator.missing_reactions == {("room", "tool"): 1}
     await workshop.reload(FURTHER)
-    assert workshop.engine.evaluating.missing_reactions == {}
+    assert workshop.engine.evaluator.missing_reactions == {}
 
 
 async def test_however_often_it_is_asked_for_one_goes_on_at_a_time_and_the_last_wins(workshop: Workshop) -> None:
@@ -361,13 +361,13 @@ async def test_however_often_it_is_asked_for_one_goes_on_at_a_time_and_the_last_
         under_way.clear()
         return workshop.read()
 
-    reloading = Reloading(workshop.engine, workshop.compilers, workshop.loaded, read)
+    reloading = Reloader(workshop.engine, workshop.compilers, workshop.loaded, read)
     async with anyio.create_task_group() as group:
         group.start_soon(reloading.run)
         reloading.request()
         reloading.request()
         with anyio.fail_after(PATIENCE):
-            while workshop.engine.evaluating.edges.reloads < 2:
+            while workshop.engine.evaluator.edges.reloads < 2:
                 await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
     assert maps == []

@@ -89,6 +89,6 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
         group.cancel_scope.cancel()
     assert status["awaiting"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
     assert not status["converged"]
-    assert service._outlook._pace.busy_since is not None
+    assert service._compiler_status._rates.busy_since is not None
     plant.parts.jobs.close()
     plant.parts.objects.close()

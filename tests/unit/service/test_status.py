@@ -11,7 +11,7 @@ import pytest
 from intentc.engine.permission import OBSERVING, RESTORED, STANDING_BY, UPGRADE
 from intentc.model import Key, Name, Problem
 from intentc.planning import DeleteGuard
-from intentc.service.status import Leadership, Outlook
+from intentc.service.status import CompilerStatus, Leadership
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -36,15 +36,15 @@ class Told:
     def __init__(self, plant: Plant) -> None:
         self.source = Source(plant.offline.store, "/contrail/", heartbeat=Heartbeat("default", "one"))
         self.enter(Phase.WATCHING)
-        self.outlook = Outlook(plant.engine, self.source)
+        self.compiler_status = CompilerStatus(plant.engine, self.source)
 
     def enter(self, phase: Phase, error: str = "") -> None:
         self.source._enter(phase, error)
         self.source.state = self.source.state._replace(since=1_767_225_600.0)
 
     def status(self, leadership: Leadership | None = LEADER) -> dict[str, Any]:
-        self.outlook.look()
-        return self.outlook.status(leadership)
+        self.compiler_status.look()
+        return self.compiler_status.status(leadership)
 
     def awaiting(self, leadership: Leadership | None = LEADER) -> Sequence[str]:
         return list(self.status(leadership)["awaiting"])
@@ -87,7 +87,7 @@ async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> 
     await plant.boxes("a", "b", settle=False, text="number")
     plant.engine.intake.apply(await _listed(plant))
     while (key := plant.parts.jobs.take()) is not None:
-        plant.engine.evaluating.serve(key)
+        plant.engine.evaluator.serve(key)
     plant.parts.objects.add(Name("part", ("a", "one")))
     assert told.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
     await plant.offline.settle()
@@ -108,7 +108,7 @@ async def test_who_only_observes_is_an_observer_whoever_leads(plant: Plant, told
 
 async def test_what_a_write_told_and_the_watch_has_not_brought_is_lag(plant: Plant, told: Told) -> None:
     told.source.reach.start_over(plant.parts.logic.revision)
-    plant.engine.reconciling.sending.last_revision = plant.parts.logic.revision + 3
+    plant.engine.reconciler.sender.last_revision = plant.parts.logic.revision + 3
     status = told.status()
     assert status["lag_revisions"] == 3
     revision = plant.parts.logic.revision
@@ -120,7 +120,7 @@ async def test_what_a_write_told_and_the_watch_has_not_brought_is_lag(plant: Pla
 async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beginning() -> None:
     plant = Plant()
     told = Told(plant)
-    told.outlook.lacking = "the ledger can't be read yet: connection refused"
+    told.compiler_status.lacking = "the ledger can't be read yet: connection refused"
     assert told.awaiting()[0] == "the ledger can't be read yet: connection refused"
     assert told.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
 
@@ -169,12 +169,12 @@ async def test_the_first_load_tells_how_far_it_is() -> None:
     plant.engine.intake.apply(await _listed(plant))
     key = plant.parts.jobs.take()
     assert key is not None
-    plant.engine.evaluating.serve(key)
+    plant.engine.evaluator.serve(key)
     assert told.awaiting()[0] == "the first pass: 1 of 3 intents are evaluated"
     assert told.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
 
     while (key := plant.parts.jobs.take()) is not None:
-        plant.engine.evaluating.serve(key)
+        plant.engine.evaluator.serve(key)
     assert told.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
     assert told.awaiting() == ["a look at 3 objects: what is there against what should be"]
     await plant.offline.settle()
@@ -226,7 +226,7 @@ async def test_a_leader_that_may_not_write_yet_says_why(plant: Plant, told: Told
 
 
 async def test_after_a_restore_an_audit_is_waited_for(plant: Plant, told: Told) -> None:
-    plant.engine.restoring.on_compared = lambda: None
+    plant.engine.restore_guard.on_compared = lambda: None
     plant.parts.permission.withhold(RESTORED, "restored")
     await plant.boxes("a")
     assert told.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
@@ -257,7 +257,7 @@ async def test_an_upgrade_that_would_write_much_needs_a_person(plant: Plant, tol
 
 
 async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Plant, told: Told) -> None:
-    edges = plant.engine.evaluating.edges
+    edges = plant.engine.evaluator.edges
     edges.last_error = "map.yml:3: unknown kind 'x'"
     assert told.attention() == [
         "reload refused, the former stays in force: map.yml:3: unknown kind 'x'; mend that, see `intentc check`, "
@@ -273,7 +273,7 @@ async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, told
     key = await plant.key("box", "a")
     value = f'{{"uuid":"{key.uuid}","fq_name":["a"],"text":"x","box_refs":[{{"to":["b"],"uuid":"{absent}"}}]}}'
     await _put(plant, key, value)
-    await told.outlook._pending.look()
+    await told.compiler_status._pending.look()
     status = told.status()
     assert status["pending_references"] == 1
     assert status["attention"] == [f"not there: box {absent}, to which box a refers: `intentc why box a`"]
@@ -285,7 +285,7 @@ async def _put(plant: Plant, key: Key, value: str) -> None:
 
 
 async def test_problems_without_consequence_wait_for_nobody(plant: Plant, told: Told) -> None:
-    plant.parts.standing.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
+    plant.parts.states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
     assert (told.awaiting(), told.attention()) == ([], [])
 
 
@@ -297,9 +297,9 @@ async def test_it_looks_by_itself(plant: Plant, told: Told, monkeypatch: pytest.
         nonlocal looks
         looks += 1
 
-    monkeypatch.setattr(told.outlook, "look", look)
+    monkeypatch.setattr(told.compiler_status, "look", look)
     async with anyio.create_task_group() as group:
-        group.start_soon(told.outlook.run)
+        group.start_soon(told.compiler_status.run)
         await until(lambda: looks > 2)
         group.cancel_scope.cancel()
 

@@ -45,7 +45,7 @@ async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_d
         await soon(lambda: leads(one))
         async with serving(service_of(second, "two", elected=True)) as two:
             await first.boxes("a", "b", settle=False)
-            await soon(lambda: one.engine.converged and two.engine.converged and two.engine.collecting.complete)
+            await soon(lambda: one.engine.converged and two.engine.converged and two.engine.orphan_collector.complete)
             assert await first.contents() == {"a": "hello", "b": "hello"}
             assert second.write.log == []
             assert two.status()["leading"]["leader"] == "one"
@@ -79,7 +79,7 @@ async def test_the_ledger_is_read_before_the_first_write_of_a_new_leader(store: 
             await soon(lambda: two.engine.converged and len(second.write.log) == 4)
         again = Plant(store)
         async with serving(service_of(again, "three", elected=True)) as three:
-            await soon(lambda: three.engine.collecting.complete)
+            await soon(lambda: three.engine.orphan_collector.complete)
             await second.boxes("c", text="number", settle=False)
             await soon(lambda: two.engine.converged and len(second.write.log) == 6)
             await two.takeover.end()  # type: ignore[union-attr]
@@ -132,7 +132,7 @@ async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_ove
     async with serving(service_of(second, "two", elected=True)) as two:
         async with serving(service_of(first, "one", elected=True)) as one:
             await soon(lambda: leads(one) or leads(two))
-            await soon(lambda: two.engine.collecting.complete)
+            await soon(lambda: two.engine.orphan_collector.complete)
             await store.transaction([], [Put("/contrail/x", b"")])
         await soon(lambda: leads(two))
         await first.boxes("a", settle=False)

@@ -63,12 +63,12 @@ async def served() -> AsyncIterator[tuple[Server, Connection]]:
 async def test_a_sent_point_is_reached_when_the_server_has_the_request_and_has_not_answered(reached: list[str]) -> None:
     async with served() as (server, connection):
         points = ["create.sent", "update.sent"]
-        sending = asyncio.create_task(connection.send("POST", "/sync", BODY, points=points))
+        sender = asyncio.create_task(connection.send("POST", "/sync", BODY, points=points))
         await asyncio.wait_for(server.got.wait(), PATIENCE)
         assert reached == points
-        assert not sending.done()
+        assert not sender.done()
         server.may_answer.set()
-        assert (await sending).ok
+        assert (await sender).ok
         assert reached == points
 
 

@@ -62,7 +62,8 @@ def parse_service(text: str) -> ServiceUrl:
 @lru_cache(maxsize=1024)
 def address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """``host`` as an address, None if it is none."""
-    # Parsing is dear, and one host is asked about at each step of the way; most names are told by their last letter.
+    # Parsing is expensive, and one host is asked about at each step of the way; most names are told by their last
+    # letter.
     if ":" not in host and not host[-1:].isdigit():
         return None
     try:

@@ -18,7 +18,7 @@ from intentc.model import Batch, Key, Snapshot
 from intentc.offline.audit import Report, audit
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
-from intentc.service.audits import Auditing
+from intentc.service.audits import PeriodicAudit
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
 from tests.patience import PATIENCE
@@ -54,9 +54,9 @@ class Beside:
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         self.auditing = self.auditor()
 
-    def auditor(self, patience: float = PATIENCE) -> Auditing:
+    def auditor(self, patience: float = PATIENCE) -> PeriodicAudit:
         """Audits of this engine on demand."""
-        return Auditing(self.engine, self.spawn, patience=patience)
+        return PeriodicAudit(self.engine, self.spawn, patience=patience)
 
     async def spawn(self) -> Report:
         """What an audit of the store says."""

@@ -130,7 +130,7 @@ async def test_a_delete_that_needs_leave_here(beside: Beside, monkeypatch: pytes
 
 async def test_an_object_that_is_paused_here_and_not_yet_there(beside: Beside) -> None:
     """The order was given after the audit had read the orders."""
-    beside.engine.levers.pause(await beside.key("part", "a", "one"), ("a", "one"), "")
+    beside.engine.operator_actions.pause(await beside.key("part", "a", "one"), ("a", "one"), "")
     await beside.change("part", "a", "one", content="edited")
     await audited(beside)
     assert await beside.content("a") == "edited"
@@ -139,7 +139,7 @@ async def test_an_object_that_is_paused_here_and_not_yet_there(beside: Beside) -
 async def test_an_intent_that_is_paused_here_and_not_yet_there(beside: Beside) -> None:
     """The order was given after the audit had read the orders."""
     box = await beside.key("box", "a")
-    beside.engine.levers.pause(box, ("a",), "")
+    beside.engine.operator_actions.pause(box, ("a",), "")
     await beside.change("box", "a", text="second")
     await audited(beside)
     assert await beside.content("a") == "first"
@@ -149,7 +149,7 @@ async def test_what_may_not_be_written_now(beside: Beside) -> None:
     """A standby plans, and writes nothing."""
     beside.parts.permission.withhold("standing by", "another leads")
     await beside.change("box", "a", settle=False, text="second")
-    await until(lambda: part("a") in beside.parts.standing.planned)
+    await until(lambda: part("a") in beside.parts.states.planned)
     await audited(beside)
     assert await beside.content("a") == "first"
 
@@ -195,7 +195,7 @@ async def test_what_follows_from_the_fact_of_an_intent_that_is_paused_is_no_diff
         await beside.shop()
         service = Key("toy_service", "uid-toy_service-web")
         await Book(beside.offline.store, "default").put(Pause(kind=service.kind, uuid=service.uuid))
-        beside.engine.levers.pause(service, ("web",), "")
+        beside.engine.operator_actions.pause(service, ("web",), "")
         await beside.settled()
         await audited(beside, differences=0)
 

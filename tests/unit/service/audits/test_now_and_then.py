@@ -9,7 +9,7 @@ import pytest
 from intentc import crashpoints
 from intentc.loading.configuration.values import Seconds
 from intentc.offline.audit import Report
-from intentc.service.audits import AuditFailed, Auditing
+from intentc.service.audits import AuditFailed, PeriodicAudit
 from tests.unit.engine.plant import Plant, until
 from tests.unit.service.audits.beside import Start
 
@@ -36,8 +36,8 @@ class Audits:
         return Report(revision=7)
 
 
-def auditing(audits: Audits, *, period: float) -> Auditing:
-    return Auditing(Plant().engine, audits, period=period, chance=lambda: 0.5)
+def auditing(audits: Audits, *, period: float) -> PeriodicAudit:
+    return PeriodicAudit(Plant().engine, audits, period=period, chance=lambda: 0.5)
 
 
 async def test_an_audit_is_made_every_period_and_one_that_fails_is_not_the_last() -> None:

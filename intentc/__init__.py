@@ -1,6 +1,6 @@
 """intentc: an event-driven intent compiler over etcd.
 
-This module is what the author of a compiler imports, and nothing else (design.md §6)::
+This module is what the author of a compiler imports, and nothing else (docs/authoring.md)::
 
     from intentc import Compiler, Intent, refer, shared
 

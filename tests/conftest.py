@@ -47,7 +47,7 @@ def logging_left_as_it_was() -> Iterator[None]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """How much the examples of properties related, how much was tried on real parts (the memory store must not be
-    preferred, engine.md §10), and where the time went."""
+    preferred, docs/engine.md §10), and where the time went."""
     passed = [set(report.keywords) for report in terminalreporter.getreports("passed") if report.when == "call"]
     etcd = [keywords for keywords in passed if "etcd" in keywords]
     http = [keywords for keywords in etcd if "http" in keywords]

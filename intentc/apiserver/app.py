@@ -1,4 +1,5 @@
-"""The API server over HTTP: spec B.1 and B.2 as routes, errors as ``{"message": …}`` (spec B.4).
+"""The API server over HTTP: docs/contrail.md B.1 and B.2 as routes, errors as ``{"message": …}``
+(docs/contrail.md B.4).
 
 Why it exists: a thin coat over ``service.ApiServer``; whatever a call means is decided there. Every answer to a
 mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.

@@ -1,4 +1,5 @@
-"""Who may call: anybody (``no_auth``), or the users of the configuration with Keystone v3 tokens (spec B.3).
+"""Who may call: anybody (``no_auth``), or the users of the configuration with Keystone v3 tokens
+(docs/contrail.md B.3).
 
 Why it exists: Contrail's clients log in before anything else. Served is the small part of Keystone that they use, for
 static users. Tokens live in this process: after a restart clients are told 401 and log in again, as they do anyway.

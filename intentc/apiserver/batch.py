@@ -1,4 +1,4 @@
-"""One ``/sync``: many creates, updates and deletes, in order, in one transaction (spec B.2).
+"""One ``/sync``: many creates, updates and deletes, in order, in one transaction (docs/contrail.md B.2).
 
 Why it exists: a request and a transaction cost the same whatever they carry, and resources that name each other must
 arrive together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that

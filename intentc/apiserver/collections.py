@@ -1,4 +1,4 @@
-"""Changing one element of a property that is a map or a list (spec B.2 ``/prop-collection-update``).
+"""Changing one element of a property that is a map or a list (docs/contrail.md B.2 ``/prop-collection-update``).
 
 Why it exists: two clients that each add an element must not overwrite each other's, which replacing the whole
 property would. Which properties are collections, and by which field a map's elements are found, the schema says.

@@ -194,7 +194,8 @@ class Draft:
             await self.stage(key, without_reference(document, target))
 
     def relax(self, holder: Key, target: str) -> None:
-        """Let a reference no longer block the deletion of its target, by uuid (spec B.2, /ref-relax-for-delete)."""
+        """Let a reference no longer block the deletion of its target, by uuid (docs/contrail.md B.2,
+        /ref-relax-for-delete)."""
         self.relaxed[holder, target] = None
 
 

@@ -1,4 +1,4 @@
-"""What the API server refuses, each with its HTTP status (spec B.4).
+"""What the API server refuses, each with its HTTP status (docs/contrail.md B.4).
 
 Why it exists: rules raise these far below HTTP, and every way in (HTTP, in process) tells them in its own form. The
 message is for people: it names the kind, field or key, and what to do next.

@@ -1,4 +1,4 @@
-"""Where a new resource belongs: name, fq_name, parent (spec B.5.1–4), and names ↔ uuids.
+"""Where a new resource belongs: name, fq_name, parent (docs/contrail.md B.5.1 to B.5.4), and names ↔ uuids.
 
 Why it exists: clients give a uuid, a name, a parent or only some of it, and what is stored must always be complete.
 Whether the name is free is the business of ``resources``.

@@ -1,4 +1,4 @@
-"""Showing resources: one with all that hangs on it, or many by filters and pages (spec B.1).
+"""Showing resources: one with all that hangs on it, or many by filters and pages (docs/contrail.md B.1).
 
 Why it exists: children and back references are not stored in a resource; they are computed here from the index.
 Values that can't be read are left out of lists: one bad key must not hide the others. Whoever asks for them
@@ -184,7 +184,7 @@ def _matches(document: Document, query: Query) -> bool:
 
 def _equals(value: Any, text: str) -> bool:
     """Whether a field has the value that a filter names, as plain text (GO) or as JSON (PY). Left out, false, zero
-    and empty are equal (spec A.1)."""
+    and empty are equal (docs/contrail.md A.1)."""
     if value == text:
         return True
     try:

@@ -1,4 +1,5 @@
-"""Numbers out of pools: lowest free first, each with its owner, given once (spec B.2 /int-pool, B.6; engine.md §8).
+"""Numbers out of pools: lowest free first, each with its owner, given once (docs/contrail.md B.2 /int-pool, B.6;
+docs/engine.md §8).
 
 Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. A pool is
 one key with its ranges and its *free* ranges, so that giving a number reads one key however many are taken; beside it

@@ -1,4 +1,5 @@
-"""References as clients give them and as they are stored: uuid and name completed, attributes checked (spec B.5.6).
+"""References as clients give them and as they are stored: uuid and name completed, attributes checked
+(docs/contrail.md B.5.6).
 
 Why it exists: a reference may name its target by ``uuid`` or by ``to``; stored are both, and nothing that can be
 computed. ``/ref-update`` changes one entry of a list by reading and writing it in one transaction.

@@ -1,4 +1,5 @@
-"""HTTP requests as values: bodies, query parameters and headers, checked, with clear errors (spec B.1, B.2).
+"""HTTP requests as values: bodies, query parameters and headers, checked, with clear errors (docs/contrail.md B.1,
+B.2).
 
 Why it exists: ``app.py`` should read as the list of calls. Nothing here touches the store.
 """

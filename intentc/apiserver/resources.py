@@ -1,4 +1,4 @@
-"""Create, change and delete one resource, on a draft (spec B.1, B.5, B.7).
+"""Create, change and delete one resource, on a draft (docs/contrail.md B.1, B.5, B.7).
 
 Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds do the same things to resources; here each is one
 step of a mutation. Committing is ``mutation.py``'s business, what kinds demand stands in ``admission``.

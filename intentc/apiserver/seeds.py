@@ -1,4 +1,4 @@
-"""What must be there before anybody works: the fixed objects and the number pools (spec A.5, B.6).
+"""What must be there before anybody works: the fixed objects and the number pools (docs/contrail.md A.5, B.6).
 
 Why it exists: networks need a project, groups a pool, route targets an autonomous system. Written at every start of
 every server, each only if it is missing, so that several servers may start at once. Which objects they are is told in

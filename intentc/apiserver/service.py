@@ -1,4 +1,4 @@
-"""The whole API server on plain values: spec B.1, B.2 and B.6 as async methods, without HTTP.
+"""The whole API server on plain values: docs/contrail.md B.1, B.2 and B.6 as async methods, without HTTP.
 
 Why it exists: ``app.py`` serves it over HTTP, ``local.py`` in process; both must behave the same. Each mutation is one
 compare-and-set transaction, so any number of servers may work on one etcd. What a mutation does stands in

@@ -1,4 +1,4 @@
-"""Holding what a process was evaluating when it died, over restarts (engine.md §4.3, §7).
+"""Holding what a process was evaluating when it died, over restarts (docs/engine.md §4.3, §7).
 
 Why a directive: the next process may run on another machine. Which keys they are is told by whoever kept the traces of
 the dead process; this is called at the start, before directives are loaded.

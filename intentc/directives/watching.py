@@ -112,8 +112,8 @@ class DirectiveWatch:
         }
 
     async def _relist(self) -> None:
-        """A directive that etcd never told of would wait for the next cut of the watch (engine.md §1.5). All are read,
-        and not as of the last applied revision: here that one is old, and it is the last directive that would be
+        """A directive that etcd never told of would wait for the next cut of the watch (docs/engine.md §1.5). All are
+        read, and not as of the last applied revision: here that one is old, and it is the last directive that would be
         missed."""
         while True:
             await anyio.sleep(self._relist_period)

@@ -1,8 +1,8 @@
 """Numbers from the ledger: wishes are granted before writes, and a number goes back when its owner is gone.
 
-The rules are engine.md §8: the owner is ``installation/origin uuid/purpose``; a number is freed when its owner's key
-is absent (or no longer asks for it) and the objects that carry it are acknowledged as deleted. What numbers are used
-for is the compilers' business, who holds which is the API server's.
+The rules are docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; a number is freed when its owner's
+key is absent (or no longer asks for it) and the objects that carry it are acknowledged as deleted. What numbers are
+used for is the compilers' business, who holds which is the API server's.
 """
 
 from __future__ import annotations

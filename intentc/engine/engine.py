@@ -1,4 +1,4 @@
-"""The engine: the nine steps of an event's path (design.md §3), wired on one page.
+"""The engine: the nine steps of an event's path (docs/architecture.md), wired on one page.
 
 Read it top to bottom: a batch comes from the **watch** (1), **logic** applies it and says whom it concerns (2), the
 **queue** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** (5), what an evaluation yields

@@ -1,6 +1,6 @@
 """From the job queue to the claims: each intent concerned is evaluated, and what it wants replaces what it wanted.
 
-An evaluation is synchronous; the loop gets its turn back after a few milliseconds at the latest (engine.md §1.7).
+An evaluation is synchronous; the loop gets its turn back after a few milliseconds at the latest (docs/engine.md §1.7).
 How an evaluation runs is ``evaluation``'s business, what its claims mean ``planning``'s.
 """
 

@@ -1,7 +1,7 @@
 """How each intent and object stands: evaluated, waiting, held, or with problems; what ``/status`` tells from.
 
 Kept apart from the queues because it outlives the work: a held intent has no job waiting, and must still be listed
-with its reason (engine.md §7). It decides nothing.
+with its reason (docs/engine.md §7). It decides nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What nobody claims goes: after the first complete pass over the whole world, never before (engine.md §5.7).
+"""What nobody claims goes: after the first complete pass over the whole world, never before (docs/engine.md §5.7).
 
 Keeps, for each origin, which stored objects carry its mark: by that the ledger knows whether the objects that carry a
 number are gone. Which objects are orphans, and how many may go at once, is ``planning``'s rule.

@@ -1,6 +1,6 @@
 """A plan's way to the API server: its writes in their order, and what each outcome means for the object.
 
-What a failed write means is engine.md §6.3, here as one ``match``. Whether and when an object is planned is
+What a failed write means is docs/engine.md §6.3, here as one ``match``. Whether and when an object is planned is
 ``reconciler``'s, the request ``writing``'s business.
 """
 

@@ -1,6 +1,7 @@
 """Nobody holds the loop for long: work that never waits gives the others their turn after a few milliseconds.
 
-asyncio switches tasks only where one waits, and a worker that finds its next job at once never does (engine.md §1.7).
+asyncio switches tasks only where one waits, and a worker that finds its next job at once never does
+(docs/engine.md §1.7).
 """
 
 from __future__ import annotations

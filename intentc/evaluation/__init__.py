@@ -1,4 +1,4 @@
-"""Stage 5: what should exist for one intent, as a pure function of recorded reads (engine.md §4).
+"""Stage 5: what should exist for one intent, as a pure function of recorded reads (docs/engine.md §4).
 
 ``intent.py`` and ``context.py`` are what an author's ``evaluate`` sees, ``claiming.py`` what it yields, ``compiler.py``
 how a package of intents describes itself, ``overview.py`` what it lets people look at, ``naming.py`` what else that is

@@ -1,7 +1,7 @@
 """The budget of time of an evaluation: one timer for the life of the process, which cuts off what doesn't end.
 
 An evaluation runs on the event loop, in the main thread, so one that loops would stop everything. The timer's handler
-runs there between two bytecodes of the author's code, and raises (engine.md §4.3). Four things make that sound:
+runs there between two bytecodes of the author's code, and raises (docs/engine.md §4.3). Four things make that sound:
 
 - **Arming costs nothing.** An evaluation that begins sets an attribute; the clock is read by the tick that first sees
   it. So a budget is kept to within two ticks.

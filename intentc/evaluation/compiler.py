@@ -77,7 +77,7 @@ class Compiler:
 
     @property
     def intent_kinds(self) -> Mapping[str, bool]:
-        """Kind → whether it trusts the reaction map (engine.md §3.3)."""
+        """Kind → whether it trusts the reaction map (docs/engine.md §3.3)."""
         return {kind: intent.trust == "reactions" for kind, intent in self.intents.items()}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""``ctx``: all that an evaluation may read and say, each read recorded (engine.md §3.1).
+"""``ctx``: all that an evaluation may read and say, each read recorded (docs/engine.md §3.1).
 
 It answers from a ``World`` (implemented by the logic), hides what compilers wrote, and keeps the reads, wishes and
 problems until the runner collects them. One context serves one run.
@@ -56,7 +56,7 @@ _WITH_VALUES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""),
 
 
 class Waiting(Exception):
-    """Something must come first: the intent keeps its last claims and is woken by ``read`` (engine.md §4.2)."""
+    """Something must come first: the intent keeps its last claims and is woken by ``read`` (docs/engine.md §4.2)."""
 
     def __init__(self, read: Read) -> None:
         super().__init__(f"waiting for {' '.join(read)}")
@@ -170,7 +170,7 @@ class Context:
 
     def allocate(self, pool: str, purpose: str) -> int:
         """The number out of ``pool`` that belongs to this intent for ``purpose``: the same for its whole life. While
-        there is none it is wished for, and the intent waits (engine.md §8)."""
+        there is none it is wished for, and the intent waits (docs/engine.md §8)."""
         owner = f"{self._installation}/{self.key.uuid}/{purpose}"
         read = allocation_read(pool, owner)
         self._record(read)
@@ -341,8 +341,8 @@ class Context:
         return found
 
     def _ours(self, holder: Key, target: Key, relation: str) -> bool:
-        """Whether the reference is one that we wrote (engine.md §5.2): its target is an object that we made for the
-        holder. No read: our objects are never renamed."""
+        """Whether the reference is one that we wrote (docs/engine.md §5.2): its target is an object that we made for
+        the holder. No read: our objects are never renamed."""
         resource = self._resource(target)
         if resource is None:
             return False

@@ -1,7 +1,7 @@
 """What an author sees of resources: a ``View`` of any, and ``Intent``, the view of the one that is compiled.
 
 Every access goes through the context, which records it. Fields that compilers write are not to be seen: an
-evaluation that read its own output would never come to rest (engine.md §5.1).
+evaluation that read its own output would never come to rest (docs/engine.md §5.1).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Intent(View):
     """The base of all intents. A subclass names its ``kind`` and implements ``evaluate``.
 
     ``trust``: ``reads`` (an intent that only the reaction map names is answered from its memo) or ``reactions`` (it
-    is evaluated each time; engine.md §3.3).
+    is evaluated each time; docs/engine.md §3.3).
 
     >>> class ThingIntent(Intent):
     ...     kind = "thing"

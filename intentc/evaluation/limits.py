@@ -1,6 +1,6 @@
 """How much one evaluation may read and yield, so that one wrong intent can't take the process with it.
 
-Counted as it comes (engine.md §4.3). The budget of time, which cuts off an evaluation that doesn't end, is kept by
+Counted as it comes (docs/engine.md §4.3). The budget of time, which cuts off an evaluation that doesn't end, is kept by
 ``budget.py``, in processes that ask for it.
 """
 

@@ -10,8 +10,9 @@ from intentc.model import Claim, Fact, Key, Name, Problem, Read, Reason
 
 
 class Status(enum.Enum):
-    """DONE: ``claims`` and ``facts`` replace the former ones. WAITING, FAILED, HELD: the former ones stay (engine.md
-    §4.2, §7), and the reads are added to the former ones. GONE: the intent no longer exists, nothing is claimed."""
+    """DONE: ``claims`` and ``facts`` replace the former ones. WAITING, FAILED, HELD: the former ones stay
+    (docs/engine.md §4.2, §7), and the reads are added to the former ones. GONE: the intent no longer exists, nothing is
+    claimed."""
 
     DONE = "done"
     WAITING = "waiting"
@@ -21,7 +22,7 @@ class Status(enum.Enum):
 
 
 class AllocationRequest(NamedTuple):
-    """A number that an evaluation asks for and the ledger doesn't hold yet (engine.md §8).
+    """A number that an evaluation asks for and the ledger doesn't hold yet (docs/engine.md §8).
 
     ``owner``: ``<installation>/<origin uuid>/<purpose>``. ``name``: the origin's fq_name joined by ``:``, for people
     and for the order of granting."""

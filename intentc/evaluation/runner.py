@@ -1,4 +1,4 @@
-"""Runs one evaluation and says what it came to; nothing that an author's code does gets past it (engine.md §4).
+"""Runs one evaluation and says what it came to; nothing that an author's code does gets past it (docs/engine.md §4).
 
 Claims are handed over only when ``evaluate`` has returned: a run that fails half way leaves no half of an output. All
 that may run code of the author's is called through ``guarded``, so that its time is bounded, be it the text of an

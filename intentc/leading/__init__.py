@@ -1,4 +1,4 @@
-"""Who may write: one of all processes of an installation, chosen by a lease in the store (engine.md §9).
+"""Who may write: one of all processes of an installation, chosen by a lease in the store (docs/engine.md §9).
 
 ``Election`` stands for it and tells when it is won and lost; ``caught_up`` says whether a new leader has seen what the
 former one wrote. An election alone keeps no former leader from writing: a process may be stopped for a minute between

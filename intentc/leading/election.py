@@ -1,4 +1,4 @@
-"""Standing for the leadership, holding it, and giving it up in time (engine.md §9).
+"""Standing for the leadership, holding it, and giving it up in time (docs/engine.md §9).
 
 Why it exists: the engine needs one answer, "under which fence may I write at this moment?", that is right after any
 stop, cut or restart of anybody. ``leader_key`` knows the store's side of it, a ``LeaseKeeper`` that of the lease; here

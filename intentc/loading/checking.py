@@ -152,7 +152,7 @@ class _Checked:
             return self.struct(spec.type)
         python_type = SCALARS[spec.type][0]
         if spec.enum:
-            # "" and 0 mean the same as a missing field (spec A.1), so they are always allowed.
+            # "" and 0 mean the same as a missing field (docs/contrail.md A.1), so they are always allowed.
             return Literal[("", *spec.enum)]
         if spec.minimum is None and spec.maximum is None:
             return python_type

@@ -1,4 +1,4 @@
-"""From a change of the cache to the reads whose answers it changes (engine.md §3.1).
+"""From a change of the cache to the reads whose answers it changes (docs/engine.md §3.1).
 
 A relation holds between two objects if one wants what the other offers, so either side can make or break it. Both
 sides are looked at twice: on the graph before for what is lost, on the graph after for what is won. What comes out

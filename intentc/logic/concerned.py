@@ -24,7 +24,7 @@ class Job(NamedTuple):
 class Concerned(NamedTuple):
     """``jobs``: intents to look at, in the order in which to do so. ``objects``: stored objects of any kind that
     changed in any way, for planning. ``gone``: intents that no longer exist. ``problems``: new reasons to hold.
-    ``cycles``: intents to hold although their runs ended well, since their facts go round (engine.md §4.1)."""
+    ``cycles``: intents to hold although their runs ended well, since their facts go round (docs/engine.md §4.1)."""
 
     jobs: dict[Key, Job]
     objects: frozenset[Name]

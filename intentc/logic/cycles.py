@@ -1,4 +1,4 @@
-"""Facts that go round: intents that change each other's facts for ever are cut off (engine.md §4.1).
+"""Facts that go round: intents that change each other's facts for ever are cut off (docs/engine.md §4.1).
 
 Each job that a changed fact gives remembers the way on which it was reached since anything but a fact changed. Who is
 reached on a way that has come through it a hundred times lies on a cycle; a long chain of facts doesn't, nor does a

@@ -36,7 +36,7 @@ MOST_LINKS = 10_000
 """Other resources that one names: parent, references, and names within its fields."""
 
 _SLICE = 50
-"""Resources decoded in one piece: some 2 ms (engine.md §1.7)."""
+"""Resources decoded in one piece: some 2 ms (docs/engine.md §1.7)."""
 _SLICE_BYTES = 100_000
 """Bytes of them in one piece: some values are a thousand times as large as the usual one."""
 _KNOWN_SLICE = 2_000

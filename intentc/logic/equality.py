@@ -1,4 +1,4 @@
-"""Whether a change of an object is a change of an input (engine.md §2.3, §5.1, §5.2).
+"""Whether a change of an object is a change of an input (docs/engine.md §2.3, §5.1, §5.2).
 
 What compilers write is nobody's input: whole fields of theirs are left out by the kind, and of a shared list the
 entries that are ours are left out here. Without that the echo of each reference that we add would start a walk.

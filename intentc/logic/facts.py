@@ -1,4 +1,4 @@
-"""Facts: derived values that intents contribute for each other, in memory only (engine.md §4.1)."""
+"""Facts: derived values that intents contribute for each other, in memory only (docs/engine.md §4.1)."""
 
 from __future__ import annotations
 

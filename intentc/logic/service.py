@@ -1,4 +1,4 @@
-"""Every change of the world enters here; out comes whom it concerns (engine.md §3).
+"""Every change of the world enters here; out comes whom it concerns (docs/engine.md §3).
 
 ``Service`` applies whole revisions to the cache, keeps who read what, and unites the two answers to "who must run
 again": the readers of what changed, which decide what is right, and the walk over the reaction map, which says what

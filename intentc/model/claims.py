@@ -1,4 +1,4 @@
-"""What evaluations want: claims on objects, facts for other intents (engine.md §4, §5).
+"""What evaluations want: claims on objects, facts for other intents (docs/engine.md §4, §5).
 
 An evaluation yields ``ResourceClaim``, ``ReferenceClaim`` and ``Fact`` values. All claims on one object, from
 whichever origins, are merged into its desired state by ``planning``; nothing here knows what is there already.

@@ -29,7 +29,7 @@ from .values import Value, decode_hook, values_at, without_nulls
 
 
 class Writer(enum.Enum):
-    """Who writes a field (engine.md §5.1)."""
+    """Who writes a field (docs/engine.md §5.1)."""
 
     USER = "user"
     COMPILER = "compiler"
@@ -264,8 +264,8 @@ class Kind:
 
     def same_input(self, one: Resource, other: Resource) -> bool:
         """Whether two states of an object mean the same to every reader: the declared fields that no compiler writes
-        are equal after the schema's defaults (engine.md §2.3). Of what the server fills in only that counts which the
-        schema declares, since it is declared because evaluations read it."""
+        are equal after the schema's defaults (docs/engine.md §2.3). Of what the server fills in only that counts which
+        the schema declares, since it is declared because evaluations read it."""
         if one.raw == other.raw:
             return True
         first, second = one.values(), other.values()

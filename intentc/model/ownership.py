@@ -1,4 +1,4 @@
-"""Which objects are ours: the mark that we leave, and the uuid that we give (engine.md §5.5, §5.6).
+"""Which objects are ours: the mark that we leave, and the uuid that we give (docs/engine.md §5.5, §5.6).
 
 Both are constant for the life of an object, so that a restart recognises its own work without any state of its own.
 Who *claims* an object now is never stored. What follows from ownership is ``planning``'s business.

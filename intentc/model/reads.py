@@ -1,4 +1,4 @@
-"""What an evaluation may read, as values: the currency in which "who must run again" is settled (engine.md §3).
+"""What an evaluation may read, as values: the currency in which "who must run again" is settled (docs/engine.md §3).
 
 A read is a small tuple, so that it hashes fast and costs little to keep by the hundred thousand. Its first element
 says which of the sorts below it is. Absence and the empty set are results like any other: they are read under the

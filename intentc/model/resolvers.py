@@ -1,4 +1,4 @@
-"""How a reference finds its target: by uuid, by name, or by what the target says of itself (engine.md §2.2).
+"""How a reference finds its target: by uuid, by name, or by what the target says of itself (docs/engine.md §2.2).
 
 A resolver turns what stands in a referring field into *wanted* values, and names the index of the target kind in
 which targets *offer* values. A link holds if they meet. Who refers to whom is kept by ``logic/cache/graph.py``; which

@@ -1,7 +1,7 @@
 """A resource as the cache keeps it: identity, links, and the bytes as they were written.
 
 Decoded once at the door to validate (``kind.py``), then kept small: values are decoded again when somebody reads them
-(engine.md §2.1). Equality of inputs is the kind's business, since the schema says which fields are input.
+(docs/engine.md §2.1). Equality of inputs is the kind's business, since the schema says which fields are input.
 """
 
 from __future__ import annotations

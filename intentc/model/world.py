@@ -21,7 +21,7 @@ class Target(NamedTuple):
 
 
 class HeldInput(Exception):
-    """A read met an object whose value can't be used now (engine.md §7): the reader keeps its last outputs."""
+    """A read met an object whose value can't be used now (docs/engine.md §7): the reader keeps its last outputs."""
 
     def __init__(self, key: Key) -> None:
         super().__init__(f"{key} is held")

@@ -122,7 +122,7 @@ class Offline:
 
     def outputs(self) -> list[dict[str, Any]]:
         """The lower-level resources that follow from what was applied: all that compilers made, and whole objects on
-        which they wrote a field; sorted by kind, then fq_name (design.md §7)."""
+        which they wrote a field; sorted by kind, then fq_name (docs/engine.md §12)."""
         found = (r for r in lower_level(self.engine.parts) if self._before.get(r.key) != r.raw)
         return [shown(resource) for resource in in_order(found)]
 

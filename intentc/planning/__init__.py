@@ -1,4 +1,4 @@
-"""From claims to the least writes (design.md §3, steps 6 and 7; engine.md §5, §6.1, §6.4, §7).
+"""From claims to the least writes (docs/engine.md §5, §6.1, §6.4, §7).
 
 ``ClaimBook`` keeps who wants what; ``Planner`` merges the claims on one object, compares with what ``Assumed`` says is
 there, and gives a ``Plan``. Evaluating and writing are left to others.

@@ -1,4 +1,4 @@
-"""What we wrote and have not seen yet, laid over the cache, for planning only (engine.md §6.1).
+"""What we wrote and have not seen yet, laid over the cache, for planning only (docs/engine.md §6.1).
 
 Without it every plan between a write and its echo would write the same again. Evaluations never see it: they read the
 cache alone. An assumption is an acknowledged operation, kept per key in the order of the writes. It ends with the

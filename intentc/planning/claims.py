@@ -1,4 +1,4 @@
-"""Who wants what of which object: the claims of all origins, by origin and by object (engine.md §5, design §3.6).
+"""Who wants what of which object: the claims of all origins, by origin and by object (docs/engine.md §5).
 
 An evaluation hands in everything that its origin wants; the book answers which objects that concerns, so that only
 those are planned again. What the claims on one object amount to is ``merge.py``; that an origin is held is decided by
@@ -65,7 +65,7 @@ class ClaimBook:
         return frozenset(names) | self._released(origin)
 
     def retain(self, origin: Key) -> frozenset[Name]:
-        """``origin`` is held: its claims stay as they are (engine.md §7). Returns the objects to plan again.
+        """``origin`` is held: its claims stay as they are (docs/engine.md §7). Returns the objects to plan again.
 
         Before the first pass is complete it may have claims from a run that did not see everything yet. Nothing was
         planned from these, and the store holds what its last complete run claimed, so they do not count."""

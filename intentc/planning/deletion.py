@@ -1,4 +1,5 @@
-"""What stands in the way of deleting an object: who still refers to it, and whether that will end (engine.md §6.4).
+"""What stands in the way of deleting an object: who still refers to it, and whether that will end
+(docs/engine.md §6.4).
 
 The server refuses to delete what has children or is referred to, unless the relation is derived. References of ours
 are dropped first by planning their holders; a user's reference is reported. Whether the object should go at all is the

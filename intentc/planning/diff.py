@@ -1,4 +1,4 @@
-"""The least change from what an object has to what is desired of it, field by field (engine.md §5.1–§5.4).
+"""The least change from what an object has to what is desired of it, field by field (docs/engine.md §5.1 to §5.4).
 
 Pure functions of values. A field is compared after the schema's defaults, a list of references as a set. What must not
 be removed now is asked by ``Leave``. Which fields may be written on which object, and in which order writes go, is

@@ -1,4 +1,4 @@
-"""Many deletes at once need a person's leave (engine.md §5.7).
+"""Many deletes at once need a person's leave (docs/engine.md §5.7).
 
 A wrong configuration, a lost prefix or a faulty compiler shows itself as a pass that would delete a large part of what
 we made. Such a pass is held per kind until a person allows it. What makes an object an orphan is

@@ -1,4 +1,4 @@
-"""From all claims on one object to its desired state (engine.md §5.3).
+"""From all claims on one object to its desired state (docs/engine.md §5.3).
 
 A property has one writer, unless its schema says that its elements stand alone: then lists are united and maps joined
 by key. References are united by target; where the schema names a function, the attributes for one target are merged.

@@ -1,4 +1,4 @@
-"""What is left of former lives: objects and fields of ours that nobody claims (engine.md §5.5–§5.7).
+"""What is left of former lives: objects and fields of ours that nobody claims (docs/engine.md §5.5 to §5.7).
 
 Who claims an object is never stored, so after a restart only the first complete pass can tell. It finds the candidates;
 whether each really goes, and when, is decided when it is planned.

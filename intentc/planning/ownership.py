@@ -1,4 +1,5 @@
-"""What an object that is there is to us: ours, a copy of ours, somebody else's, or nobody's (engine.md §5.2, §5.6).
+"""What an object that is there is to us: ours, a copy of ours, somebody else's, or nobody's (docs/engine.md §5.2,
+§5.6).
 
 Judged from its mark, its uuid and its kind alone, so that a restart judges the same. What follows from it (adopting,
 reporting, deleting) is the planner's business.

@@ -1,4 +1,5 @@
-"""The plan of one object: the least writes from what is there to what all claims on it want (engine.md §5, §6.4, §7).
+"""The plan of one object: the least writes from what is there to what all claims on it want (docs/engine.md §5, §6.4,
+§7).
 
 One object at a time, so that order between objects is a property of the object graph: a write that needs another object
 first waits for its name (``Plan.waits_for``) and is planned again when that changes. It reads the claims, the cache and
@@ -49,7 +50,7 @@ class Planner:
     """Plans objects of all kinds of ``schema``.
 
     ``compiler_of_kind``: kind → the compiler whose schema declares it, for the compilers that are loaded; objects of
-    other kinds are never touched. ``held(origin)``: whether what this intent contributed must stay (engine.md §7).
+    other kinds are never touched. ``held(origin)``: whether what this intent contributed must stay (docs/engine.md §7).
     ``guard``: holds passes with many deletes.
     Raises ``InvalidInput`` for a schema that names an unknown merge function.
     """
@@ -355,7 +356,8 @@ class Planner:
         return actual.mark is not None and self._doomed(actual.name, actual)
 
     def _relaxes(self, kind: Kind, relation: str, target: Key, made: bool) -> bool:
-        """Whether a reference must not block a user's delete of its target: we made neither end of it (§6.6)."""
+        """Whether a reference must not block a user's delete of its target: we made neither end of it
+        (docs/engine.md §6.6)."""
         if made or kind.relations[relation].derived:
             return False
         try:
@@ -365,7 +367,7 @@ class Planner:
         return actual is None or ownership_of_object(actual, self._installation) is not Ownership.OURS
 
     def _leave(self, draft: Draft, actual: Actual) -> Leave:
-        """What may be removed from an object now, and whether it may be deleted (engine.md §5.7, §7)."""
+        """What may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
         book, name, mark = self._book, draft.name, actual.mark
 
         def may(item: Item) -> bool:

@@ -1,4 +1,4 @@
-"""Who is worked on next, and who can't be worked on now: the keyed job queue and the quarantine (design §3.3, §5).
+"""Who is worked on next, and who can't be worked on now: the keyed job queue and the quarantine (docs/engine.md §11).
 
 It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and
 the planning queue (by object). What a job does is the engine's business.

@@ -22,7 +22,7 @@ from .backoff import Backoff
 K = TypeVar("K", bound=Hashable)
 
 LIVE_IN_A_ROW = 7
-"""How many live keys may pass while a resync one waits: every eighth job is a resync one (design §3.3)."""
+"""How many live keys may pass while a resync one waits: every eighth job is a resync one (docs/engine.md §11.2)."""
 
 
 class Timer(Protocol):

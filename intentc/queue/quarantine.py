@@ -1,7 +1,7 @@
 """The list of held intents with their reasons: what can't be compiled now, shown to people and tried again.
 
-A held key holds up nobody else, and its outputs stay as they are (engine.md §7); that is the planner's business. When
-a key is tried again is the engine's.
+A held key holds up nobody else, and its outputs stay as they are (docs/engine.md §7); that is the planner's business.
+When a key is tried again is the engine's.
 """
 
 from __future__ import annotations

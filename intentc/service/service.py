@@ -325,8 +325,8 @@ class CompilerService:
             self.engine.progress()
 
     async def _until_done(self, lack: str, do: Callable[[], Awaitable[None]]) -> None:
-        """What must be done before anything is evaluated: numbers already given are an input (engine.md §8), and what
-        ended a process must not end the next one. Tried until it works."""
+        """What must be done before anything is evaluated: numbers already given are an input (docs/engine.md §8), and
+        what ended a process must not end the next one. Tried until it works."""
         told = False
         while True:
             try:

@@ -1,7 +1,7 @@
 """From standby to leader and back: what happens between winning the election and the first write, and when it is lost.
 
 A standby watches, evaluates and plans like the leader, so that taking over costs no relist: it applies what the former
-leader wrote last, reads the ledger, and carries out what it had planned (engine.md §9). The election itself is
+leader wrote last, reads the ledger, and carries out what it had planned (docs/engine.md §9). The election itself is
 ``leading``'s business, what permission means the pipeline's.
 """
 

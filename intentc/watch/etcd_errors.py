@@ -97,7 +97,7 @@ def never_left(error: grpc.aio.AioRpcError) -> bool:
 
 @asynccontextmanager
 async def own_cancellation_only(call: str) -> AsyncIterator[None]:
-    """Turn a ``CancelledError`` that nobody asked our task for into ``StoreUnavailable`` (engine.md §1.6)."""
+    """Turn a ``CancelledError`` that nobody asked our task for into ``StoreUnavailable`` (docs/engine.md §1.6)."""
     try:
         yield
     except asyncio.CancelledError:

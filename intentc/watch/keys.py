@@ -67,7 +67,7 @@ def heartbeat_key(installation: str, process: str) -> str:
 
 
 def leader_key(installation: str) -> str:
-    """The key that a compiler's leader holds; its create revision is the fence (engine.md §9)."""
+    """The key that a compiler's leader holds; its create revision is the fence (docs/engine.md §9)."""
     return f"/intentc/{installation}/leader"
 
 

@@ -1,4 +1,4 @@
-"""The watch discipline: everything once, in whole revisions, in order, and nothing missed (engine.md §1).
+"""The watch discipline: everything once, in whole revisions, in order, and nothing missed (docs/engine.md §1).
 
 Why it exists: a watch alone loses what happened before it, while it was cut, and what was compacted meanwhile. The
 source lists at one revision, watches from the next, and lists again whenever it can't prove that it saw everything;

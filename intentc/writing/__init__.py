@@ -1,4 +1,4 @@
-"""Carrying out writes: the two services, their errors, and their implementations (engine.md §6).
+"""Carrying out writes: the two services, their errors, and their implementations (docs/engine.md §6).
 
 ``http`` (the API server) is imported where it is used, since the HTTP client takes its time to load.
 """

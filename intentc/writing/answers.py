@@ -1,4 +1,4 @@
-"""What an answer of the API server means: its revision, or which ``WriteError`` it is (engine.md §6.3).
+"""What an answer of the API server means: its revision, or which ``WriteError`` it is (docs/engine.md §6.3).
 
 Pure functions of status, headers and body. What happens then is the caller's business.
 """
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The server's own words (spec B.4: ``{"message": …}``), empty if it says nothing in this form."""
+        """The server's own words (docs/contrail.md B.4: ``{"message": …}``), empty if it says nothing in this form."""
         return self._refusal.message
 
     @property
@@ -98,7 +98,7 @@ def failure(answer: Answer, *, relates: bool = False) -> WriteError:
         case 412 if message.lower().startswith("fence"):
             return Fenced(status, message)
         case 412 if "quota" in message.lower():
-            # Contrail's own use of 412, from before there were preconditions (spec B.4).
+            # Contrail's own use of 412, from before there were preconditions (docs/contrail.md B.4).
             return Rejected(status, message)
         case 404 | 409 | 412:
             return Conflict(status, message)

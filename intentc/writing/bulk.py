@@ -106,7 +106,7 @@ class Gatherer:
 
     def _take(self) -> list[_Waiting]:
         """The next writes that may go together: of one fence, and deletes apart from others, since a server sorts
-        those the other way round (spec B.2)."""
+        those the other way round (docs/contrail.md B.2)."""
         most = min(self._size, self._capabilities.operations or self._size) if self._capabilities.bulk else 1
         batch: list[_Waiting] = []
         size = 0

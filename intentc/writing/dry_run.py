@@ -1,7 +1,7 @@
 """A write service that only writes down: for ``--observe``, plans and tests.
 
 It answers as if every write had been acknowledged by a server that tells no revision. Numbers can't be made up, so it
-gives none; whoever runs dry shows a placeholder instead (engine.md §8).
+gives none; whoever runs dry shows a placeholder instead (docs/engine.md §8).
 """
 
 from __future__ import annotations

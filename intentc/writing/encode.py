@@ -1,7 +1,8 @@
 """Operations as the API server's JSON: one encoding, used alone and as an item of a ``/sync`` batch.
 
-The field's conventions are spec B.1 and B.2: kebab-case envelopes and paths, references as ``{uuid, to, attr}`` under
-``<kind>_refs``, a mask that names the fields that a PUT replaces. Sending is left to ``http.py`` and ``bulk.py``.
+The field's conventions are docs/contrail.md B.1 and B.2: kebab-case envelopes and paths, references as ``{uuid, to,
+attr}`` under ``<kind>_refs``, a mask that names the fields that a PUT replaces. Sending is left to ``http.py`` and
+``bulk.py``.
 """
 
 from __future__ import annotations

@@ -13,12 +13,13 @@ from pathlib import Path
 from intentc.model.files import Stamp, stamps
 
 BATCH_ITEMS = 100
-"""Items of one ``/sync``: at this size a request's own cost has vanished behind its items' (dependencies.md §9)."""
+"""Items of one ``/sync``: at this size a request's own cost has vanished behind its items'."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A Keystone v3 user by ``user_id``, or by ``user_name`` in the domain, and the project to log in to (spec B.3).
+    """A Keystone v3 user by ``user_id``, or by ``user_name`` in the domain, and the project to log in to
+    (docs/contrail.md B.3).
 
     ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``. ``password``: asked for at each log-in, since it
     may be rotated.

@@ -1,4 +1,4 @@
-"""The header that carries the fence (engine.md §9): every request that writes sends it."""
+"""The header that carries the fence (docs/engine.md §9): every request that writes sends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API server over HTTP: the write and read services by Contrail's REST conventions (spec B.1, B.2).
+"""The API server over HTTP: the write and read services by Contrail's REST conventions (docs/contrail.md B.1, B.2).
 
 Creates, updates and deletes go through the ``Gatherer``, which shares requests; single references, numbers and reads
 are one request each. Every write carries its preconditions and the fence, and none is ever repeated here, save once

@@ -1,4 +1,4 @@
-"""Logging in: a token from Keystone v3, kept until the API server refuses it (spec B.3).
+"""Logging in: a token from Keystone v3, kept until the API server refuses it (docs/contrail.md B.3).
 
 Neither password nor token is ever part of a message: not even Keystone's own words are repeated, since they may quote
 what we sent. Sending requests, and trying again with the new token, is ``connection.py``'s business.

@@ -2,7 +2,7 @@
 
 Why it exists: there a reference and its relaxation are two requests, and the second may fail after the first was
 acknowledged. The reference is then as planned, so no later plan would make up for it, and a user could never delete
-the target (engine.md §6.6). So what is owed is remembered here and tried until the server takes it, or has no such
+the target (docs/engine.md §6.6). So what is owed is remembered here and tried until the server takes it, or has no such
 reference any more. What a crash forgets stays blocked: only a server that does both in one transaction has no such gap.
 """
 

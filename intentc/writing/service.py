@@ -2,7 +2,7 @@
 
 Everything above (the engine, tests of intents, dry runs) knows these protocols only; ``http.py`` is one implementation,
 ``apiserver.local`` another, a mock of theirs a third. Each write is of one object; gathering writes into requests is
-the implementation's business. What a failure means for the object is the engine's (engine.md §6.3).
+the implementation's business. What a failure means for the object is the engine's (docs/engine.md §6.3).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What went wrong in the ancestor as its users would have seen it (spec 5), asked of a real Envoy.
+"""What went wrong in the ancestor as its users would have seen it (docs/ambassador.md §5), asked of a real Envoy.
 
 Defects 4, 5, 7 and 13 are in ``test_weights_live`` and ``test_tls_live``.
 """

@@ -18,7 +18,7 @@ from tests.integration.compile.world import World
 from tests.oracle.contrail import mark
 
 MANY = 20
-"""Objects that compilers must own before their silence says something (engine.md §10)."""
+"""Objects that compilers must own before their silence says something (docs/engine.md §10)."""
 _MORE_MEMORY = 16 << 20
 _MORE_FILES = 4
 _MORE_THREADS = 3

@@ -54,7 +54,8 @@ async def record(world: World, networks: int) -> Recorded:
 
 def in_any_order(recorded: Recorded, randomness: random.Random) -> list[Step]:
     """Every value is put; a third of them is put, deleted and put again, so that deletes come before what refers to
-    the deleted ones. A routing instance comes after its network, since an instance without one is deleted (D.3)."""
+    the deleted ones. A routing instance comes after its network, since an instance without one is deleted
+    (docs/contrail.md D.3)."""
     places: list[tuple[float, Step]] = []
     last: dict[str, float] = {}
     for key in sorted(recorded.values, key=lambda key: (key.startswith("routing_instance/"), key)):

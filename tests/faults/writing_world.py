@@ -27,7 +27,7 @@ from tests.oracle.contrail import mark
 from tests.patience import pauses
 
 MANY = 20
-"""Objects that the compiler must have made before its silence says something (engine.md §10)."""
+"""Objects that the compiler must have made before its silence says something (docs/engine.md §10)."""
 REACHED = 0.9
 """The share of the offered load that must have been reached for a run to count."""
 _AT_ONCE = 50

@@ -4,7 +4,7 @@
 it, reduced by ``projection.py``. A new case is a new pair of files, no code.
 
 ``python -m tests.golden.cases [PART OF A NAME]...`` writes the outputs anew: Contrail's from a naive compile, those of
-other compilers from the real one. Commit only what you can derive from the specification by hand.
+other compilers from the real one. Commit only what you can derive from docs/contrail.md and docs/ambassador.md by hand.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An offline compile by the simplest means: the intents run again and again over a naive world until nothing changes.
 
 It stands in for the engine where only the intents are in question. What the API server fills in is made up here as
-spec B.5 says (a network's primary routing instance, numbers of groups), numbers are given lowest first in the order of
-their owners' names, those of the seeds first (design.md §7).
+docs/contrail.md B.5 says (a network's primary routing instance, numbers of groups), numbers are given lowest first in
+the order of their owners' names, those of the seeds first (docs/engine.md §12).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEEDS: list[tuple[str, dict[str, Any]]] = [
     ("virtual_network", {"fq_name": [*_PROJECT, "__link_local__"]}),
     ("virtual_network", {"fq_name": [*_PROJECT, "default-virtual-network"]}),
 ]
-"""The seeds of A.5 that intents look at."""
+"""The seeds of docs/contrail.md A.5 that intents look at."""
 
 
 class NaiveCompile:

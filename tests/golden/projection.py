@@ -1,7 +1,7 @@
 """What of a compile's output the golden pairs hold: all that follows from the input, nothing that is made up.
 
-uuids, the server's stamps and where a file lies are left out, and what means nothing (null, zero, empty; spec A.1), so
-that a pair can be written and checked by hand.
+uuids, the server's stamps and where a file lies are left out, and what means nothing (null, zero, empty;
+docs/contrail.md A.1), so that a pair can be written and checked by hand.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MADE_UP = frozenset(
 
 
 def projected(document: dict[str, Any]) -> dict[str, Any]:
-    """``{apiVersion, resources, problems}`` as ``intentc compile`` prints it (design.md §7), so reduced."""
+    """``{apiVersion, resources, problems}`` as ``intentc compile`` prints it (docs/engine.md §12), so reduced."""
     return {
         "apiVersion": document["apiVersion"],
         "resources": [_resource(resource) for resource in document["resources"]],

@@ -1,7 +1,7 @@
 """Every golden pair, driven through the intents alone, and beside it through the naive oracle.
 
 So each expected output has three witnesses: the hand that checked it, the intents, and a second program written from
-the specification.
+docs/contrail.md.
 """
 
 from __future__ import annotations

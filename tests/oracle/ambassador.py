@@ -1,6 +1,6 @@
-"""The naive oracle for Ambassador: what becomes of one request, by looking at every manifest (engine.md §10).
+"""The naive oracle for Ambassador: what becomes of one request, by looking at every manifest (docs/engine.md §10).
 
-Written from the specification (spec/ambassador.md §4.3 to 4.5, and the defects of §5 mended), without an intermediate
+Written from the rules (docs/ambassador.md §4.3 to §4.5, and the defects of §5 fixed), without an intermediate
 representation, an index or an Envoy element, and importing nothing of intentc. It knows the fields that decide where
 requests go: matches, weights, rewrites, redirects, Hosts' names, selectors and certificates, Listeners' models, and
 where services are found. What it does not know (filters, time-outs, header changes) other tests look at.
@@ -26,7 +26,7 @@ STRICTNESS = ["Route", "Redirect", "Reject"]
 
 
 class Ambiguous(Exception):
-    """Two routes are equal in everything that the specification orders them by."""
+    """Two routes are equal in everything that docs/ambassador.md §4.4 orders them by."""
 
 
 class Request(NamedTuple):

@@ -1,6 +1,6 @@
 """What an Ingress means, in the words of Mappings and Hosts: for the naive oracle beside it, which knows only those.
 
-From the specification of networking.k8s.io/v1 and spec/ambassador.md (defect 10): a ``Prefix`` is whole segments, which
+From networking.k8s.io/v1 and docs/ambassador.md §6.10: a ``Prefix`` is whole segments, which
 a Mapping can't say; ``segments`` in a Mapping's spec stands for it here.
 """
 

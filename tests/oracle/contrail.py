@@ -1,7 +1,8 @@
-"""The naive oracle for Contrail: the whole world in, what should be there out, by loops and sets alone (engine.md §10).
+"""The naive oracle for Contrail: the whole world in, what should be there out, by loops and sets alone
+(docs/engine.md §10).
 
-Written from the specification (D.1, D.5, D.7) without a look at the compiler, and importing nothing of intentc. It has
-no cache, no graph and no order: it looks at everything each time.
+Written from docs/contrail.md (docs/contrail.md D.1, D.5, D.7) without a look at the compiler, and importing nothing of
+intentc. It has no cache, no graph and no order: it looks at everything each time.
 
 A world is ``{kind: {uuid: resource}}``, each resource the dict that the API server stores: ``uuid``, ``fq_name``,
 ``parent_uuid``, ``<kind>_refs`` with ``uuid``, ``to`` and ``attr``. Numbers are ``{owner: number}`` as the ledger has
@@ -33,8 +34,8 @@ PROTOCOLS = {
 
 
 def normal(value: Any) -> Any:
-    """Plain JSON without what means nothing (A.1): null, false, zero, empty text, lists and objects, at any depth;
-    lists keep their length."""
+    """Plain JSON without what means nothing (docs/contrail.md A.1): null, false, zero, empty text, lists and objects,
+    at any depth; lists keep their length."""
     if isinstance(value, dict):
         found = {key: normal(item) for key, item in value.items()}
         return {key: item for key, item in found.items() if item not in (None, False, 0, "", [], {})}
@@ -114,7 +115,7 @@ def targets(world: World, holder: Json, kind: str) -> list[Json]:
     return sorted(found.values(), key=lambda resource: (resource["fq_name"], resource["uuid"]))
 
 
-# Route targets (D.1, D.7)
+# Route targets (docs/contrail.md D.1, D.7)
 
 
 def route_target_references(
@@ -171,7 +172,8 @@ def own_target(world: World, numbers: dict[str, int], origin: Json) -> str | Non
 
 
 def standing_instances(world: World) -> list[Json]:
-    """Primary ones, the fabric's, and users' below a network that is there; others are deleted (D.3)."""
+    """Primary ones, the fabric's, and users' below a network that is there; others are deleted
+    (docs/contrail.md D.3)."""
     networks = world.get("virtual_network", {})
     return [
         instance
@@ -195,7 +197,7 @@ def autonomous_system(world: World) -> int:
 
 
 def configured(world: World, resource: Json, field: str) -> list[str]:
-    """What a list names and has an effect (B.7): nothing of the range from which compilers number."""
+    """What a list names and has an effect (docs/contrail.md B.7): nothing of the range from which compilers number."""
     listed = (resource.get(field) or {}).get("route_target") or []
     return [t for t in listed if is_route_target(t) and not is_automatic(t, autonomous_system(world))]
 
@@ -222,7 +224,7 @@ def is_route_target(text: str) -> bool:
     return True
 
 
-# Security groups (D.5)
+# Security groups (docs/contrail.md D.5)
 
 
 def access_control_lists(world: World, group: Json) -> dict[str, Json]:

@@ -79,7 +79,7 @@ def tables(figures: Figures) -> str:
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores ({platform.machine()}), "
         f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} at the end. Medians.",
         "",
-        "| budget (design §8) | wanted | measured | |",
+        "| budget | wanted | measured | |",
         "|---|---|---|---|",
     ]
     for what, measured, wanted, limit, least in budgets:

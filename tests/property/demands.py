@@ -14,7 +14,7 @@ from tests.property.steps import Step
 
 FIRST_NUMBER = 8_000_100
 FIRST_SHORT_NUMBER = 8_000
-"""How a number is written under an autonomous system of four bytes (spec D.1)."""
+"""How a number is written under an autonomous system of four bytes (docs/contrail.md D.1)."""
 
 
 async def check_numbers(lab: Laboratory) -> None:

@@ -1,4 +1,4 @@
-"""How much the examples of a run relate: told to Hypothesis, counted, and demanded at the end (engine.md §10).
+"""How much the examples of a run relate: told to Hypothesis, counted, and demanded at the end (docs/engine.md §10).
 
 A property that holds for resources that have nothing to do with each other says nothing. It counts whole runs of the
 examples' bodies; what an example is made of is not its business.

@@ -1,4 +1,4 @@
-"""Random Contrail resources whose names and targets come from so few that they meet (engine.md §10).
+"""Random Contrail resources whose names and targets come from so few that they meet (docs/engine.md §10).
 
 Values only: nothing here applies them, or knows what follows from them.
 """

@@ -1,4 +1,4 @@
-"""Whatever happened before, the outcome is the oracle's, and a further pass writes nothing (design.md §1).
+"""Whatever happened before, the outcome is the oracle's, and a further pass writes nothing (docs/architecture.md).
 
 Random resources arrive in random order, are changed, deleted and spoilt, others meddle with what was compiled, and the
 compiler's process dies in the midst of it all. The engine works in one task here, so that an example runs the same
@@ -18,7 +18,7 @@ from tests.property.steps import Step, histories
 from tests.simulation.clock import simulate
 
 MANY = 20
-"""Objects that the compiler must have made before its silence says something (engine.md §10)."""
+"""Objects that the compiler must have made before its silence says something (docs/engine.md §10)."""
 
 
 def test_any_history_ends_in_what_the_oracle_expects() -> None:

@@ -16,7 +16,7 @@ def group_ids(conditions: list[Document]) -> list[str]:
 
 
 async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(scene: Scene) -> None:
-    """★18"""
+    """docs/contrail.md ★18"""
     await scene.apply("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
     assert await scene.lists("blue:one") == {"ingress": [], "egress": []}
     await scene.apply("security_group", "blue:two", security_group_entries=rules(rule("one", "local")))
@@ -26,7 +26,7 @@ async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(sc
 
 
 async def test_a_group_that_goes_leaves_the_rules_that_name_it(scene: Scene) -> None:
-    """★8, ★18"""
+    """docs/contrail.md ★8, ★18"""
     await scene.apply("security_group", "blue:two")
     await scene.apply("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
     assert len((await scene.lists("blue:one"))["egress"]) == 1
@@ -54,7 +54,7 @@ def ref(name: str) -> dict[str, list[str]]:
 
 
 async def test_references_are_dropped_before_what_they_name_is_deleted(scene: Scene) -> None:
-    """engine.md §6.4"""
+    """docs/engine.md §6.4"""
     await joined(scene)
     scene.forget()
     await scene.remove("logical_router", "blue:router")
@@ -90,7 +90,7 @@ async def test_the_parts_of_a_world_may_go_in_any_order(scene: Scene) -> None:
 
 
 async def test_a_renamed_router_keeps_its_number(scene: Scene) -> None:
-    """engine.md §8"""
+    """docs/engine.md §8"""
     uuid = await scene.apply("logical_router", "blue:router")
     before = await scene.targets("logical_router", "blue:router")
     stored = (await scene.stored("logical_router"))["default-domain:blue:router"]
@@ -130,7 +130,7 @@ async def test_a_group_deleted_and_made_again_under_its_name_in_one_transaction_
 
 
 async def test_of_two_objects_with_one_name_the_older_counts_and_the_other_is_held(scene: Scene) -> None:
-    """engine.md §2.4"""
+    """docs/engine.md §2.4"""
     older = await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
     document = (await scene.stored("security_group"))["default-domain:blue:web"]
     younger = "22222222-2222-4222-8222-222222222222"

@@ -77,7 +77,7 @@ async def test_a_pod_that_is_not_selected_changes_nothing(service: MemoryService
 
 
 async def test_a_change_that_leaves_the_fact_as_it_is_stops_there(service: MemoryService) -> None:
-    """engine.md §3.6: the service is looked at again, the gateway is not."""
+    """docs/engine.md §3.6: the service is looked at again, the gateway is not."""
     runs = service.offline.engine.evaluator.runs
     await service.update(SERVICE | {"spec": SERVICE["spec"] | {"ports": [{"name": "http", "number": 80}]}})
     assert len(service.written) == 1

@@ -1,5 +1,5 @@
 """A router's number goes back to the pool only after the route target that stands for it is gone, whoever else names it
-(engine.md §8)."""
+(docs/engine.md §8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A restart is the same path as any event; in a converged world it writes nothing (engine.md §10)."""
+"""A restart is the same path as any event; in a converged world it writes nothing (docs/engine.md §10)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def converged(scene: Scene) -> Scene:
 
 
 async def test_a_restart_in_a_converged_world_writes_nothing(converged: Scene) -> None:
-    """★17"""
+    """docs/contrail.md ★17"""
     before, numbers = await converged.owned(), await converged.numbers()
     again = await converged.restart()
     assert again.calls.calls == 0
@@ -75,7 +75,7 @@ async def test_a_further_pass_of_the_same_engine_writes_nothing(converged: Scene
 
 
 async def test_what_was_deleted_while_nobody_compiled_leaves_nothing_behind(converged: Scene) -> None:
-    """★16"""
+    """docs/contrail.md ★16"""
     converged.stop()
     uuid = await converged.offline.server.identify("logical_router", ["default-domain", "blue", "router"])
     assert uuid in await converged.numbers()
@@ -114,7 +114,7 @@ async def test_a_number_outlives_restarts_and_a_new_owner_never_gets_it(converge
 
 
 async def test_a_pass_that_would_delete_very_many_is_held(scene: Scene) -> None:
-    """engine.md §5.7: whatever made so many owners vanish may be a mistake."""
+    """docs/engine.md §5.7: whatever made so many owners vanish may be a mistake."""
     for number in range(30):
         await scene.apply("security_group", f"blue:group-{number}")
     scene.stop()
@@ -126,7 +126,7 @@ async def test_a_pass_that_would_delete_very_many_is_held(scene: Scene) -> None:
 
 
 async def test_an_unreadable_owner_keeps_its_outputs_over_a_restart(converged: Scene) -> None:
-    """engine.md §7"""
+    """docs/engine.md §7"""
     uuid = await converged.apply("security_group", "blue:alone", security_group_entries=rules(rule("all", "local")))
     lists = await converged.lists("blue:alone")
     await converged.put(Key("security_group", uuid), b"[")

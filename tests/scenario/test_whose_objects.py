@@ -69,7 +69,7 @@ async def foreign_list(scene: Scene, name: str = LIST, **fields: Any) -> dict[st
 
 
 async def test_a_list_without_mark_at_a_claimed_name_is_adopted_and_goes_with_its_group(scene: Scene) -> None:
-    """engine.md §5.6: lists are made by compilers alone, so it comes from a former one."""
+    """docs/engine.md §5.6: lists are made by compilers alone, so it comes from a former one."""
     uuid = "55555555-5555-4555-8555-555555555555"
     adopted = await foreign_list(scene, uuid=uuid)
     assert adopted["uuid"] == uuid
@@ -165,7 +165,7 @@ async def test_what_somebody_adds_beside_our_fields_stays(scene: Scene) -> None:
 
 
 async def test_a_users_route_target_is_adopted_without_a_write_and_outlives_us(scene: Scene) -> None:
-    """engine.md §5.6"""
+    """docs/engine.md §5.6"""
     uuid = await scene.apply("route_target", "target:1:1")
     revision = await scene.revision(Key("route_target", uuid))
     await scene.apply("virtual_network", "blue:net", route_target_list={"route_target": ["target:1:1"]})
@@ -175,7 +175,7 @@ async def test_a_users_route_target_is_adopted_without_a_write_and_outlives_us(s
 
 
 async def test_a_users_reference_in_a_shared_list_is_no_business_of_ours(scene: Scene) -> None:
-    """engine.md §5.1: a route target that a user lets a router refer to is input; ours goes, theirs stays."""
+    """docs/engine.md §5.1: a route target that a user lets a router refer to is input; ours goes, theirs stays."""
     await scene.apply("route_target", "target:1:1")
     await scene.apply("logical_router", "blue:router")
     (ours,) = await scene.targets("logical_router", "blue:router")

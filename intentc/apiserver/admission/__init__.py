@@ -1,4 +1,4 @@
-"""What the API server fills in and refuses, kind by kind (spec B.5, B.7), as pure functions of values.
+"""What the API server fills in and refuses, kind by kind (docs/contrail.md B.5, B.7), as pure functions of values.
 
 Why it exists: the server over etcd and the offline compile must agree on it. Generic rules stand in ``fields`` and
 ``stamps``; each kind that has rules of its own has a file named after it. They say what they need to look at, which

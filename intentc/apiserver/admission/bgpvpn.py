@@ -1,4 +1,4 @@
-"""BGP VPNs: which route targets they may list (spec B.7)."""
+"""BGP VPNs: which route targets they may list (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .rules import Document
 
 IDENTITY = frozenset({"uuid", "name", "fq_name", "parent_type", "parent_uuid"})
 COMMON = IDENTITY | {"display_name", "id_perms", "perms2", "annotations", "configuration_version"}
-"""Fields of every kind (spec A.1)."""
+"""Fields of every kind (docs/contrail.md A.1)."""
 
 _OF_MANIFESTS = (COMMON | {"labels", "api_version"}) - {"parent_type", "parent_uuid"}
 """Fields of every kind that people write as manifests."""

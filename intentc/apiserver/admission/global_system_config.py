@@ -1,4 +1,5 @@
-"""The global configuration: it exists once, and its AS must not take over user's route targets (spec B.7)."""
+"""The global configuration: it exists once, and its AS must not take over user's route targets
+(docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

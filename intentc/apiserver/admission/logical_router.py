@@ -1,4 +1,4 @@
-"""Logical routers: which ports and networks go together (spec B.7)."""
+"""Logical routers: which ports and networks go together (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

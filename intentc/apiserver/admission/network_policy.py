@@ -1,4 +1,4 @@
-"""Network policies: rule checks and rule uuids (spec B.5.9, B.7)."""
+"""Network policies: rule checks and rule uuids (docs/contrail.md B.5.9, B.7)."""
 
 from __future__ import annotations
 

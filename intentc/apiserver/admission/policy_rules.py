@@ -1,4 +1,4 @@
-"""Checks that rule lists share, of groups and of policies (spec B.7)."""
+"""Checks that rule lists share, of groups and of policies (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

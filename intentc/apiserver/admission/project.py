@@ -1,4 +1,4 @@
-"""Projects: the routing mode of routers can't change under them (spec B.7)."""
+"""Projects: the routing mode of routers can't change under them (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

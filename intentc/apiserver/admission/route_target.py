@@ -1,4 +1,4 @@
-"""Route targets: all that they say is their name, and who may make which (spec B.7)."""
+"""Route targets: all that they say is their name, and who may make which (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing instances: which route targets their static routes may name (spec B.7)."""
+"""Routing instances: which route targets their static routes may name (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing policies: which route targets they may give to routes (spec B.7)."""
+"""Routing policies: which route targets they may give to routes (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Security groups: rule checks, rule uuids, and the group's number (spec B.5.9, B.7)."""
+"""Security groups: rule checks, rule uuids, and the group's number (docs/contrail.md B.5.9, B.7)."""
 
 from __future__ import annotations
 

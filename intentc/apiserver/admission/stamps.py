@@ -1,4 +1,5 @@
-"""The common fields that the server fills in: display name, permissions, times, version (spec A.1, B.5.1, B.5.5)."""
+"""The common fields that the server fills in: display name, permissions, times, version (docs/contrail.md A.1, B.5.1,
+B.5.5)."""
 
 from __future__ import annotations
 

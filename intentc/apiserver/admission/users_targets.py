@@ -1,4 +1,4 @@
-"""Users' route targets: none may be one that the compiler numbers (spec B.7, D.1).
+"""Users' route targets: none may be one that the compiler numbers (docs/contrail.md B.7, D.1).
 
 Whoever names the target of another network joins the two, whoever owns that other network. So the route targets that
 users make, and those that networks, routers, BGP VPNs, static routes and routing policies name, must lie outside the

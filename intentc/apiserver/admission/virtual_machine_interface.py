@@ -1,4 +1,4 @@
-"""Ports: their network, their MAC address, and the network's primary routing instance (spec B.5.8)."""
+"""Ports: their network, their MAC address, and the network's primary routing instance (docs/contrail.md B.5.8)."""
 
 from __future__ import annotations
 

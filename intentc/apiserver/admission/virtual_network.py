@@ -1,4 +1,5 @@
-"""Networks: their number, their primary routing instance, and which of them may be joined (spec B.5.7, B.7)."""
+"""Networks: their number, their primary routing instance, and which of them may be joined (docs/contrail.md B.5.7,
+B.7)."""
 
 from __future__ import annotations
 

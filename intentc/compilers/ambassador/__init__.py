@@ -1,6 +1,6 @@
 """The compiler of Ambassador's gateways: Mappings, Hosts, Listeners and what belongs to them become elements of Envoy.
 
-Rules: the specification of Ambassador's kinds (spec/ambassador.md). The way is the seed's: Ambassador configuration ⇒
+Rules: docs/ambassador.md. The way is the seed's: Ambassador configuration ⇒
 intermediate representation ⇒ Envoy configuration, as intents of resources ⇒ facts ⇒ objects ``envoy_*``, one for each
 element, which ``intentc.bridges.xds`` serves to Envoy. The kinds are declared in ``config/schemas/ambassador``, who
 wakes whom in ``reactions/ambassador.yml``.

@@ -1,7 +1,7 @@
 """Which gateway a resource is meant for: several may share one cluster, each with an id of its own.
 
 A resource names the ids of its gateways in ``ambassador_id``, a list (in v2 also a text); one that names none is meant
-for ``default``. Ours stands in the configuration as ``ambassador.id`` (spec/ambassador.md §4.3).
+for ``default``. Ours stands in the configuration as ``ambassador.id`` (docs/ambassador.md §4.3).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Resources in the annotation ``getambassador.io/config`` of a Service or an Ingress: they live and die with it.
 
-Most of Emissary's users have some (spec/ambassador.md, additions: annotations). The carrier claims each of them as an
+Most of Emissary's users have some (docs/ambassador.md §6.9). The carrier claims each of them as an
 object of its own, so they are created, changed and deleted as it is, ``why`` leads from them to it, and all intents
 read them like those that users apply. Of several carriers of one resource the first by name claims it, whichever came
 first (fact ``annotated_resource``). What is wrong with a document is a problem on the carrier; the others count.

@@ -1,4 +1,4 @@
-"""AuthService: who is asked whether a request may pass (spec 4.3).
+"""AuthService: who is asked whether a request may pass (docs/ambassador.md §4.3).
 
 The first says how: one of the gateway's own namespace, else the first by name. Others that say the same but for their
 service join it: they are asked while the first has nobody to answer. One that differs is refused; if none is of the

@@ -2,7 +2,7 @@
 
 Here an upstream meets the world: resolvers, Services and Endpoints, TLSContexts and Secrets, and what is allowed. Where
 it can't be reached as it was asked for, the cluster has no endpoints and answers 503: never clear text instead of TLS
-(spec/ambassador.md, defect 7). Problems are told on the resources that lead there. What is in the elements is the
+(docs/ambassador.md §5.7). Problems are told on the resources that lead there. What is in the elements is the
 business of ``envoy/cluster.py``.
 """
 

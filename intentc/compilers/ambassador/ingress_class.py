@@ -1,4 +1,4 @@
-"""Whether an Ingress is for this gateway, by its class (spec/ambassador.md, additions: Ingress).
+"""Whether an Ingress is for this gateway, by its class (docs/ambassador.md §6.10).
 
 It is if its annotation ``kubernetes.io/ingress.class`` says ``ambassador``, or if its ``ingressClassName`` names an
 IngressClass of our controller. One of another class is another controller's: that is no mistake. One without a class

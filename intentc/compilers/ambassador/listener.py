@@ -1,7 +1,7 @@
 """A Listener offers itself to Hosts, and says what its socket is; what stands behind it is ``listener_binding.py``'s.
 
-While there is no Host at all, one that stands in serves everything (spec 4.5): by TLS, too, where the Secret
-``fallback-self-signed-cert`` lies in the Listener's namespace.
+While there is no Host at all, one that stands in serves everything (docs/ambassador.md §4.5): by TLS, too, where the
+Secret ``fallback-self-signed-cert`` lies in the Listener's namespace.
 """
 
 from __future__ import annotations

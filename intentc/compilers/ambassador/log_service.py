@@ -1,4 +1,5 @@
-"""LogService: who gets the access log by gRPC (spec 4.3). Any number of them (defect 10)."""
+"""LogService: who gets the access log by gRPC (docs/ambassador.md §4.3). Any number of them
+(docs/ambassador.md §5.10)."""
 
 from __future__ import annotations
 

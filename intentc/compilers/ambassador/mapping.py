@@ -1,7 +1,7 @@
 """A Mapping contributes to the group of all that match the same; the group makes the route.
 
 What it matches is read in ``mapping_match.py``, what it does in ``mapping_action.py``. Here: which route tables it
-stands in (spec/ambassador.md §4.5, Host ↔ Mapping), and what is told of a Mapping that takes no part.
+stands in (docs/ambassador.md §4.5, Host ↔ Mapping), and what is told of a Mapping that takes no part.
 """
 
 from __future__ import annotations

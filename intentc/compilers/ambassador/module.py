@@ -1,4 +1,4 @@
-"""The Module ``ambassador``: the settings of the whole gateway (spec 4.3).
+"""The Module ``ambassador``: the settings of the whole gateway (docs/ambassador.md §4.3).
 
 One counts: that of the gateway's own namespace, else the first by name; every other Module says of itself that it has
 no effect.

@@ -1,5 +1,5 @@
-"""RateLimitService: who says which requests are too many (spec 4.3). One counts, the gateway's own, else the first by
-name.
+"""RateLimitService: who says which requests are too many (docs/ambassador.md §4.3). One counts, the gateway's own, else
+the first by name.
 
 One that can't be asked limits nothing, unless it says ``failure_mode_deny``: then nobody is let in.
 """

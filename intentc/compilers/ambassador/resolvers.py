@@ -1,6 +1,6 @@
 """How upstreams are found: by DNS, in Endpoints, or (told as unsupported) in Consul; and the resolvers' own intents.
 
-A resource names a resolver; what is found by it is the business of ``cluster.py``. Rules: spec/ambassador.md §4.3.
+A resource names a resolver; what is found by it is the business of ``cluster.py``. Rules: docs/ambassador.md §4.3.
 """
 
 from __future__ import annotations

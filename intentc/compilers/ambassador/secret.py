@@ -1,7 +1,8 @@
 """A Secret says whether its parts can be used (fact ``secret_state``); it becomes an Envoy secret while it is used.
 
 What is secret leaves a Secret only as an ``envoy_secret``, whose configuration is sensitive; no fact and no problem
-holds any of it. Keys of a Secret as in Kubernetes (``tls.crt``, ``tls.key``), Istio's, and Ambassador's (spec 4.3).
+holds any of it. Keys of a Secret as in Kubernetes (``tls.crt``, ``tls.key``), Istio's, and Ambassador's
+(docs/ambassador.md §4.3).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A TCPMapping contributes to the group of all that are for the same connections; the group says what becomes of them.
 
-Rules: spec 4.3 and 4.4. A TCPMapping that can't be understood takes no part, and is told so; a setting of it that makes
-no sense is left out and told.
+Rules: docs/ambassador.md §4.3 and §4.4. A TCPMapping that can't be understood takes no part, and is told so; a setting
+of it that makes no sense is left out and told.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class TCPMappingIntent(Intent):
             return None
 
     def _idle_timeout(self, ctx: Context) -> int | None:
-        """In the CRD it is a text; a number is taken, too (defect 10)."""
+        """In the CRD it is a text; a number is taken, too (docs/ambassador.md §5.10)."""
         given = str(self.idle_timeout_ms).strip()
         if not given:
             return None

@@ -1,8 +1,9 @@
 """All TCPMappings for the same connections divide them by weight: this says how, and by which TLS they come in.
 
 Connections are told apart by the name that the client asks for when TLS begins (``host``), so TLS ends at the gateway:
-with the certificate of the best Host that covers the name, else of a TLSContext that lists it (spec 4.3). Where neither
-can be used nobody is let in. How it looks in Envoy is ``envoy/tcp_proxy.py``'s.
+with the certificate of the best Host that covers the name, else of a TLSContext that lists it
+(docs/ambassador.md §4.3). Where neither can be used nobody is let in. How it looks in Envoy is
+``envoy/tcp_proxy.py``'s.
 """
 
 from __future__ import annotations

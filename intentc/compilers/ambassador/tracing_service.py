@@ -1,4 +1,4 @@
-"""TracingService: where the spans of requests go (spec 4.3). One counts, the gateway's own, else the
+"""TracingService: where the spans of requests go (docs/ambassador.md §4.3). One counts, the gateway's own, else the
 first by name.
 """
 

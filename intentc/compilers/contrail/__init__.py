@@ -1,8 +1,8 @@
 """The compiler of Contrail's networks: security groups to access control lists, networks and routers to route targets.
 
-Rules: the specification's D.1–D.3 (route targets), D.5 (groups), D.7.1–D.7.2 (routers), D.14 (addresses). The kinds are
-declared in ``config/schemas/contrail``, who wakes whom in ``reactions/contrail.yml``. What the API server fills in (a
-network's primary routing instance, numbers of groups) is not made here.
+Rules: docs/contrail.md D.1 to D.3 (route targets), D.5 (groups), D.7.1, D.7.2 (routers), D.14 (addresses). The kinds
+are declared in ``config/schemas/contrail``, who wakes whom in ``reactions/contrail.yml``. What the API server fills in
+(a network's primary routing instance, numbers of groups) is not made here.
 """
 
 from intentc import Compiler

@@ -1,4 +1,4 @@
-"""From the rules of a security group to the rules of its two access control lists (D.5.1).
+"""From the rules of a security group to the rules of its two access control lists (docs/contrail.md D.5.1).
 
 A rule has lists of addresses and ports on both sides; a rule of an access control list has one of each. What can't be
 converted is left out alone, with a problem that says which part of which rule; the rest of the group stays in force.

@@ -1,5 +1,5 @@
-"""What the three kinds that lend an address have in common: nothing follows from them alone (D.14), but an address that
-is none is told to whoever wrote it."""
+"""What the three kinds that lend an address have in common: nothing follows from them alone (docs/contrail.md D.14),
+but an address that is none is told to whoever wrote it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""A router in snat mode joins its networks by route targets on their primary routing instances (D.7.1, D.7.2).
+"""A router in snat mode joins its networks by route targets on their primary routing instances (docs/contrail.md D.7.1,
+D.7.2).
 
 It has a route target of its own, or the one that a user lets it refer to. When a network, an interface or the router
 itself goes, so do the claims, and with them the references. In vxlan mode the instances are joined otherwise, and only
-the own target remains (D.7.3).
+the own target remains (docs/contrail.md D.7.3).
 """
 
 from __future__ import annotations

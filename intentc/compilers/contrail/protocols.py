@@ -1,4 +1,4 @@
-"""Protocols as rules name them, and as access control lists number them (D.5.3).
+"""Protocols as rules name them, and as access control lists number them (docs/contrail.md D.5.3).
 
 The ancestors differ; decided as a user would want: names count in any case, the whole table of the Python ancestor is
 known, ``icmp`` under IPv6 is IPv6's, and a rule without a protocol means any (one ancestor skipped it, the other wrote

@@ -1,4 +1,5 @@
-"""Route targets: how they are written, which one is an object's own, and onto which routing instance they go (D.1).
+"""Route targets: how they are written, which one is an object's own, and onto which routing instance they go
+(docs/contrail.md D.1).
 
 Own ones are numbered from the ledger and carry the autonomous system of the moment; configured ones are named by
 users. Which object has which, and when, is for the intents to say.
@@ -15,21 +16,22 @@ from typing import NamedTuple
 from intentc import Claim, Context, Intent, ResourceClaim, View, refer, shared
 
 NUMBER_POOL = "route_target_number"
-"""The API server's pool of route target numbers (B.6)."""
+"""The API server's pool of route target numbers (docs/contrail.md B.6)."""
 
 NUMBER_PURPOSE = "route_target"
 
 DEFAULT_AUTONOMOUS_SYSTEM = 64512
 
 FIRST_NUMBER = 8_000_100
-"""The start of the pool as seeded (B.6)."""
+"""The start of the pool as seeded (docs/contrail.md B.6)."""
 
 FIRST_AUTOMATIC = 8_000_000
-"""From here on numbers under the installation's own autonomous system are the compiler's (B.7)."""
+"""From here on numbers under the installation's own autonomous system are the compiler's (docs/contrail.md B.7)."""
 
 FIRST_SHORT_NUMBER = 8_000
 SHORT_NUMBERS = 32_768 - 8_000
-"""Under an autonomous system of four bytes a number has two, and those from 32,768 on are left to users (D.1)."""
+"""Under an autonomous system of four bytes a number has two, and those from 32,768 on are left to users
+(docs/contrail.md D.1)."""
 
 BOTH, IMPORT, EXPORT = "", "import", "export"
 """Values of ``import_export`` on the reference of a routing instance; left out means both."""
@@ -90,7 +92,7 @@ def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
 
 
 def is_automatic(target: RouteTarget, system: int) -> bool:
-    """Whether the compiler may number ``target`` under the autonomous system ``system`` (B.7, D.1)."""
+    """Whether the compiler may number ``target`` under the autonomous system ``system`` (docs/contrail.md B.7, D.1)."""
     if target.administrator != system or isinstance(target.administrator, ipaddress.IPv4Address):
         return False
     if system > 0xFFFF:
@@ -158,8 +160,8 @@ def primary_name(network: View) -> tuple[str, ...]:
 
 
 def merged_lists(both: set[str], imported: set[str], exported: set[str]) -> dict[str, str]:
-    """The list algebra of D.1: target → import_export, sorted by target. What is imported and exported is both; what is
-    both is no longer one of them."""
+    """The list algebra of docs/contrail.md D.1: target → import_export, sorted by target. What is imported and exported
+    is both; what is both is no longer one of them."""
     directions = dict.fromkeys(imported, IMPORT) | dict.fromkeys(exported, EXPORT)
     directions |= dict.fromkeys(both | imported & exported, BOTH)
     return dict(sorted(directions.items()))

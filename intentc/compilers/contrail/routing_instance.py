@@ -1,4 +1,5 @@
-"""Every routing instance has a route target of its own (D.1, D.3), the primary one and those that users make.
+"""Every routing instance has a route target of its own (docs/contrail.md D.1, D.3), the primary one and those that
+users make.
 
 The targets that its network's lists and its network's routers add to the primary one are claimed by those; planning
 makes one list of them all. One that a user made below a network that is gone has nothing any more: planning deletes it,

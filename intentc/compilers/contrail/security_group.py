@@ -1,4 +1,4 @@
-"""A security group has two access control lists below it, always both, even without rules (D.5).
+"""A security group has two access control lists below it, always both, even without rules (docs/contrail.md D.5).
 
 The lists are its own: they go with it. Groups that its rules name may come later, or change their number; then this
 one runs again.

@@ -1,4 +1,4 @@
-"""A network puts its three lists of route targets onto its primary routing instance (D.1)."""
+"""A network puts its three lists of route targets onto its primary routing instance (docs/contrail.md D.1)."""
 
 from __future__ import annotations
 

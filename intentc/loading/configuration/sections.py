@@ -256,7 +256,7 @@ class Limits(Section, frozen=True):
     ``writes_in_batch``: writes gathered into one ``/sync``. ``writes_per_second``: 0 for no limit.
     ``max_writes_on_upgrade``: after a leader with other versions, so many planned writes at most are made unseen.
     ``max_deletes`` and ``max_deletes_percent`` (of a kind's
-    owned objects): a pass that would delete more orphans than both is held (engine.md §5.7).
+    owned objects): a pass that would delete more orphans than both is held (docs/engine.md §5.7).
     """
 
     closed: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Names to keys, and the rule for a name that exists twice (engine.md §2.4).
+"""Names to keys, and the rule for a name that exists twice (docs/engine.md §2.4).
 
 The object with the lower create revision is in force, so that every restart decides alike; the others are held until
 it goes. The table keeps order and uuids only; states are ``states.py``'s.

@@ -1,8 +1,8 @@
 """How a key that is present in the store stands in the cache: in force, or held with the reason.
 
 Most keys are in force and cost nothing here: their state *is* their ``Resource``. A key counts as present whatever
-its value is (engine.md §5.7), so one whose value can't be used has a ``Held`` in its place. What being held means for
-an intent's outputs is decided by others.
+its value is (docs/engine.md §5.7), so one whose value can't be used has a ``Held`` in its place. What being held means
+for an intent's outputs is decided by others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from intentc.model import Key, Problem, Resource
 
 
 class Held:
-    """A present key that can't be used now (engine.md §7).
+    """A present key that can't be used now (docs/engine.md §7).
 
     ``fq_name``: as far as it is known, else empty. ``shown``: the last readable state of a value that became
     unreadable; it stays in graph and indexes, so that nobody takes the object for gone. ``parked``: the readable state

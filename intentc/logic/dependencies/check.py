@@ -1,6 +1,6 @@
 """What can be proved of a reaction map before anything runs: findings, each with file, line, and what to do.
 
-A map only says what was meant; a wrong one makes no output wrong (engine.md §3). So all but kinds that don't exist
+A map only says what was meant; a wrong one makes no output wrong (docs/engine.md §3). So all but kinds that don't exist
 are warnings, and entries without effect only notes: an inherited map has them. What recorded reads say about a map is
 told by ``logic.coverage``.
 """

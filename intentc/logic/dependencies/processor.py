@@ -1,4 +1,4 @@
-"""The walk over the reaction map: which intents a change was meant to concern (engine.md §3.2).
+"""The walk over the reaction map: which intents a change was meant to concern (docs/engine.md §3.2).
 
 From an intent of kind A that was reached by cause C it goes to the related intents of the kinds listed under
 ``A: C:``, each with cause A. Each (intent, cause) is visited once, so the walk ends and costs what it reaches, and a

@@ -1,4 +1,4 @@
-"""Who read what: the readers of each read, and the reads of each evaluated intent (engine.md §3).
+"""Who read what: the readers of each read, and the reads of each evaluated intent (docs/engine.md §3).
 
 Kept small, since there are as many entries as reads of all intents together: reads are tuples, a single reader is
 stored without a set, and an intent's reads as one tuple. Which reads a change concerns is ``logic``'s business.

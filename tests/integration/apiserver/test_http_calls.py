@@ -1,4 +1,4 @@
-"""The calls of spec B.1 and B.2 over HTTP, on a real etcd: paths, bodies, statuses, headers."""
+"""The calls of docs/contrail.md B.1 and B.2 over HTTP, on a real etcd: paths, bodies, statuses, headers."""
 
 from __future__ import annotations
 

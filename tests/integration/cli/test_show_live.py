@@ -1,7 +1,7 @@
 """What a running gateway's compiler tells people, on a real etcd and a real API server: per resource, and lasting.
 
 Ambassador's own diagnostics lost an error at the next change of something else, had none for a Host without its Secret,
-and failed before the first good configuration (spec/ambassador.md §5, defects 3, 13 and 14).
+and failed before the first good configuration (docs/ambassador.md §5.3, §5.13, §5.14).
 """
 
 from __future__ import annotations

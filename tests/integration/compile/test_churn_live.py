@@ -171,7 +171,7 @@ class _Storm:
 
     async def _delete(self, kind: str, name: str, uuid: str) -> None:
         if kind == "virtual_network":
-            # Users take their references away first, as the API server demands (B.7).
+            # Users take their references away first, as the API server demands (docs/contrail.md B.7).
             for router in NAMES:
                 holder = self._there.get(("logical_router", router))
                 foot = self._there.pop(("foot", f"{name}-{router}"))

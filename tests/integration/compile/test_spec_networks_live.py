@@ -1,4 +1,5 @@
-"""The specification's cases of networks and routers (E.3), made again on a real etcd and a real API server."""
+"""The specification's cases of networks and routers (docs/contrail.md E.3), made again on a real etcd and a real API
+server."""
 
 from __future__ import annotations
 
@@ -127,7 +128,8 @@ async def test_a_route_target_that_a_user_adds_to_a_router_later_takes_the_place
 
 
 async def test_star_4_vxlan_routing_keeps_a_router_off_its_networks(world: World) -> None:
-    """The flag of a project can only change while it has no routers (B.7); so the router comes after it."""
+    """The flag of a project can only change while it has no routers (docs/contrail.md B.7); so the router comes after
+    it."""
     shop = ("default-domain", "shop")
     async with world.compiling() as service:
         await world.create("project", "shop", ("default-domain",), vxlan_routing=True)

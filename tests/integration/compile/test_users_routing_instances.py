@@ -1,4 +1,5 @@
-"""A routing instance that a user makes below a network has a route target of its own, and goes with it (D.1, D.3)."""
+"""A routing instance that a user makes below a network has a route target of its own, and goes with it
+(docs/contrail.md D.1, D.3)."""
 
 from __future__ import annotations
 

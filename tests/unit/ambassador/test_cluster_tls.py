@@ -1,4 +1,5 @@
-"""TLS towards upstreams: what is said in the handshake, and that whatever is missing closes (spec §5, defect 7)."""
+"""TLS towards upstreams: what is said in the handshake, and that whatever is missing closes
+(docs/ambassador.md §5.7)."""
 
 from __future__ import annotations
 

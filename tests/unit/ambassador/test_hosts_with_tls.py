@@ -1,5 +1,5 @@
-"""Certificates of Hosts: where they come from, who shares a chain, and that whatever is wrong closes (spec §4.3,
-§5)."""
+"""Certificates of Hosts: where they come from, who shares a chain, and that whatever is wrong closes
+(docs/ambassador.md §4.3, §5)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_without_a_certificate_a_host_is_not_served_by_tls(pems: Pems) -> 
 
 
 async def test_a_missing_secret_is_told_on_the_host_and_closes_it(pems: Pems) -> None:
-    """Defect 13 of the spec: there it was not told at all."""
+    """docs/ambassador.md §5.13: there it was not told at all."""
     gate = await Gate().apply(https(), tls_host("shop", "shop.example"))
     assert gate.problems() == [("host", "gate:shop", "NoSecret")]
     assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
@@ -326,7 +326,7 @@ async def test_of_hosts_of_one_hostname_the_one_that_asks_for_certificates_count
 
 
 async def test_a_dot_in_the_name_of_a_secret_is_no_namespace_where_it_is_the_name(pems: Pems) -> None:
-    """Defect 1 of the spec, for Secrets: names are not cut at dots."""
+    """docs/ambassador.md §5.1, for Secrets: names are not cut at dots."""
     gate = await Gate().apply(
         pems.secret("my.cert"), pems.secret("my", "cert"), https(), tls_host("shop", "*", "my.cert")
     )

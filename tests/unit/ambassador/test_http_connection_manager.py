@@ -1,4 +1,5 @@
-"""The connection manager of every listener: which filters, in which order, with which settings (spec 4.5)."""
+"""The connection manager of every listener: which filters, in which order, with which settings
+(docs/ambassador.md §4.5)."""
 
 from __future__ import annotations
 

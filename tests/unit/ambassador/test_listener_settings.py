@@ -1,4 +1,4 @@
-"""What a Listener may say, and what it then is (spec/ambassador.md §4.3)."""
+"""What a Listener may say, and what it then is (docs/ambassador.md §4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Mapping does with requests, field by field, as Envoy is told it (spec/ambassador.md §4.3, §4.5)."""
+"""What a Mapping does with requests, field by field, as Envoy is told it (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 

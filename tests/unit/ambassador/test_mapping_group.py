@@ -1,4 +1,4 @@
-"""Mappings that match the same share one route (spec/ambassador.md §4.4; defects 1, 5, 6 and 8)."""
+"""Mappings that match the same share one route (docs/ambassador.md §4.4, §5.1, §5.5, §5.6, §5.8)."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ async def test_probes_can_be_switched_off() -> None:
 
 
 async def test_a_listener_names_all_who_say_what_it_does() -> None:
-    """So that what Envoy has against the Module's script is told on the Module (spec 8.3)."""
+    """So that what Envoy has against the Module's script is told on the Module (docs/ambassador.md §4.7)."""
     gate = await gateway(module(lua_scripts="broken("), auth(), rate_limit(), tracing(), log())
     named = [one["kind"] for one in gate.elements("envoy_listener")["gate/http"]["origins"]]
     assert named == ["auth_service", "listener", "log_service", "module", "rate_limit_service", "tracing_service"]

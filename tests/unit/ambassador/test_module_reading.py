@@ -1,4 +1,5 @@
-"""How the open object of a Module becomes settings: key by key, and nothing that Envoy would refuse (defect 11)."""
+"""How the open object of a Module becomes settings: key by key, and nothing that Envoy would refuse
+(docs/ambassador.md §5.11)."""
 
 from __future__ import annotations
 

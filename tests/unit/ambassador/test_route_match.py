@@ -1,4 +1,4 @@
-"""Identity and order of routes, as pure functions of what they match (spec/ambassador.md §4.4)."""
+"""Identity and order of routes, as pure functions of what they match (docs/ambassador.md §4.4)."""
 
 from __future__ import annotations
 

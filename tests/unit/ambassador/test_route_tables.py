@@ -1,4 +1,4 @@
-"""How tables of Mappings find the Hosts that serve their hostname (spec/ambassador.md §4.5, Host ↔ Mapping)."""
+"""How tables of Mappings find the Hosts that serve their hostname (docs/ambassador.md §4.5, Host ↔ Mapping)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The route table as people see it: what matches, in which order, and where it goes (spec/ambassador.md §4.6)."""
+"""The route table as people see it: what matches, in which order, and where it goes (docs/ambassador.md §4.6)."""
 
 from __future__ import annotations
 

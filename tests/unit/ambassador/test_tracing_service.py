@@ -1,4 +1,4 @@
-"""Where the spans of requests go (spec 4.3): a provider of the connection manager."""
+"""Where the spans of requests go (docs/ambassador.md §4.3): a provider of the connection manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static users and their tokens (spec B.3; yml case keystone)."""
+"""Static users and their tokens (docs/contrail.md B.3; yml case keystone)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What blocks a deletion and what goes along with it (spec A.3 "derived", B.7)."""
+"""What blocks a deletion and what goes along with it (docs/contrail.md A.3 "derived", B.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What single kinds demand and are given (spec B.5.7–9, B.7); the goapiserver's yml cases made again (spec E.1)."""
+"""What single kinds demand and are given (docs/contrail.md B.5.7 to B.5.9, B.7); the goapiserver's yml cases made again
+(docs/contrail.md E.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists with every parameter of spec B.1."""
+"""Lists with every parameter of docs/contrail.md B.1."""
 
 from __future__ import annotations
 

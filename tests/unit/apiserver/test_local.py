@@ -1,4 +1,4 @@
-"""The writing stage's interfaces in process: the same operations, the same refusals (engine.md §6)."""
+"""The writing stage's interfaces in process: the same operations, the same refusals (docs/engine.md §6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several servers on one store: one name, one number, one change lost never (engine.md §6, §9)."""
+"""Several servers on one store: one name, one number, one change lost never (docs/engine.md §6, §9)."""
 
 from __future__ import annotations
 

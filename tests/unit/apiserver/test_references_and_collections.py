@@ -1,4 +1,4 @@
-"""References by uuid and by name, single references, elements of collections (spec B.2, B.5.6)."""
+"""References by uuid and by name, single references, elements of collections (docs/contrail.md B.2, B.5.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""References that don't block the deletion of their target, in the transaction that writes them (engine.md §6.6)."""
+"""References that don't block the deletion of their target, in the transaction that writes them
+(docs/engine.md §6.6)."""
 
 from __future__ import annotations
 

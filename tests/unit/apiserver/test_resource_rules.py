@@ -1,4 +1,5 @@
-"""What every kind has in common: names, parents, uuids, common fields, fields that are refused (spec A.1, B.1, B.5)."""
+"""What every kind has in common: names, parents, uuids, common fields, fields that are refused (docs/contrail.md A.1,
+B.1, B.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Many changes in one transaction, in any order, all or nothing (spec B.2 ``/sync``; yml cases sync, sync_sort)."""
+"""Many changes in one transaction, in any order, all or nothing (docs/contrail.md B.2 ``/sync``; yml cases sync,
+sync_sort)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contrail compiler's engine over memory, as tests with a mocked ``WriteService`` use it (design §6)."""
+"""The contrail compiler's engine over memory, as tests with a mocked ``WriteService`` use it (docs/authoring.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Kinds that take part in walks: nothing follows from them alone (spec D.14, D.15; E.1 TestCreateFloatingIP)."""
+"""Kinds that take part in walks: nothing follows from them alone (docs/contrail.md D.14, D.15; E.1
+TestCreateFloatingIP)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the tenants say, the intents' claims, merged, are what the naive oracle expects (engine.md §10).
+"""Whatever the tenants say, the intents' claims, merged, are what the naive oracle expects (docs/engine.md §10).
 
 Only the intents are in question here: order of arrival, updates and restarts are for the engine's own property.
 """

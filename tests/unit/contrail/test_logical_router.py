@@ -1,5 +1,5 @@
-"""A router's route targets on its networks' routing instances (spec D.7; E.1 TestCreateLogicalRouterCreatesRouteTarget,
-TestCreateRefToDefaultRouteTargetInRoutingInstance; E.3 ★4 ★9 ★23)."""
+"""A router's route targets on its networks' routing instances (docs/contrail.md D.7; E.1
+TestCreateLogicalRouterCreatesRouteTarget, TestCreateRefToDefaultRouteTargetInRoutingInstance; E.3 ★4 ★9 ★23)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OWN = "target:64512:8000100"
 
 
 def test_it_has_a_route_target_of_its_own() -> None:
-    """★4"""
+    """docs/contrail.md ★4"""
     tenant = Tenant()
     router = tenant.router("lr")
     assert tenant.run(router).status is Status.WAITING
@@ -22,7 +22,7 @@ def test_it_has_a_route_target_of_its_own() -> None:
 
 
 def test_its_target_goes_onto_the_routing_instance_of_its_network() -> None:
-    """★4"""
+    """docs/contrail.md ★4"""
     tenant = Tenant()
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i", network))
@@ -31,7 +31,7 @@ def test_its_target_goes_onto_the_routing_instance_of_its_network() -> None:
 
 
 def test_two_networks_get_the_same_target() -> None:
-    """★9"""
+    """docs/contrail.md ★9"""
     tenant = Tenant()
     interfaces = [tenant.interface(f"i{n}", tenant.network(f"vn{n}")[0]) for n in (1, 2)]
     router = tenant.router("lr", *interfaces)
@@ -48,7 +48,7 @@ def test_two_interfaces_in_one_network_count_once() -> None:
 
 
 def test_a_users_route_target_is_used_in_place_of_an_own_one() -> None:
-    """★4: no number is asked for."""
+    """docs/contrail.md ★4: no number is asked for."""
     tenant = Tenant()
     given = tenant.put("route_target", ("target:64512:3",))
     network, _ = tenant.network("vn")
@@ -94,7 +94,7 @@ def test_the_target_that_we_gave_it_is_not_a_users() -> None:
 
 
 def test_its_configured_list_goes_along() -> None:
-    """★23"""
+    """docs/contrail.md ★23"""
     tenant = Tenant()
     network, _ = tenant.network("vn")
     configured = {"route_target": ["target:1:1", "target:1:2", "target:1:1"]}
@@ -133,7 +133,7 @@ def test_configured_targets_without_a_network_are_not_made() -> None:
 
 
 def test_a_project_in_vxlan_mode_leaves_the_routing_instances_alone() -> None:
-    """★4"""
+    """docs/contrail.md ★4"""
     tenant = Tenant(vxlan_routing=True)
     network, _ = tenant.network("vn")
     configured = {"route_target": ["target:1:1"]}
@@ -163,7 +163,7 @@ def test_a_network_whose_routing_instance_is_not_there_yet_is_waited_for_by_read
 
 
 def test_without_its_interface_a_router_claims_nothing_on_the_network() -> None:
-    """★23: removal follows from what is no longer claimed."""
+    """docs/contrail.md ★23: removal follows from what is no longer claimed."""
     tenant = Tenant()
     tenant.network("vn")
     router = tenant.router("lr")
@@ -172,7 +172,7 @@ def test_without_its_interface_a_router_claims_nothing_on_the_network() -> None:
 
 
 def test_a_configured_target_joins_no_network_of_somebody_else() -> None:
-    """B.7: what is there although the server refuses it is a problem, and has no effect."""
+    """docs/contrail.md B.7: what is there although the server refuses it is a problem, and has no effect."""
     tenant = Tenant()
     network, _ = tenant.network("vn")
     listed = {"configured_route_target_list": {"route_target": ["target:64512:8000107", "target:1:1"]}}

@@ -1,4 +1,4 @@
-"""Protocols of rules (spec D.5.3; E.1 TestACLProtocol)."""
+"""Protocols of rules (docs/contrail.md D.5.3; E.1 TestACLProtocol)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How route targets are written, and the algebra of a network's lists (spec D.1; E.1 TestParseRouteTarget)."""
+"""How route targets are written, and the algebra of a network's lists (docs/contrail.md D.1; E.1
+TestParseRouteTarget)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A routing instance's own route target (spec D.1, D.3; E.1 TestCreateRoutingInstanceCreatesRouteTarget; ★3)."""
+"""A routing instance's own route target (docs/contrail.md D.1, D.3; E.1 TestCreateRoutingInstanceCreatesRouteTarget;
+★3)."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def test_it_asks_for_a_number_and_waits() -> None:
 
 
 def test_with_its_number_it_has_a_route_target_of_its_own() -> None:
-    """★3"""
+    """docs/contrail.md ★3"""
     tenant = Tenant()
     key = instance_of(tenant)
     tenant.number(key, 8000100)
@@ -43,7 +44,7 @@ def test_with_its_number_it_has_a_route_target_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["ip-fabric:__default__", "__link_local__:__link_local__"])
 def test_those_of_the_fabric_have_none(name: Any) -> None:
-    """★3"""
+    """docs/contrail.md ★3"""
     tenant = Tenant()
     key = tenant.put("routing_instance", f"default-domain:default-project:{name}", routing_instance_is_default=True)
     outcome = tenant.run(key)
@@ -51,7 +52,7 @@ def test_those_of_the_fabric_have_none(name: Any) -> None:
 
 
 def test_one_that_a_user_makes_below_a_network_has_one_of_its_own_and_none_of_the_networks() -> None:
-    """D.1: "any RI": only the lists are the primary one's alone."""
+    """docs/contrail.md D.1: "any RI": only the lists are the primary one's alone."""
     tenant = Tenant()
     network, _ = tenant.network("vn-blue", route_target_list=["target:1:1"])
     name = f"{PROJECT}:vn-blue:mine"

@@ -1,4 +1,5 @@
-"""A group's two access control lists (spec D.5; E.1 TestCreateSecurityGroupCreatesACLs, TestMakeACLRule; ★2 ★19)."""
+"""A group's two access control lists (docs/contrail.md D.5; E.1 TestCreateSecurityGroupCreatesACLs, TestMakeACLRule; ★2
+★19)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def test_the_lists_are_the_groups_own_children() -> None:
 
 
 def test_the_default_group_of_a_project() -> None:
-    """★2"""
+    """docs/contrail.md ★2"""
     tenant = Tenant()
     key = tenant.group(
         "default",
@@ -87,7 +88,7 @@ def test_the_direction_is_not_copied() -> None:
 
 
 def test_a_change_of_the_groups_own_number_reaches_its_rules() -> None:
-    """★19"""
+    """docs/contrail.md ★19"""
     tenant = Tenant()
     rules = (rule([LOCAL], [named("g")]),)
     assert sides(entries(tenant.run(tenant.group("g", *rules, number=8000001)))["egress"]) == [
@@ -99,7 +100,7 @@ def test_a_change_of_the_groups_own_number_reaches_its_rules() -> None:
 
 
 def test_a_group_that_comes_later_appears_in_the_rules() -> None:
-    """★18: the absent name is read, so its arrival wakes the group."""
+    """docs/contrail.md ★18: the absent name is read, so its arrival wakes the group."""
     tenant = Tenant()
     key = tenant.group("sg1", rule([LOCAL], [named("sg2"), named("sg3")], rule_uuid="r1"))
     before = tenant.run(key)

@@ -1,4 +1,4 @@
-"""A network's lists on its primary routing instance (spec D.1; E.3 ★21)."""
+"""A network's lists on its primary routing instance (docs/contrail.md D.1; E.3 ★21)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LISTS = {
 
 
 def test_each_list_gives_its_direction() -> None:
-    """★21"""
+    """docs/contrail.md ★21"""
     tenant = Tenant()
     network, _ = tenant.network("vn", **LISTS)
     outcome = tenant.run(network)
@@ -25,7 +25,7 @@ def test_each_list_gives_its_direction() -> None:
 
 
 def test_what_is_in_all_lists_is_both_and_the_others_stay() -> None:
-    """★21"""
+    """docs/contrail.md ★21"""
     tenant = Tenant()
     network, _ = tenant.network(
         "vn",
@@ -78,7 +78,7 @@ def test_a_target_named_twice_is_claimed_once() -> None:
 
 
 def test_a_list_joins_no_network_of_somebody_else() -> None:
-    """B.7: what is there although the server refuses it is a problem, and has no effect."""
+    """docs/contrail.md B.7: what is there although the server refuses it is a problem, and has no effect."""
     tenant = Tenant()
     lists = {field: ["target:64512:8000100", "target:064512:08000100", *targets] for field, targets in LISTS.items()}
     network, _ = tenant.network("vn", **lists)

@@ -1,4 +1,4 @@
-"""A process that dies while it evaluates leaves a suspect; only a second death holds it (engine.md §4.3)."""
+"""A process that dies while it evaluates leaves a suspect; only a second death holds it (docs/engine.md §4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is put off is told with its reason until it is done, and nothing is put off for ever (engine.md §6.3)."""
+"""What is put off is told with its reason until it is done, and nothing is put off for ever (docs/engine.md §6.3)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Storms: many events on one expensive intent cost few evaluations of it, and writes that become possible together go
-together (design.md §8)."""
+together (docs/engine.md §11.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is evaluated, who is answered from the memo, and what a failure leaves (engine.md §3, §4, §7)."""
+"""Who is evaluated, who is answered from the memo, and what a failure leaves (docs/engine.md §3, §4, §7)."""
 
 from __future__ import annotations
 

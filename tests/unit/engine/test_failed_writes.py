@@ -1,4 +1,4 @@
-"""What each outcome of a write means for its object, and for the others (engine.md §6.3)."""
+"""What each outcome of a write means for its object, and for the others (docs/engine.md §6.3)."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ async def test_a_fault_of_our_own_is_logged_and_tried_again(plant: Plant, caplog
 async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """engine.md §6.1"""
+    """docs/engine.md §6.1"""
     plant.write.target = Acknowledging()  # says that it wrote, and did not
     await plant.boxes("a")
     await plant.retry("a")

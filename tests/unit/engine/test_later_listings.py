@@ -1,5 +1,5 @@
 """A listing in a running process is a full pass: many deletes need leave, and an older store makes what we remember
-void (engine.md §5.7, faults F03, F10)."""
+void (docs/engine.md §5.7, faults F03, F10)."""
 
 from __future__ import annotations
 

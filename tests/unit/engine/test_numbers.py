@@ -1,4 +1,5 @@
-"""Wishes are granted in the order of names, before writes; numbers go back once nothing carries them (engine.md §8)."""
+"""Wishes are granted in the order of names, before writes; numbers go back once nothing carries them
+(docs/engine.md §8)."""
 
 from __future__ import annotations
 

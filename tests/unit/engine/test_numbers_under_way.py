@@ -1,5 +1,5 @@
 """Numbers while answers are under way: none is lost, none is given twice, and one that is refused holds up nobody
-(engine.md §8)."""
+(docs/engine.md §8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator can do to a running engine (engine.md §7): pause, resume, retry, drop, allow deletes."""
+"""What an operator can do to a running engine (docs/engine.md §7): pause, resume, retry, drop, allow deletes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing is written without permission; what was only planned is carried out once it is given (engine.md §9)."""
+"""Nothing is written without permission; what was only planned is carried out once it is given (docs/engine.md §9)."""
 
 from __future__ import annotations
 

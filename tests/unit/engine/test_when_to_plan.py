@@ -1,5 +1,5 @@
 """Objects are planned when everything known is evaluated, by whoever's doing they became possible, and never so many in
-a row that nobody else gets a turn (engine.md §1.7, §6.4)."""
+a row that nobody else gets a turn (docs/engine.md §1.7, §6.4)."""
 
 from __future__ import annotations
 

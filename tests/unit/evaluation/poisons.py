@@ -1,4 +1,4 @@
-"""Every way in which an author's code is known to run wild, as bodies of ``evaluate`` (engine.md §4.3, F18).
+"""Every way in which an author's code is known to run wild, as bodies of ``evaluate`` (docs/engine.md §4.3, F18).
 
 A body takes the intent and ``ctx``. It is written for any intent that may have children of a kind with one text.
 """

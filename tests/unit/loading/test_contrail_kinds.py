@@ -1,4 +1,4 @@
-"""The shipped kinds of Contrail against the specification's table A.3, written down here a second time."""
+"""The shipped kinds of Contrail against docs/contrail.md A.3, written down here a second time."""
 
 from __future__ import annotations
 

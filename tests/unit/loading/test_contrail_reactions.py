@@ -1,4 +1,4 @@
-"""The shipped reaction map of Contrail against the specification's table C.3, written down here a second time."""
+"""The shipped reaction map of Contrail against docs/contrail.md C.3, written down here a second time."""
 
 from __future__ import annotations
 

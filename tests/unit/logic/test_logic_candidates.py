@@ -149,7 +149,7 @@ def test_the_neighbours_of_a_deleted_object_are_reached() -> None:
 
 
 def test_a_batch_is_applied_as_a_whole() -> None:
-    """All but the first event of a transaction were lost by the ancestor (faults.md D3)."""
+    """All but the first event of a transaction were lost by the ancestor (D3 in ``tests/defects``)."""
     world = service()
     world.apply(snapshot(put("tenant", "t", 1)))
     concerned = world.apply(batch(put("net", "a", 2, parent="tenant/t"), put("net", "b", 2, net_refs=[reference("a")])))

@@ -1,4 +1,4 @@
-"""A snapshot can be decoded beforehand, in slices, with the same result (engine.md §1.7)."""
+"""A snapshot can be decoded beforehand, in slices, with the same result (docs/engine.md §1.7)."""
 
 from __future__ import annotations
 

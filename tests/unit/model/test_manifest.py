@@ -1,4 +1,5 @@
-"""Kubernetes-shaped kinds: identity, versions, and references by name, URL, labels and hostnames (engine.md §2.2)."""
+"""Kubernetes-shaped kinds: identity, versions, and references by name, URL, labels and hostnames
+(docs/engine.md §2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From standby to leader and back (engine.md §9), over the memory store."""
+"""From standby to leader and back (docs/engine.md §9), over the memory store."""
 
 from __future__ import annotations
 

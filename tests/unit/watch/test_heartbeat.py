@@ -1,4 +1,4 @@
-"""A silent watch is told from a quiet one by our own heartbeat (engine.md §1.4)."""
+"""A silent watch is told from a quiet one by our own heartbeat (docs/engine.md §1.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source over the memory store: list, watch, and what it does about gaps (engine.md §1.1–1.3)."""
+"""The source over the memory store: list, watch, and what it does about gaps (docs/engine.md §1.1 to §1.3)."""
 
 from __future__ import annotations
 

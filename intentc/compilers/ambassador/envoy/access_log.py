@@ -1,4 +1,4 @@
-"""Envoy's access logs: one for each LogService, then the file (spec 4.5)."""
+"""Envoy's access logs: one for each LogService, then the file (docs/ambassador.md §4.5)."""
 
 from __future__ import annotations
 

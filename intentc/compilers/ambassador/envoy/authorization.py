@@ -1,4 +1,4 @@
-"""Envoy's filter that asks an AuthService whether a request may pass (spec 4.3, 4.5)."""
+"""Envoy's filter that asks an AuthService whether a request may pass (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Envoy's clusters (``envoy.config.cluster.v3.Cluster``), from upstreams whose place in the world is known.
 
 Pure: what an upstream resolves to, and whether it may be reached, was decided before (``..cluster``). No deprecated
-field: HTTP options and DNS are typed extensions (spec/ambassador.md, "For Envoy 1.40").
+field: HTTP options and DNS are typed extensions (docs/ambassador.md §4.5).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def cluster(
     if upstream.circuit_breakers:
         config["circuit_breakers"] = {"thresholds": [_thresholds(breaker) for breaker in upstream.circuit_breakers]}
     if upstream.health_checks:
-        # Envoy refuses several checks without names (spec/ambassador.md, defect 11).
+        # Envoy refuses several checks without names (docs/ambassador.md §5.11).
         config["health_checks"] = [
             {"name": f"check-{number}", **_health_check(check)}
             for number, check in enumerate(upstream.health_checks, 1)

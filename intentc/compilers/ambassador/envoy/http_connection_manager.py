@@ -1,4 +1,5 @@
-"""Envoy's HTTP connection manager: what becomes of every connection of a listener that speaks HTTP (spec 4.5).
+"""Envoy's HTTP connection manager: what becomes of every connection of a listener that speaks HTTP
+(docs/ambassador.md §4.5).
 
 Routes come by RDS. What differs between listeners is an argument, what they share is in the ``Gateway``.
 """

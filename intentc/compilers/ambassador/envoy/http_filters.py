@@ -1,4 +1,4 @@
-"""The HTTP filters of every listener, in the order of the specification (4.5).
+"""The HTTP filters of every listener, in the order of docs/ambassador.md §4.5.
 
 Before them all stand those that answer the probes. A filter stands there if something asks for it; those for
 cross-origin requests and routing always do, because routes have settings for the first and nothing goes on without the

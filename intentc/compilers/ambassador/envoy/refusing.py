@@ -1,5 +1,5 @@
 """The filter that stands where a guard should, while its service is misconfigured: it answers 500 to everything but the
-probes (spec 4.5), because to let requests pass unasked would be worse than not to serve them.
+probes (docs/ambassador.md §4.5), because to let requests pass unasked would be worse than not to serve them.
 
 Probes that Envoy answers itself never come here; those that a service answers are let through.
 """

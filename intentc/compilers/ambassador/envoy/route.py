@@ -1,8 +1,8 @@
 """Routes in Envoy's words (``envoy.config.route.v3.Route``): to clusters, to another place, or to nowhere.
 
 One route serves a whole group of Mappings: several upstreams are its ``weighted_clusters``, so that shares hold
-whatever they add up to (defect 5). Only where Mappings of a group want things that Envoy decides by route (a rewrite, a
-timeout), each is a route of its own, and ``fraction`` says which part of the requests it takes.
+whatever they add up to (docs/ambassador.md §5.5). Only where Mappings of a group want things that Envoy decides by
+route (a rewrite, a timeout), each is a route of its own, and ``fraction`` says which part of the requests it takes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Envoy's tracing of a connection manager: its provider stands there, not in the bootstrap (spec, top)."""
+"""Envoy's tracing of a connection manager: its provider stands there, not in the bootstrap
+(docs/ambassador.md §4.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What stands before the routes of a virtual host: where requests that are not secure are sent (spec 4.5)."""
+"""What stands before the routes of a virtual host: where requests that are not secure are sent
+(docs/ambassador.md §4.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one AuthService says, as the filter and the upstream that follow from it (spec 4.3).
+"""What one AuthService says, as the filter and the upstream that follow from it (docs/ambassador.md §4.3).
 
 What would let requests pass that its author meant to have checked raises ``Unusable``; what only leaves the author's
 service with less to go by is left out and told.

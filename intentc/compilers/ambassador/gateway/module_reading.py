@@ -1,7 +1,7 @@
 """From the open object that a Module's ``config`` is to ``ModuleSettings``, key by key.
 
 A key that can't be used is left out and told with its path, and the others hold: a value that Envoy would refuse never
-leaves here (spec 5, defect 11). Access lists are the exception that the wrong way round would be a hole: what is
+leaves here (docs/ambassador.md §5.11). Access lists are the exception that the wrong way round would be a hole: what is
 unusable there lets nobody in.
 """
 

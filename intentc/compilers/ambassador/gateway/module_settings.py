@@ -1,8 +1,8 @@
 """What the Module ``ambassador`` sets for the whole gateway, as one typed value with all its defaults.
 
-Every key of the Module that has an effect is a field here (spec 4.3 "Module"). ``module_reading.py`` makes it from what
-a user wrote, ``module.py`` yields it; whoever makes routes or clusters asks ``module_settings(ctx)``, whoever makes
-listeners has it in ``gateway(ctx)``.
+Every key of the Module that has an effect is a field here (docs/ambassador.md §4.3 "Module"). ``module_reading.py``
+makes it from what a user wrote, ``module.py`` yields it; whoever makes routes or clusters asks
+``module_settings(ctx)``, whoever makes listeners has it in ``gateway(ctx)``.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ class CertificateDetails(Settings, frozen=True):
 
 
 class MappingDefaults(Settings, frozen=True):
-    """What Mappings have that don't say it themselves: ``defaults.httpmapping``, then ``defaults`` (spec 4.2)."""
+    """What Mappings have that don't say it themselves: ``defaults.httpmapping``, then ``defaults``
+    (docs/ambassador.md §4.2)."""
 
     add_request_headers: tuple[HeaderAddition, ...] = ()
     add_response_headers: tuple[HeaderAddition, ...] = ()

@@ -1,4 +1,5 @@
-"""The gateway's own paths: whether it is alive, whether it is ready, and its diagnostics (spec 4.5, 4.6).
+"""The gateway's own paths: whether it is alive, whether it is ready, and its diagnostics (docs/ambassador.md §4.5,
+§4.6).
 
 Without a service of their own, the probes are answered by Envoy itself, for every host and whoever asks: a filter does
 it, so that no route and no guard is in the way. Diagnostics have no answer of Envoy's: they are served beside the

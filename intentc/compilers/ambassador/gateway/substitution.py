@@ -1,7 +1,7 @@
 """Which commands may stand in a text that Envoy formats: a format of the access log, or the value of an added header.
 
-A text that Envoy rejects would take the whole listener or route configuration down with it (spec 5, defect 11). One
-that it accepts may show what is none of its author's business: ``%ENVIRONMENT(X)%`` is a variable of the gateway's
+A text that Envoy rejects would take the whole listener or route configuration down with it (docs/ambassador.md §5.11).
+One that it accepts may show what is none of its author's business: ``%ENVIRONMENT(X)%`` is a variable of the gateway's
 process. So only the commands listed here pass.
 """
 

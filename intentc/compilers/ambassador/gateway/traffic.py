@@ -1,7 +1,7 @@
 """How the gateway treats traffic, as typed values: what a Module says for all, and a Mapping or service for itself.
 
-Names and units of fields are the users' (spec 4.3); zero, empty and None mean "not said". Each is what its owner reads
-out of a resource: cross-origin rules and retries for routes, the others for clusters.
+Names and units of fields are the users' (docs/ambassador.md §4.3); zero, empty and None mean "not said". Each is what
+its owner reads out of a resource: cross-origin rules and retries for routes, the others for clusters.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ the other.
 Envoy chooses one domain for a request, so a route for ``a.example.*`` does not reach requests that the Host
 ``*.example.com`` takes. Such a route stands in the Host's table as well, with a condition on the name. Hosts with a
 wildcard announce themselves in the fact ``crossing_wildcard``; who has routes for a wildcard reads those of the
-opposite end (spec/ambassador.md, additions: host globs).
+opposite end (docs/ambassador.md §6.6).
 """
 
 from __future__ import annotations

@@ -50,6 +50,6 @@ class HostBinding(msgspec.Struct, frozen=True, order=True):
 
 
 def stand_in(namespace: str, tls: TLSSettings | None) -> HostBinding:
-    """The Host that serves everything on the Listeners of ``namespace`` while there is no Host at all (spec 4.5); it
-    routes insecure requests."""
+    """The Host that serves everything on the Listeners of ``namespace`` while there is no Host at all
+    (docs/ambassador.md §4.5); it routes insecure requests."""
     return HostBinding(name="", hostname=ANY, insecure="Route", wants_tls=tls is not None, tls=tls, stands_in=namespace)

@@ -1,5 +1,5 @@
-"""Where a Host has its TLS from (spec 4.3): the TLSContext that it names, else its own ``tls``, else a TLSContext
-called like it with ``-context`` at the end, else its Secret alone.
+"""Where a Host has its TLS from (docs/ambassador.md §4.3): the TLSContext that it names, else its own ``tls``, else a
+TLSContext called like it with ``-context`` at the end, else its Secret alone.
 
 Whatever is wrong leaves the Host without TLS, and says so on it: a name that can't be reached by TLS is better than one
 that is reached with less than was asked for.

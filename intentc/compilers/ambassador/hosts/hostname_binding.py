@@ -63,8 +63,8 @@ class ChainShare(msgspec.Struct, frozen=True, order=True):
 
 
 def takes(listener: OpenListener, host: HostBinding) -> bool:
-    """Whether a Listener's ``hostBinding`` chooses a Host (spec 4.3). One that stands in belongs to the Listeners of
-    its namespace, whatever they choose: its certificate is for nobody else."""
+    """Whether a Listener's ``hostBinding`` chooses a Host (docs/ambassador.md §4.3). One that stands in belongs to the
+    Listeners of its namespace, whatever they choose: its certificate is for nobody else."""
     if host.stands_in:
         return listener.name.partition(":")[0] == host.stands_in
     if not listener.all_namespaces and listener.name.partition(":")[0] != host.namespace:
@@ -73,7 +73,8 @@ def takes(listener: OpenListener, host: HostBinding) -> bool:
 
 
 def rule(listener: OpenListener, action: str) -> RequestRule:
-    """What becomes of insecure requests on a Listener, for Hosts that want ``action`` for them (spec 4.5)."""
+    """What becomes of insecure requests on a Listener, for Hosts that want ``action`` for them
+    (docs/ambassador.md §4.5)."""
     if listener.model == "SECURE" or action == "Route":
         return RequestRule()
     return RequestRule(action, listener.model == "XFP")

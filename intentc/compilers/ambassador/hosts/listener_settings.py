@@ -1,4 +1,5 @@
-"""What a Listener is, as typed values: which protocols are spoken at its port, and which Hosts it takes (spec 4.3)."""
+"""What a Listener is, as typed values: which protocols are spoken at its port, and which Hosts it takes
+(docs/ambassador.md §4.3)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which headers a Mapping adds and removes, checked so that Envoy takes them.
 
 Envoy refuses a whole route configuration for one header that must not be touched or one stray ``%``; so such an entry
-is left out here, and told on the Mapping. Rules: spec/ambassador.md §4.2 (defaults of the Module), §4.3.
+is left out here, and told on the Mapping. Rules: docs/ambassador.md §4.2 (defaults of the Module), §4.3.
 """
 
 from __future__ import annotations

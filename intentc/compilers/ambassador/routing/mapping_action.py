@@ -1,6 +1,6 @@
 """What a Mapping does with the requests that it matches: its fields as a ``Forward`` or a ``Redirect``.
 
-Rules: spec/ambassador.md §4.3 (Mapping, *Action*), defaults from the Module §4.2. A setting that makes no sense is left
+Rules: docs/ambassador.md §4.3 (Mapping, *Action*), defaults from the Module §4.2. A setting that makes no sense is left
 out and told; where requests would go elsewhere than the user said, ``Unusable`` is raised, and they go nowhere.
 """
 

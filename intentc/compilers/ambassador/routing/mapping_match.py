@@ -1,6 +1,6 @@
 """What a Mapping matches: its fields as a ``RouteMatch``, or a refusal with what to write instead.
 
-Rules: spec/ambassador.md §4.3 (Mapping, *Match*). Of ``hostname``, ``host`` and the header ``:authority`` the first
+Rules: docs/ambassador.md §4.3 (Mapping, *Match*). Of ``hostname``, ``host`` and the header ``:authority`` the first
 that is set counts. Nothing is guessed: a Mapping whose match can't be understood matches nothing, and is told so.
 """
 

@@ -1,6 +1,6 @@
 """By what requests of a Mapping are counted: its ``labels`` as actions of Envoy's rate limits.
 
-Form in v3alpha1 (spec/ambassador.md §4.3): ``{domain: [{group: [action, …]}, …]}`` with one of Envoy's actions each,
+Form in v3alpha1 (docs/ambassador.md §4.3): ``{domain: [{group: [action, …]}, …]}`` with one of Envoy's actions each,
 in v2 with their short forms (``remote_address``; ``{generic_key: text}``; ``{key: {header: name}}``; a text). Each
 group is one descriptor, and begins with what the Module's ``default_labels`` say for the domain. A request that lacks a
 header of a group has no descriptor of that group; ``omit_if_not_present`` is taken, and changes nothing about that.

@@ -26,7 +26,7 @@ class Condition(msgspec.Struct, frozen=True, order=True):
     value: str = ""
 
     def length(self) -> int:
-        """Its share in the order of routes (spec/ambassador.md §4.4): name and value, one more for a regex."""
+        """Its share in the order of routes (docs/ambassador.md §4.4): name and value, one more for a regex."""
         return len(self.name) + len(self.value or "*") + (self.sort == REGEX)
 
     def key(self) -> str:
@@ -60,13 +60,14 @@ def group_name(match: RouteMatch) -> str:
 
 def route_name(match: RouteMatch) -> str:
     """The name of the route that matches this in these tables: a readable start and a hash of all that is matched.
-    Different matches have different names whatever stands in them: every text is hashed with its length (defect 8)."""
+    Different matches have different names whatever stands in them: every text is hashed with its length
+    (docs/ambassador.md §5.8)."""
     start = _UNREADABLE.sub("-", f"{match.method}-{match.path}").strip("-")[:_READABLE].strip("-")
     return f"{start or 'root'}-{hashlib.sha256(_identity(match)).hexdigest()[:32]}"
 
 
 def sort_key(match: RouteMatch, name: str) -> str:
-    """The place of the route ``name`` among all: highest first (spec/ambassador.md §4.4: precedence,
+    """The place of the route ``name`` among all: highest first (docs/ambassador.md §4.4: precedence,
     length of the prefix, of the headers, of the query, then reverse alphabetical). An exact path goes before a prefix
     of the same text, which would hide it; the name comes last, so that no two are equal."""
     headers = list(match.headers)

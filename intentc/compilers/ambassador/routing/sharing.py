@@ -1,7 +1,7 @@
 """Who of a group takes part in its route, and with which share: a pure function of the members.
 
 The first by name decides what the group does; whoever does not fit to it is refused and told so *itself*, with the name
-of the one that it does not fit to (spec/ambassador.md §4.4, and defect 13: the peer tells the first one).
+of the one that it does not fit to (docs/ambassador.md §4.4, §5.13: the peer tells the first one).
 """
 
 from __future__ import annotations

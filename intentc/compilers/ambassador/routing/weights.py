@@ -1,7 +1,8 @@
-"""How those who share a group's requests or connections divide them, by their weights in percent (spec 4.4).
+"""How those who share a group's requests or connections divide them, by their weights in percent
+(docs/ambassador.md §4.4).
 
 The proportions are whole numbers whose sum is the whole, so nothing falls beside it where weights sum to less than 100
-(defects 4 and 5). Who is told what, and what Envoy is told, is left to the callers.
+(docs/ambassador.md §5.4, §5.5). Who is told what, and what Envoy is told, is left to the callers.
 """
 
 from __future__ import annotations

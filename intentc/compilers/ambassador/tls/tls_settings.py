@@ -1,4 +1,5 @@
-"""How TLS is spoken with clients, as a typed value, read from a TLSContext or from ``tls`` of a Host (spec 4.3).
+"""How TLS is spoken with clients, as a typed value, read from a TLSContext or from ``tls`` of a Host
+(docs/ambassador.md §4.3).
 
 What can't be done as it is written is refused whole (``UnusableTLS``): whoever asked for TLS gets that, or nothing; a
 setting that would be left out could be the one that keeps somebody out. Which Secrets there are, and what is in them,

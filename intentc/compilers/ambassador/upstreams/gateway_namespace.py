@@ -1,4 +1,4 @@
-"""The namespace in which the gateway itself runs: names of Services there need none (spec/ambassador.md §4.4), and what
+"""The namespace in which the gateway itself runs: names of Services there need none (docs/ambassador.md §4.4), and what
 is said there about the whole gateway goes before what anybody says elsewhere.
 """
 

@@ -1,6 +1,6 @@
 """TLS towards an upstream: what its TLSContext says, and whether everything for it is there.
 
-Whoever asked for TLS gets that, or nothing (spec/ambassador.md, defect 7): a missing TLSContext or Secret makes the
+Whoever asked for TLS gets that, or nothing (docs/ambassador.md §5.7): a missing TLSContext or Secret makes the
 upstream unreachable.
 """
 

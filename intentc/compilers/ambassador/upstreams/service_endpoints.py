@@ -1,8 +1,8 @@
 """The endpoints behind a Service: its ports joined with the ready addresses in the Endpoints of the same name.
 
-Kubernetes names the ports of Endpoints as those of the Service (spec/ambassador.md §4.1, "joins Services with
-Endpoints"); Endpoints that people write may leave the names out, then the target port tells. Addresses that are not
-ready take no requests. Whether an address may be a target is left to ``targets.py``.
+Kubernetes names the ports of Endpoints as those of the Service (docs/ambassador.md §4.1); Endpoints that people write
+may leave the names out, then the target port tells. Addresses that are not ready take no requests. Whether an address
+may be a target is left to ``targets.py``.
 
 Neither kind has an intent: a cluster has thousands that nothing leads to, and what is wrong in one concerns the gateway
 once it sends requests there.

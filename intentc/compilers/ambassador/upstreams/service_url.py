@@ -1,6 +1,6 @@
 """Where a ``service`` leads: ``[http://|https://]host[:port]``, taken apart and refused if it is anything else.
 
-The rule is Ambassador's (spec/ambassador.md §4.3, §4.4) with the holes closed: a text that could be read in two ways
+The rule is Ambassador's (docs/ambassador.md §4.3, §4.4) with the holes closed: a text that could be read in two ways
 (a path, a user, a number that a resolver would take for an address) is refused, since what is dialled must be what was
 checked. Which namespace an unqualified name is in, and whether a target is allowed, is left to others.
 """

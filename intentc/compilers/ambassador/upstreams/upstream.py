@@ -2,8 +2,8 @@
 
 Whoever sends requests somewhere (Mappings, TCPMappings, AuthService, RateLimitService, TracingService, LogService) asks
 ``upstream`` for the settings and yields ``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``; what becomes
-of it is ``cluster.py``'s business. Two uses share a cluster exactly if they agree in every setting (spec/ambassador.md,
-defect 6); who uses it is no part of the identity.
+of it is ``cluster.py``'s business. Two uses share a cluster exactly if they agree in every setting (docs/ambassador.md
+§5.6); who uses it is no part of the identity.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """A readable start, and a hash over every field. msgpack writes the length before each text and list, so no
-        two different upstreams have the same bytes (defect 8)."""
+        two different upstreams have the same bytes (docs/ambassador.md §5.8)."""
         start = "_".join(part for part in (self.cluster_tag, self.marker, self.host, str(self.port)) if part)
         readable = _UNREADABLE.sub("_", f"cluster_{start}")[:_LONGEST_READABLE_START]
         return f"{readable}-{hashlib.sha256(msgspec.msgpack.encode(self)).hexdigest()[:32]}"
@@ -124,7 +124,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
         return (rest[0], name) if len(rest) == 1 or rest[1] == "svc" else None
 
     def dns_name(self, gateway_namespace: str) -> str:
-        """The host as it is looked up: qualified, unless it is in the gateway's namespace (spec §4.4)."""
+        """The host as it is looked up: qualified, unless it is in the gateway's namespace (docs/ambassador.md §4.4)."""
         return f"{self.host}.{self.service_namespace}" if self._elsewhere(gateway_namespace) else self.host
 
     def _elsewhere(self, gateway_namespace: str) -> bool:
@@ -197,7 +197,7 @@ def _keepalive(request: UpstreamRequest, module: ModuleSettings) -> Keepalive | 
 
 
 def statistics_name(service: str) -> str:
-    """What statistics call an upstream without ``stats_name``: its service as it is written (spec, Additions).
+    """What statistics call an upstream without ``stats_name``: its service as it is written (docs/ambassador.md §6.5).
 
     >>> statistics_name("quote.default:8080")
     'quote_default_8080'

@@ -68,7 +68,7 @@ def circuit_breakers(values: Iterable[Any] | None) -> tuple[CircuitBreaker, ...]
 
 def keepalive(value: Any) -> Keepalive | None:
     """From the schema's ``Keepalive``; None if it is not given. ``time`` is the older name of ``idle_time``, which
-    counts if both are there (defect 10)."""
+    counts if both are there (docs/ambassador.md §5.10)."""
     if value is None:
         return None
     found = plain(value)
@@ -77,7 +77,7 @@ def keepalive(value: Any) -> Keepalive | None:
 
 
 def health_checks(values: Iterable[Any]) -> tuple[HealthCheck, ...]:
-    """From the schema's ``HealthCheck`` values; any number of them (defect 11)."""
+    """From the schema's ``HealthCheck`` values; any number of them (docs/ambassador.md §5.11)."""
     return tuple(_health_check(value) for value in values)
 
 

@@ -1,6 +1,6 @@
 """How an upstream is reached: by which resolver, under which name, and with which TLS; or that it can't be.
 
-Never clear text instead of TLS (spec/ambassador.md, defect 7). What becomes of it in Envoy is the business of
+Never clear text instead of TLS (docs/ambassador.md §5.7). What becomes of it in Envoy is the business of
 ``cluster.py``; whoever must be sure that somebody could be asked at all calls ``check_way``.
 """
 

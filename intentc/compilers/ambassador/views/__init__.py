@@ -1,4 +1,4 @@
-"""What people may look at of a gateway (spec/ambassador.md §4.6): its routes, its host names, connections that pass as
+"""What people may look at of a gateway (docs/ambassador.md §4.6): its routes, its host names, connections that pass as
 they are, and the services in use.
 
 Each module is one view, a pure function of the elements of Envoy that stand in etcd; ``telling`` is what they share.

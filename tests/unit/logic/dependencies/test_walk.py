@@ -1,4 +1,5 @@
-"""The walk over the reaction map: spec's cases ★1, ★1b and the examples of C.4, each (intent, cause) once."""
+"""The walk over the reaction map: the cases docs/contrail.md ★1, ★1b and the examples of C.4, each (intent, cause)
+once."""
 
 from __future__ import annotations
 

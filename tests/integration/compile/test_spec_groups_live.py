@@ -1,5 +1,4 @@
-"""The specification's cases of security groups (docs/contrail.md E.3), made again on a real etcd and a real API
-server."""
+"""The cases of security groups (docs/contrail.md E.3), made again on a real etcd and a real API server."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,9 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(autouse=True)
-def logging_left_as_it_was() -> Iterator[None]:
-    """Commands set up the whole process's logging; a test that runs one must not change what later tests see.
-
-    Levels are set only where they differ: setting one clears what every logger has cached, a millisecond per test."""
+@contextmanager
+def _logging_left_as_it_was() -> Iterator[None]:
+    """Levels are set only where they differ: setting one clears what all loggers have cached, a millisecond a test."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     levels = {
@@ -43,6 +42,20 @@ def logging_left_as_it_was() -> Iterator[None]:
     for name, logger in root.manager.loggerDict.items():
         if isinstance(logger, logging.Logger) and logger.level != (former := levels.get(name, logging.NOTSET)):
             logger.setLevel(former)
+
+
+@pytest.fixture(autouse=True)
+def logging_left_as_it_was() -> Iterator[None]:
+    """Commands set up the whole process's logging; a test that runs one must not change what later tests see."""
+    with _logging_left_as_it_was():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def logging_left_as_the_module_found_it() -> Iterator[None]:
+    """So do systems that the tests of a module share, which start before the first of them."""
+    with _logging_left_as_it_was():
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,16 +1,16 @@
 #!/bin/sh
-# Roles in etcd for intentc: each process may do what it must, and nothing else.
+# Roles in etcd for intentc: each process gets the permissions that it needs, and no others.
 #
 #   etcd-roles.sh PATH INSTALLATION                    from a checkout
 #   intentc etcd-roles | sh -s PATH INSTALLATION       from an installed package
 #
-# PATH is etcd.path ("contrail"), INSTALLATION is intentc.installation ("default"). Which etcd, and as whom, is said to
-# etcdctl by its own variables (ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_CACERT ...). Safe to run again.
+# PATH is etcd.path ("contrail"), INSTALLATION is intentc.installation ("default"). etcdctl's own variables select the etcd and
+# the user (ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_CACERT ...). Safe to run again.
 #
-#   intentc-INSTALLATION        for `intentc run`: reads the resources, writes only what it keeps for itself, and claims PATH
+#   intentc-INSTALLATION        for `intentc run`: reads the resources, writes only its own keys, and claims PATH
 #   intentc-apiserver-PATH      for `intentc apiserver`: reads and writes the resources and its index, and reads who leads
 #
-# Users are yours to make, for example as follows; etcd asks nobody for a password before there is a user root:
+# Create the users yourself, for example as follows; etcd authenticates nobody until a user root exists:
 #   etcdctl user add root && etcdctl user grant-role root root
 #   etcdctl user add intentc && etcdctl user grant-role intentc intentc-default
 #   etcdctl user add apiserver && etcdctl user grant-role apiserver intentc-apiserver-contrail

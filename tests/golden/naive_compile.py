@@ -1,6 +1,6 @@
 """An offline compile by the simplest means: the intents run again and again over a naive world until nothing changes.
 
-It stands in for the engine where only the intents are in question. What the API server fills in is made up here as
+It stands in for the engine where only the intents are in question. What the API server fills in is simulated here as
 docs/contrail.md B.5 says (a network's primary routing instance, numbers of groups), numbers are given lowest first in
 the order of their owners' names, those of the seeds first (docs/engine.md §12).
 """

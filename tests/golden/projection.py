@@ -1,4 +1,4 @@
-"""What of a compile's output the golden pairs hold: all that follows from the input, nothing that is made up.
+"""What of a compile's output the golden pairs hold: all that follows from the input, nothing provisional.
 
 uuids, the server's stamps and where a file lies are left out, and what means nothing (null, zero, empty;
 docs/contrail.md A.1), so that a pair can be written and checked by hand.

@@ -1,14 +1,14 @@
-"""The compiler of Ambassador's gateways: Mappings, Hosts, Listeners and what belongs to them become elements of Envoy.
+"""The compiler of Ambassador gateways: it turns Mappings, Hosts, Listeners and related resources into Envoy elements.
 
-Rules: docs/ambassador.md. The way is the seed's: Ambassador configuration ⇒
-intermediate representation ⇒ Envoy configuration, as intents of resources ⇒ facts ⇒ objects ``envoy_*``, one for each
-element, which ``intentc.bridges.xds`` serves to Envoy. The kinds are declared in ``config/schemas/ambassador``, who
-wakes whom in ``reactions/ambassador.yml``.
+Rules: docs/ambassador.md. Ambassador configuration ⇒ intermediate representation ⇒ Envoy configuration becomes intents
+⇒ facts ⇒ objects ``envoy_*``, one per element. ``intentc.bridges.xds`` serves these objects to Envoy. The kinds are
+declared in ``config/schemas/ambassador``, the reaction map is ``reactions/ambassador.yml``.
 
-Beside this file stand the intents, one file for each kind, named after it. The typed values that they tell each other,
-and the pure functions that make them, are in ``routing`` (what is matched, and what becomes of it), ``upstreams``
-(where it goes), ``hosts``, ``tls`` and ``gateway`` (what all listeners share); ``envoy`` turns them into Envoy's JSON,
-through ``elements.py``; ``views`` tells people what came out, ``reasons`` why, ``envoy_names.py`` what Envoy calls it.
+This package holds the intents, one file per kind, named after the kind. The sub-packages hold the typed values that
+intents exchange as facts, and the pure functions that compute them: ``routing`` (what routes match and do),
+``upstreams`` (where requests go), ``hosts``, ``tls`` and ``gateway`` (what all listeners share). ``envoy`` turns these
+values into Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people, ``reasons`` explains it,
+and ``envoy_names.py`` maps Envoy's names back to elements.
 """
 
 from intentc import Compiler
@@ -80,4 +80,4 @@ compiler = Compiler(
         "ambassador.namespace",
     ],
 )
-"""What the entry point ``ambassador`` of ``intentc.compilers`` leads to."""
+"""The entry point ``ambassador`` of the group ``intentc.compilers``."""

@@ -1,7 +1,7 @@
-"""Which gateway a resource is meant for: several may share one cluster, each with an id of its own.
+"""Decides which gateway a resource belongs to: several gateways may share one cluster, each with its own id.
 
-A resource names the ids of its gateways in ``ambassador_id``, a list (in v2 also a text); one that names none is meant
-for ``default``. Ours stands in the configuration as ``ambassador.id`` (docs/ambassador.md §4.3).
+A resource lists the ids of its gateways in ``ambassador_id`` (v2 also accepts a text); without it, the resource belongs
+to ``default``. The id of this gateway is the setting ``ambassador.id`` (docs/ambassador.md §4.3).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _ANY = "_automatic_"
 
 
 def ours(resource: View, ctx: Context) -> bool:
-    """Whether ``resource`` (its ``ambassador_id`` is an opaque property) is meant for this gateway. One that isn't has
-    no effect here, and no problems either: the other gateway tells them."""
+    """Whether ``resource`` (its ``ambassador_id`` is an opaque property) belongs to this gateway. A resource of another
+    gateway has no effect and no problems here: the other gateway reports them."""
     ids = _ids(resource.ambassador_id)
     return _ANY in ids or gateway_id(ctx) in ids
 

@@ -1,9 +1,10 @@
-"""Resources in the annotation ``getambassador.io/config`` of a Service or an Ingress: they live and die with it.
+"""Creates the resources in the annotation ``getambassador.io/config`` of a Service or an Ingress.
 
-Most of Emissary's users have some (docs/ambassador.md §6.9). The carrier claims each of them as an
-object of its own, so they are created, changed and deleted as it is, ``why`` leads from them to it, and all intents
-read them like those that users apply. Of several carriers of one resource the first by name claims it, whichever came
-first (fact ``annotated_resource``). What is wrong with a document is a problem on the carrier; the others count.
+Most of Emissary's users have some (docs/ambassador.md §6.9). The carrier claims each of them as an object of its own:
+they are created, changed and deleted with the carrier, ``why`` leads from them to it, and all intents read them like
+resources that users apply. If several carriers hold the same resource, the first by name claims it, in whatever order
+they appear (fact ``annotated_resource``). A mistake in one document is a problem on the carrier; the other documents
+take effect.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from intentc import Claim, Context, Fact, Intent, InvalidInput, ResourceClaim
 
 ANNOTATION = "getambassador.io/config"
 SETTING = "ambassador.annotations"
-"""The setting that switches them off with ``false``."""
+"""The setting that disables annotations with ``false``."""
 _FACT = "annotated_resource"
 _GROUP = "getambassador.io/"
 _OLDER_GROUP = "ambassador/"
 _NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 _IN_METADATA = {"name": "name", "namespace": "namespace", "metadata_labels": "labels"}
-"""Fields at the top of a document that are of its metadata, and what they are called there."""
+"""Fields at the top of a document that belong to its metadata → their names there."""
 _IGNORED = frozenset({"generation"})
 
 
@@ -33,7 +34,7 @@ class ServiceIntent(Intent):
 
 
 def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
-    """The resources that ``carrier`` (its property ``ambassador_config`` holds the annotation) means."""
+    """Yields the resources in the annotation of ``carrier`` (its property ``ambassador_config``)."""
     if not carrier.ambassador_config:
         return
     if not _switched_on(ctx):
@@ -81,8 +82,10 @@ def _switched_on(ctx: Context) -> bool:
 
 
 def _unfolded(document: Any, carrier: Intent) -> dict[str, Any]:
-    """A document as a manifest: fields may stand at its top in place of ``metadata`` and ``spec``, and what it does not
-    say of its labels is the carrier's. Raises ``InvalidInput``."""
+    """Converts a document to a manifest; without labels of its own it gets those of the carrier.
+
+    Fields may be at the top of the document instead of in ``metadata`` and ``spec``. Raises ``InvalidInput``.
+    """
     if not isinstance(document, dict):
         raise InvalidInput("a resource is expected, with apiVersion, kind and name")
     version = document.get("apiVersion")

@@ -1,9 +1,9 @@
-"""AuthService: who is asked whether a request may pass (docs/ambassador.md §4.3).
+"""AuthService: decides which service authorizes requests (docs/ambassador.md §4.3).
 
-The first says how: one of the gateway's own namespace, else the first by name. Others that say the same but for their
-service join it: they are asked while the first has nobody to answer. One that differs is refused; if none is of the
-gateway's namespace, nobody knows which is meant, and nobody passes. Nor if what the first says can't be done (spec
-4.5).
+The first AuthService sets the rules: the first in the gateway's own namespace, otherwise the first by name. Others join
+it if they differ only in their service: they are asked while the first has no endpoint. One that differs otherwise is
+rejected; if none is in the gateway's namespace, it is ambiguous which one is meant, and every request is rejected. The
+same happens if the first one asks for something impossible (docs/ambassador.md §4.5).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AuthServiceIntent(Intent):
         try:
             read = read_auth(self, ctx, ctx.problem)
         except Unusable as unusable:
-            result = "nobody is let in until it is put right" if counts or ambiguous else "it has no effect"
+            result = "nobody is let in until it is fixed" if counts or ambiguous else "it has no effect"
             ctx.problem(unusable.reason, f"{unusable.message}; {result}")
             if counts:
                 yield Fact("http_filter", AUTH, Misconfigured(self.kind, ":".join(self.fq_name)))
@@ -47,19 +47,21 @@ class AuthServiceIntent(Intent):
         if not counts:
             agreed = _readable(first, ctx)
             if agreed is None or agreed.shape != read.shape:
-                self._tell_different(ctx, first, agreed, "nobody is let in" if ambiguous else "this one has no effect")
+                self._report_different(
+                    ctx, first, agreed, "nobody is let in" if ambiguous else "this one has no effect"
+                )
             return
         others = [(other, _readable(other, ctx)) for other in services[1:]]
         agreeing = [(other, found) for other, found in others if found is not None and found.shape == read.shape]
         if ambiguous and len(agreeing) < len(others):
             different = next((other, found) for other, found in others if found is None or found.shape != read.shape)
-            self._tell_different(ctx, *different, "nobody is let in")
+            self._report_different(ctx, *different, "nobody is let in")
             yield Fact("http_filter", AUTH, Misconfigured(self.kind, ":".join(self.fq_name)))
             return
         yield from self._filter(ctx, read, agreeing)
 
-    def _tell_different(self, ctx: Context, other: View, found: Auth | None, result: str) -> None:
-        """``found``: what the other says, None if it can't be used."""
+    def _report_different(self, ctx: Context, other: View, found: Auth | None, result: str) -> None:
+        """Reports that ``other`` differs; ``found`` is what it asks for, None if it can't be used."""
         name = f"the AuthService {':'.join(other.fq_name)}"
         differs = f"this one differs from {name} in more than auth_service and stats_name"
         ctx.problem(
@@ -95,7 +97,7 @@ class AuthServiceIntent(Intent):
 
 
 def _readable(service: View, ctx: Context) -> Auth | None:
-    """What ``service`` says, None if it can't be used. What is wrong with it, it tells itself."""
+    """What ``service`` asks for, None if it can't be used. Its own intent reports its mistakes."""
     try:
         return read_auth(service, ctx, lambda reason, message: None)
     except Unusable:

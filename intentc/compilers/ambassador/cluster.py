@@ -1,9 +1,9 @@
-"""Clusters: each upstream that anybody uses becomes one, with its endpoints where Envoy is to choose among them.
+"""Clusters: each upstream in use becomes one, with its endpoints if Envoy balances among them.
 
-Here an upstream meets the world: resolvers, Services and Endpoints, TLSContexts and Secrets, and what is allowed. Where
-it can't be reached as it was asked for, the cluster has no endpoints and answers 503: never clear text instead of TLS
-(docs/ambassador.md §5.7). Problems are told on the resources that lead there. What is in the elements is the
-business of ``envoy/cluster.py``.
+Here an upstream is resolved: resolvers, Services and Endpoints, TLSContexts and Secrets, and the allowed targets. If it
+can't be reached as requested, the cluster has no endpoints and answers 503; it never falls back to clear text
+(docs/ambassador.md §5.7). Problems are reported on the resources that lead there. ``envoy/cluster.py`` makes the
+elements.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ClusterIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", self.uuid)]
         origins = {origin for use in uses for origin in use.origins}
-        # All of them have equal upstreams: the name says so.
+        # All of them have equal upstreams, because the name is a hash of the upstream.
         upstream = uses[0].upstream
         troubles: list[Unreachable] = []
         way = way_to(ctx, upstream, troubles)
@@ -73,13 +73,13 @@ class ClusterIntent(Intent):
                 parts=lambda: endpoint_parts(ctx, self.uuid, endpoints),
             )
         if way.tls is not None:
-            # Also of those that can't be used: then the Secret is told.
+            # Also for Secrets that can't be used, so that the problem is reported on the Secret.
             yield from (Fact("secret_use", name, "") for name in names(way.tls.settings))
 
 
 def _usable(upstream: Upstream, way: Way, troubles: list[Unreachable]) -> Upstream:
-    """``upstream`` without the settings that can't have an effect, each told: Envoy would refuse the whole cluster, or
-    pass them over."""
+    """Returns ``upstream`` without settings that can't have an effect, and reports each: Envoy would reject the whole
+    cluster, or ignore them."""
     changes: dict[str, Any] = {}
     for reason, message, change in _mistakes(upstream, way):
         troubles.append(Unreachable(reason, message))
@@ -88,7 +88,7 @@ def _usable(upstream: Upstream, way: Way, troubles: list[Unreachable]) -> Upstre
 
 
 def _mistakes(upstream: Upstream, way: Way) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(reason, message, the fields with what they are instead)"""
+    """Yields (reason, message, the fields with their replacements)."""
     by_dns = way.discovery is Discovery.DNS
     needed = f"needs endpoints, and resolver {upstream.resolver!r} gives one name alone; it is left out"
     hint = "use `resolver: endpoint`"
@@ -108,7 +108,7 @@ def _mistakes(upstream: Upstream, way: Way) -> Iterator[tuple[str, str, dict[str
 
 
 def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Endpoints:
-    """The endpoints that upstreams may have; what keeps them from being all is told."""
+    """The allowed endpoints of ``upstream``; reports what removes any of them."""
     service = upstream.service(gateway_namespace(ctx))
     try:
         if service is None:

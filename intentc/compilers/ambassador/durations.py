@@ -1,6 +1,6 @@
-"""Lengths of time as users write them (``3s``, ``0.25s``, ``1m30s``) and as Envoy's JSON has them (``3.000s``).
+"""Durations as users write them (``3s``, ``0.25s``, ``1m30s``) and as Envoy's JSON has them (``3.000s``).
 
-Between the two they are whole milliseconds, so that two ways to write one length are one value.
+In between they are whole milliseconds, so that two spellings of one duration are one value.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _MOST = 9_223_372_035_000
-"""What Envoy takes at most: it counts in nanoseconds of 63 bits, some 292 years (tried out)."""
+"""The longest duration that Envoy accepts: it counts nanoseconds in 63 bits, about 292 years (tried out)."""
 
 
 def milliseconds(text: str) -> int | None:

@@ -1,8 +1,8 @@
-"""Envoy elements as claims: each with its origins, and with what Envoy said of it if it was refused.
+"""Makes claims for Envoy elements, with their origins and with Envoy's rejection if there is one.
 
-Every listener, virtual host, route, cluster, assignment of endpoints and secret is made here, so that each can be
-walked back to the user's resource and field, and none that Envoy refused stays unreported (``envoy_rejection``). What
-is in an element is the business of ``envoy/``.
+Every listener, virtual host, route, cluster, endpoint assignment and secret is made here, so that each leads back to
+the user's resource and field, and every rejection by Envoy is reported (``envoy_rejection``). ``envoy/`` computes their
+contents.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from intentc import Claim, Context, Intent, View
 from .reasons import PartReasons, Reasons
 
 MOST_ORIGINS = 20
-"""An element that more resources share names so many, the first of each kind by name: it must not grow with the world,
-and a Module must not vanish behind a thousand Hosts."""
+"""The most origins that one element lists, the first of each kind by name. The list must not grow with the world, and a
+thousand Hosts must not displace a Module."""
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):
     """Where an element comes from: the kind and name (``namespace:name``) of a user's resource, and its field (a path
-    such as ``spec.retry_policy``), or empty for the whole."""
+    such as ``spec.retry_policy``), empty for the whole resource."""
 
     kind: str
     name: str
@@ -33,12 +33,12 @@ class Origin(msgspec.Struct, frozen=True, order=True):
 
 
 def origin(resource: View, field: str = "") -> Origin:
-    """``resource``, or a field of it, as an origin."""
+    """Makes an origin of ``resource``, or of a field of it."""
     return Origin(resource.kind, ":".join(resource.fq_name), field)
 
 
 def digest(config: Any) -> str:
-    """What says whether an element's ``config`` is still the one that Envoy refused: 32 hexadecimal digits."""
+    """A hash of ``config`` (32 hexadecimal digits): does a rejection by Envoy still apply to this configuration?"""
     return hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()[:32]
 
 
@@ -55,22 +55,21 @@ def element(
     stored: dict[str, Any] | None = None,
     **properties: Any,
 ) -> Claim:
-    """The claim that the Envoy element ``kind`` ``fq_name`` exists with this ``config`` (v3 JSON, names in snake_case).
+    """Claims that the Envoy element ``kind`` ``fq_name`` exists with this ``config`` (v3 JSON, names in snake_case).
 
-    If Envoy refused exactly this, a problem on each origin says so, in Envoy's words; the xDS server keeps what was in
-    force before (docs/adr/0012). ``why``: the reasons for which it is there, ``parts``: those for parts of it; both
-    are asked for only when somebody asks why.
-    ``stored``: what stands in etcd in place of ``config``, if ``properties`` hold what the xDS server needs to make the
-    one of the other.
+    If Envoy rejected exactly this configuration, each origin gets a problem with Envoy's message; the xDS server keeps
+    the last accepted one (docs/adr/0012). ``why`` gives the reasons for the element, ``parts`` those for its parts;
+    both are called only for explanations. ``stored`` replaces ``config`` in etcd, if ``properties`` hold what the xDS
+    server needs to restore ``config``.
     """
-    told = _first(origins)
+    shown = _first(origins)
     refused = ctx.find("envoy_rejection", (kind, ":".join(fq_name)))
     if refused is not None and refused.digest == digest(config):
-        for one in told:
+        for one in shown:
             message = f"Envoy refuses {kind} {':'.join(fq_name)}: {refused.message}"
             meanwhile = f"; {refused.meanwhile}" if refused.meanwhile else ""
             ctx.problem_on(one.kind, one.name, "RefusedByEnvoy", message + meanwhile)
-    claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=told, **properties)
+    claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=shown, **properties)
     if ctx.explaining:
         for sources in why():
             ctx.because(claim, *sources)

@@ -1,8 +1,8 @@
-"""What Envoy's own words mean: names in its statistics, logs and admin pages, back to the elements.
+"""Maps Envoy's names in statistics, logs and admin pages back to elements.
 
-Statistics are told by their beginning (``cluster.NAME.upstream_rq_5xx``); Prometheus' form has the names as labels. A
-cluster may have another name there than its own (``stats_name``), and several may share one; then all are meant. Of an
-element's own name a beginning suffices, if nothing has it for a whole name.
+A statistic is recognized by its beginning (``cluster.NAME.upstream_rq_5xx``); in Prometheus' form names are labels. A
+cluster may have another name there (``stats_name``), and several may share one; then all of them match. The beginning
+of an element's name suffices, unless it is the whole name of another one.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _ROOTS = {
     "envoy_route": "route",
     "envoy_xds_resource_name": "sds",
 }
-"""Label in Prometheus' form → how the same statistic begins in Envoy's own."""
+"""A label in Prometheus' form → how the same statistic begins in Envoy's own form."""
 _LABEL = re.compile(r'(envoy_\w+)="([^"]*)"')
 
 Found = tuple[str, str]
 
 
 def elements_called(text: str, compiled: Compiled) -> Iterator[Found]:
-    """(kind, name) of the elements that ``text`` may mean: an element's name, a statistic, or what another of Envoy's
-    pages calls it."""
+    """Yields (kind, name) of the elements that ``text`` may mean: the name of an element, a statistic, or a name on
+    another page of Envoy."""
     text = text.strip()
     labels = [(_ROOTS[label], value) for label, value in _LABEL.findall(text) if label in _ROOTS]
     for root, value in labels:
@@ -55,7 +55,7 @@ def elements_called(text: str, compiled: Compiled) -> Iterator[Found]:
 
 
 def _statistic(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
-    """The elements of which the statistic ``root.rest`` tells; ``rest`` begins with what they are called there."""
+    """The elements that the statistic ``root.rest`` belongs to; ``rest`` begins with their name there."""
     match root:
         case "cluster":
             for name in _beginnings(rest):
@@ -85,8 +85,8 @@ def _statistic(root: str, rest: str, compiled: Compiled) -> Iterator[Found]:
 
 
 def _beginning(name: str, kinds: tuple[str, ...], compiled: Compiled) -> Iterator[Found]:
-    """The elements whose names begin so: their ends are digits that follow from what is in them, and get lost where
-    names are shortened."""
+    """The elements whose names begin with ``name``: names end with digits of a hash, which get lost where names are
+    shortened."""
     for kind in kinds:
         for element in compiled.objects(kind):
             if _name(element).startswith(name):
@@ -94,7 +94,7 @@ def _beginning(name: str, kinds: tuple[str, ...], compiled: Compiled) -> Iterato
 
 
 def _of_virtual_host(rest: str, compiled: Compiled) -> Iterator[Found]:
-    """``DOMAIN.route.PREFIX.…`` is about routes, everything else about the virtual host."""
+    """``DOMAIN.route.PREFIX.…`` belongs to routes, everything else to the virtual host."""
     _, routed, prefix = rest.partition(".route.")
     found = list(_routes(prefix, compiled)) if routed else []
     if found:
@@ -112,7 +112,7 @@ def _routes(prefix: str, compiled: Compiled) -> Iterator[Found]:
 
 
 def _of_route_configuration(name: str, compiled: Compiled) -> Iterator[Found]:
-    """``namespace/name|side``: the Listener that asks for it, and what is served there."""
+    """``namespace/name|side``: the Listener that requests this route configuration, and what it serves."""
     path, side, _ = name.partition("|")
     if side and compiled.named(LISTENER, path) is not None:
         yield LISTENER, path
@@ -122,7 +122,7 @@ def _of_route_configuration(name: str, compiled: Compiled) -> Iterator[Found]:
 
 
 def _by_content(name: str, compiled: Compiled) -> Iterator[Found]:
-    """What is no element's own name: a domain, the name of statistics, an address."""
+    """Finds elements by a text other than their name: a domain, a name in statistics, an address."""
     for host in compiled.objects(VIRTUAL_HOST):
         if host["domain"] == name:
             yield VIRTUAL_HOST, _name(host)
@@ -133,7 +133,7 @@ def _by_content(name: str, compiled: Compiled) -> Iterator[Found]:
         if route["config"].get("stat_prefix") == name:
             yield ROUTE, _name(route)
     for listener in compiled.objects(LISTENER):
-        if name in _prefixes(listener) or _told(name) == _told(_address(listener)):
+        if name in _prefixes(listener) or _spelled(name) == _spelled(_address(listener)):
             yield LISTENER, _name(listener)
 
 
@@ -167,13 +167,13 @@ def _beginnings(text: str) -> Iterator[str]:
 
 
 def _begins(rest: str, name: str) -> bool:
-    """Whether a statistic's ``rest`` begins with ``name`` as it stands there."""
-    told = _told(name)
-    return bool(told) and f"{_told(rest)}.".startswith(f"{told}.")
+    """Whether a statistic's ``rest`` begins with ``name`` as statistics spell it."""
+    spelled = _spelled(name)
+    return bool(spelled) and f"{_spelled(rest)}.".startswith(f"{spelled}.")
 
 
-def _told(name: str) -> str:
-    """A colon would end a name in statistics, so it is another sign there."""
+def _spelled(name: str) -> str:
+    """``name`` as statistics spell it: without colons, which would end a name there."""
     return name.replace(":", "_")
 
 

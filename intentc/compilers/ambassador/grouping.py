@@ -1,6 +1,6 @@
-"""What follows from the members of a group, as pure functions: its routes, and the upstreams to which they lead.
+"""Computes the routes of a group from its members, and the upstreams that the routes lead to: pure functions.
 
-Apart from the group's intent, because who asks why an element is there asks this again, with fewer members
+They are separate from the group's intent, because explanations evaluate them again with fewer members
 (``reasons/groups.py``).
 """
 
@@ -26,8 +26,8 @@ def shared_routes(members: list[GroupMember]) -> Iterator[tuple[RouteMatch, Shar
 
 
 def _routed_alike(members: list[GroupMember]) -> Iterator[tuple[RouteMatch, list[GroupMember]]]:
-    """(match with its tables, who shares in them): tables where the same members meet have one route. Mostly that is
-    all of them; but a Host may select one of two Mappings that share elsewhere."""
+    """Yields (match with its tables, the members that share it): tables with the same members share one route. Usually
+    that is all tables, but a Host may select only one of two Mappings that share a route elsewhere."""
     standing: dict[str, list[int]] = {}
     for position, member in enumerate(members):
         for table in member.match.tables:
@@ -41,8 +41,7 @@ def _routed_alike(members: list[GroupMember]) -> Iterator[tuple[RouteMatch, list
 
 
 def routes_of(name: str, match: RouteMatch, found: Sharing) -> Iterator[dict[str, Any]]:
-    """The routes (v3 JSON) that ``found`` makes; several, where what goes to different places is treated in different
-    ways."""
+    """The routes (v3 JSON) for ``found``; several if parts with different destinations are treated differently."""
     leading = found.leading
     if leading is None:
         if found.members:
@@ -61,7 +60,7 @@ def routes_of(name: str, match: RouteMatch, found: Sharing) -> Iterator[dict[str
         return
     total, reached = sum(part.weight for part in found.parts), 0
     for position, part in enumerate(found.parts):
-        # Envoy compares one random number with every route's fraction, so these are running totals.
+        # Envoy compares one random number with the fraction of every route, so these are running totals.
         reached += part.weight
         yield forwarding_route(
             name if position == 0 else f"{name}-{position + 1}",
@@ -84,7 +83,7 @@ def clusters_in(config: dict[str, Any]) -> set[str]:
 
 
 def add_uses(uses: dict[str, ClusterUse], found: Sharing) -> None:
-    """The upstreams that a route leads to, each with those who asked for it."""
+    """Adds the upstreams that a route leads to, each with the resources that ask for it."""
     for member in found.members:
         if isinstance(member.action, Forward) and found.leading is not None:
             upstream = member.action.share.upstream

@@ -1,7 +1,7 @@
-"""A Host says what it means, whatever Listeners there are: fact ``host_binding``, and its share in its ``hostname``.
+"""A Host yields what it means, whatever Listeners exist: fact ``host_binding``, and its share in its ``hostname``.
 
-All that only the Host itself can tell its owner is told here: what is wrong with its TLS, and what it asks for that has
-no effect. What it means together with other Hosts of its hostname, and on which Listeners, is ``hostname.py``'s.
+It reports the problems that only the Host itself knows: mistakes in its TLS, and settings without effect.
+``hostname.py`` decides what it means together with other Hosts of its hostname, and on which Listeners.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .variables import report_variables
 
 _ACTIONS = ("Redirect", "Route", "Reject")
 _UNKNOWN = TLSSettings()
-"""What was asked for and can't be read; whatever can be has a certificate at least."""
+"""TLS that was asked for and can't be read; settings that can be read have at least a certificate."""
 
 
 class HostIntent(Intent):
@@ -31,7 +31,7 @@ class HostIntent(Intent):
         if not ours(self, ctx):
             return
         report_variables(self, ctx)
-        # Even one that can't be served: nothing stands in for it.
+        # Also if it can't be served: the fallback Host does not replace it.
         yield Fact("host_binding", HOSTS, "")
         if not is_pattern(self.hostname):
             ctx.problem(
@@ -48,7 +48,7 @@ class HostIntent(Intent):
             hostname=self.hostname,
             labels=tuple(f"{key}={value}" for key, value in sorted(self.labels.items())),
             scope=name if self.mappingSelector.matchLabels or self.selector.matchLabels else "",
-            # What admission would have refused is taken for the strictest.
+            # A value that admission would have rejected counts as the strictest one.
             insecure=insecure.action if insecure.action in _ACTIONS else "Reject",
             wants_tls=asked is not None,
             tls=tls,
@@ -60,12 +60,12 @@ class HostIntent(Intent):
         for pattern in covering(self.hostname):
             yield Fact("table_served", f"{binding.scope}|{pattern}", "")
         yield from wildcard_host(binding.scope, self.hostname)
-        # Of a Secret that can't be used, too: what is wrong with it is told on the Secret as well.
+        # Also for a Secret that can't be used: its problem is reported on the Secret as well.
         for used in names(asked) if asked is not None else ():
             yield Fact("secret_use", used, "")
 
     def _tls(self, ctx: Context) -> tuple[TLSSettings | None, TLSSettings | None]:
-        """How TLS was asked for (``_UNKNOWN`` if that can't be read), and how it is spoken: None if it can't be."""
+        """(the TLS that was asked for, ``_UNKNOWN`` if that can't be read; the TLS in effect, None if there is none)"""
         asked = None
         try:
             asked = host_tls(self, ctx)

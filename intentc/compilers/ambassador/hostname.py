@@ -1,9 +1,8 @@
-"""All Hosts of one hostname together, on all Listeners: who is bound to which, whose TLS counts, what becomes of
-insecure requests. Each evaluation costs as much as there are Listeners; Mappings have no part in it.
+"""Binds all Hosts of one hostname to all Listeners: which TLS takes effect, and what happens to insecure requests.
 
-It yields, per Listener, a share in its listener and in the virtual host of this name, and for tables of routes the
-fact ``hostname_binding``. Contradictions between Hosts of one hostname are settled here, always for the stricter, and
-told on those that are overruled.
+An evaluation costs as much as there are Listeners; Mappings play no part in it. It yields, for each Listener, a share
+in its listener and in the virtual host of this name, and for route tables the fact ``hostname_binding``. Contradictions
+between Hosts of one hostname are resolved here, always in favour of the stricter one, and reported on the others.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from .hosts.listener_settings import OpenListener
 from .tls.tls_settings import TLSSettings
 
 LISTENERS = "all"
-"""The one name of the fact ``open_listener``."""
+"""The only name of the fact ``open_listener``."""
 IRREGULAR = "irregular"
-"""The name of the fact ``hostname_binding`` that lists the hostnames that nobody would ask for one by one."""
+"""The name of the fact ``hostname_binding`` that lists the hostnames that route tables don't look up one by one."""
 
 
 class HostnameIntent(Intent):
     kind = "hostname"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        # Unequal stand-ins have no owner to tell; a TLSSettings of None sorts with none, so they are sorted by name.
+        # Fallback Hosts that differ have no owner to report on. TLSSettings don't compare with None, so sort by name.
         contributed = {host for _, host in ctx.contributions("hostname", self.uuid)}
         hosts: list[HostBinding] = sorted(contributed, key=lambda host: (host.name, host.tls or TLSSettings()))
         listeners: list[OpenListener] = sorted(one for _, one in ctx.contributions("open_listener", LISTENERS))
@@ -55,16 +54,16 @@ class HostnameIntent(Intent):
                     chains.append(ChainShare(self.uuid, side.route_configuration, tls, side.share.origins))
                     yield Fact("virtual_host", f"{side.route_configuration}|{self.uuid}", side.share)
             if sides and sides[-1].listener == listener.path:
-                # Also if it is closed there: the port is not another Listener's for that.
+                # Also if it is closed there: no other Listener may take the port for it.
                 yield Fact("listener_binding", listener.name, tuple(chains))
-            self._tell_overruled(ctx, listener, bound)
-        self._tell_unserved(ctx, hosts, listeners, served)
+            self._report_overruled(ctx, listener, bound)
+        self._report_unserved(ctx, hosts, listeners, served)
         yield Fact("hostname_binding", self.uuid, HostnameBinding(tuple(sides)))
         if not aligned(self.uuid):
             yield Fact("hostname_binding", IRREGULAR, self.uuid)
 
     def _sides(self, listener: OpenListener, bound: list[HostBinding]) -> Iterator[tuple[Side, TLSSettings | None]]:
-        """The sides of the Listener on which this hostname is, and how TLS is spoken there."""
+        """The sides of the Listener that serve this hostname, with the TLS there."""
         asking = [host for host in bound if host.wants_tls]
         if listener.tls and asking:
             able = [host for host in asking if host.tls is not None] if closing(asking) is None else []
@@ -76,7 +75,7 @@ class HostnameIntent(Intent):
         if listener.cleartext and bound:
             yield _side(listener, "cleartext", f"{listener.path}|cleartext", bound), None
 
-    def _tell_overruled(self, ctx: Context, listener: OpenListener, bound: list[HostBinding]) -> None:
+    def _report_overruled(self, ctx: Context, listener: OpenListener, bound: list[HostBinding]) -> None:
         able = [host for host in bound if host.tls is not None] if listener.tls else []
         shut = closing(bound)
         for host in able:
@@ -86,7 +85,7 @@ class HostnameIntent(Intent):
                     host.name,
                     "DuplicateHostname",
                     f"hostname {self.uuid} may ask clients for certificates in Host {shut.name}, whose TLS can't be "
-                    f"used now; until that is mended nobody is let in by TLS on Listener {listener.name}",
+                    f"used now; until that is fixed nobody is let in by TLS on Listener {listener.name}",
                 )
             elif host.name and host.tls != foremost(able).tls:
                 ctx.problem_on(
@@ -108,7 +107,7 @@ class HostnameIntent(Intent):
                     f"{strictest(bound).name}, which is stricter and counts on Listener {listener.name}",
                 )
 
-    def _tell_unserved(
+    def _report_unserved(
         self, ctx: Context, hosts: list[HostBinding], listeners: list[OpenListener], served: set[Origin]
     ) -> None:
         for host in hosts:

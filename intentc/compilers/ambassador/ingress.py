@@ -1,8 +1,8 @@
-"""An Ingress means Mappings, one for each of its paths, and Hosts, one for each name that it has a certificate for.
+"""An Ingress means Mappings, one for each of its paths, and Hosts, one for each name with a certificate.
 
-It contributes to the same groups and hostnames as they do, so they share, order and overrule each other by the same
-rules. What its backends are is read in ``ingress_backend.py``, whether it is ours in ``ingress_class.py``: one of
-another class, or another gateway, has no effect.
+It contributes to the same groups and hostnames as Mappings and Hosts, and the same rules apply to it.
+``ingress_backend.py`` reads its backends; ``ingress_class.py`` decides whether it belongs to this gateway. An Ingress
+of another class or gateway has no effect.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .upstreams.upstream import Unusable
 from .variables import report_variables
 
 _LAST = -1
-"""The precedence of a default backend: after all that anybody says of a path."""
+"""The precedence of a default backend: after all other routes."""
 
 
 class Path(NamedTuple):
-    """A path of an Ingress. ``field``: where it is written; ``backend``: where its backend is."""
+    """A path of an Ingress. ``field``: the field that holds it; ``backend``: the field of its backend."""
 
     field: str
     match: RouteMatch
@@ -140,7 +140,7 @@ class IngressIntent(Intent):
             name=":".join(self.fq_name),
             hostname=hostname,
             labels=tuple(f"{key}={value}" for key, value in sorted(self.labels.items())),
-            # An Ingress says nothing of insecure requests: they are answered, as all controllers do.
+            # An Ingress says nothing about insecure requests: they are routed, as in all controllers.
             insecure="Route",
             wants_tls=True,
             tls=tls,
@@ -149,8 +149,11 @@ class IngressIntent(Intent):
 
 
 def path_match(host: str, path: str, path_type: str) -> RouteMatch:
-    """What a path of an Ingress matches: ``Prefix`` by whole segments (``/a`` and what is below it, not ``/ab``),
-    ``Exact``, or ``ImplementationSpecific``, which is the start of a text as in Mappings. Raises ``Unusable``."""
+    """What a path of an Ingress matches. Raises ``Unusable``.
+
+    ``Prefix`` matches whole segments (``/a`` and the paths below it, not ``/ab``), ``Exact`` the path,
+    ``ImplementationSpecific`` the start of a text, as Mappings do.
+    """
     sorts = {"Exact": EXACT, "Prefix": SEGMENTS, "ImplementationSpecific": PREFIX}
     if path_type not in sorts:
         raise Unusable("InvalidPath", f"pathType {path_type!r} is none of {', '.join(sorts)}")
@@ -159,7 +162,7 @@ def path_match(host: str, path: str, path_type: str) -> RouteMatch:
         raise Unusable("InvalidPath", f"path {path!r} matches nothing; write it with a / at its start")
     sort = sorts[path_type]
     if sort == SEGMENTS:
-        # A slash at the end says nothing, and all paths are below the root.
+        # A slash at the end has no meaning, and all paths are below the root.
         text = text.rstrip("/")
         sort, text = (SEGMENTS, text) if text else (PREFIX, "/")
     return RouteMatch(tables=(f"|{host}",), path=text, path_sort=sort, authority=host)

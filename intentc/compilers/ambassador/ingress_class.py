@@ -1,8 +1,8 @@
-"""Whether an Ingress is for this gateway, by its class (docs/ambassador.md §6.10).
+"""Decides by its class whether an Ingress belongs to this gateway (docs/ambassador.md §6.10).
 
-It is if its annotation ``kubernetes.io/ingress.class`` says ``ambassador``, or if its ``ingressClassName`` names an
-IngressClass of our controller. One of another class is another controller's: that is no mistake. One without a class
-counts where a setting says so.
+It does if its annotation ``kubernetes.io/ingress.class`` says ``ambassador``, or if its ``ingressClassName`` names an
+IngressClass of our controller. An Ingress of another class belongs to another controller; that is not a mistake. An
+Ingress without a class belongs to this gateway if a setting says so.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .ambassador_id import ours
 CONTROLLER = "getambassador.io/ingress-controller"
 OLDER_CLASS = "ambassador"
 WITHOUT_CLASS = "ambassador.ingress_without_class"
-"""The setting by which an Ingress that names no class is ours."""
+"""The setting by which an Ingress without a class is ours."""
 
 
 def of_our_class(ingress: View, ctx: Context) -> bool:
-    """Whether ``ingress`` is ours. Says on it why not, where that may be a mistake: without a class, or where the
-    IngressClass that it probably means is not there."""
+    """Whether ``ingress`` is ours. If not, and that may be a mistake, it reports why: no class, or a missing
+    IngressClass."""
     if ingress.older_class.lower() == OLDER_CLASS:
         return True
     name = ingress.ingressClassName

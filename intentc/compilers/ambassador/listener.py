@@ -1,7 +1,7 @@
-"""A Listener offers itself to Hosts, and says what its socket is; what stands behind it is ``listener_binding.py``'s.
+"""A Listener announces itself to Hosts, and yields its socket; ``listener_binding.py`` decides what it serves.
 
-While there is no Host at all, one that stands in serves everything (docs/ambassador.md §4.5): by TLS, too, where the
-Secret ``fallback-self-signed-cert`` lies in the Listener's namespace.
+While no Host exists, a fallback Host serves everything (docs/ambassador.md §4.5), also by TLS if the Secret
+``fallback-self-signed-cert`` is in the Listener's namespace.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
 from .hostname import LISTENERS
-from .hosts.host_binding import HOSTS, HostBinding, stand_in
+from .hosts.host_binding import HOSTS, HostBinding, fallback_host
 from .hosts.host_tls import check_secrets
 from .hosts.hostnames import ANY
 from .hosts.listener_settings import InvalidListener, open_listener, socket
@@ -30,7 +30,7 @@ class ListenerIntent(Intent):
         if not ours(self, ctx):
             return
         report_variables(self, ctx)
-        # Even of one that can't listen: a TCPMapping without it would let in whom it was to keep out.
+        # Also for a Listener that can't listen: without it a TCPMapping would admit clients that it must keep out.
         yield Fact("listener_port", str(self.port), ":".join(self.fq_name))
         try:
             settled = socket(self)
@@ -42,9 +42,9 @@ class ListenerIntent(Intent):
         if opened.http:
             yield Fact("open_listener", LISTENERS, opened)
             if not ctx.contributed("host_binding", HOSTS):
-                yield from self._stand_in(ctx)
+                yield from self._fallback_host(ctx)
 
-    def _stand_in(self, ctx: Context) -> Iterator[Fact]:
+    def _fallback_host(self, ctx: Context) -> Iterator[Fact]:
         binding = fallback(self.fq_name[0], ctx)
         yield Fact("hostname", ANY, binding)
         yield Fact("table_served", f"|{ANY}", "")
@@ -53,10 +53,10 @@ class ListenerIntent(Intent):
 
 
 def fallback(namespace: str, ctx: Context) -> HostBinding:
-    """The Host that stands in on the Listeners of ``namespace`` where there is none."""
+    """The fallback Host on the Listeners of ``namespace``, while no Host exists."""
     tls = TLSSettings(secret=f"{namespace}:{_FALLBACK}")
     try:
         check_secrets(ctx, tls)
     except UnusableTLS:
-        return stand_in(namespace, None)
-    return stand_in(namespace, tls)
+        return fallback_host(namespace, None)
+    return fallback_host(namespace, tls)

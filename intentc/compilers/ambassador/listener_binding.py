@@ -1,9 +1,9 @@
-"""A Listener with all that is served there becomes one listener of Envoy, with a filter chain for each way in.
+"""Turns a Listener, with all that it serves, into one listener of Envoy with its filter chains.
 
-Of several Listeners on one port the first by name listens of those that can, and have somebody to serve; the others say
-whose it is. TCP routes of the port come first; then a chain for each way of speaking TLS, with the names of the Hosts
-that share it; then one for clear text, which all Hosts share. It runs when a Host or a setting changes, and never for a
-Mapping: routes come by RDS.
+If several Listeners share a port, the first by name of those that can listen and have something to serve gets it; the
+others report which one. TCP routes of the port come first, then a chain for each TLS configuration, with the names of
+the Hosts that share it, then one chain for clear text for all Hosts. The intent runs when a Host or a setting changes,
+and never for a Mapping: routes arrive by RDS.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class ListenerBindingIntent(Intent):
         free: list[ChainShare] = []
         for share in shares:
             if (share.hostname if share.tls is not None else "") in taken:
-                self._tell_taken(ctx, share)
+                self._report_taken(ctx, share)
             else:
                 free.append(share)
         common = gateway(ctx)
         chains = [tcp_filter_chain(route) for route in tcp] + self._http_chains(common, socket, free)
         if not chains:
-            self._tell_nothing(ctx, socket)
+            self._report_nothing(ctx, socket)
             return
         path = self.uuid.replace(":", "/", 1)
         limit = common.settings.buffer_limit_bytes
@@ -78,9 +78,9 @@ class ListenerBindingIntent(Intent):
         )
 
     def _port_is_taken(self, ctx: Context, socket: Socket, shares: list[ChainShare], tcp: list[TCPRoute]) -> bool:
-        """Whether another Listener listens on this port; that is told then, also on Hosts that only this one takes."""
+        """Whether another Listener holds this port; reports it, also on Hosts that only this Listener takes."""
         contributed = [value for _, value in ctx.contributions("listener_binding", self.uuid)]
-        best, holder = _standing(self.uuid, socket, contributed, bool(tcp)), self.uuid
+        best, holder = _rank(self.uuid, socket, contributed, bool(tcp)), self.uuid
         served: set[Origin] = set()
         others: list[str] = []
         for name in sorted({value for _, value in ctx.contributions("listener_port", str(socket.port))} - {self.uuid}):
@@ -89,7 +89,7 @@ class ListenerBindingIntent(Intent):
             if other is None:
                 continue
             others.append(name)
-            standing = _standing(name, other, values, bool(tcp))
+            standing = _rank(name, other, values, bool(tcp))
             if standing < best:
                 best, holder = standing, name
                 served = {origin for share in _shares(values) for origin in share.origins}
@@ -107,7 +107,7 @@ class ListenerBindingIntent(Intent):
         return True
 
     def _http_chains(self, common: Gateway, socket: Socket, shares: list[ChainShare]) -> list[FilterChain]:
-        """A chain for each route configuration and way of speaking TLS, in the order of the hostnames."""
+        """A chain for each route configuration and TLS configuration, in the order of the hostnames."""
         grouped: dict[tuple[str, TLSSettings | None], list[ChainShare]] = {}
         for share in shares:
             grouped.setdefault((share.route_configuration, share.tls), []).append(share)
@@ -128,7 +128,7 @@ class ListenerBindingIntent(Intent):
                 found += tls_chains(f"httpshost-{hostnames[0]}", hostnames, tls, network_filter)
         return found + cleartext
 
-    def _tell_taken(self, ctx: Context, share: ChainShare) -> None:
+    def _report_taken(self, ctx: Context, share: ChainShare) -> None:
         for host in share.origins:
             ctx.problem_on(
                 host.kind,
@@ -138,7 +138,7 @@ class ListenerBindingIntent(Intent):
                 "another port or another hostname for one of them",
             )
 
-    def _tell_nothing(self, ctx: Context, socket: Socket) -> None:
+    def _report_nothing(self, ctx: Context, socket: Socket) -> None:
         if "HTTP" in socket.layers:
             message = "no Host is served here: none is chosen by hostBinding, or none has what the protocol needs"
             ctx.problem_on("listener", self.uuid, "NoHost", f"{message}. Until then nobody listens here")
@@ -148,7 +148,7 @@ class ListenerBindingIntent(Intent):
 
 
 def _socket(contributed: list[Any]) -> Socket | None:
-    """Of a Listener that can listen."""
+    """The socket of a Listener that can listen."""
     return next((value for value in contributed if isinstance(value, Socket)), None)
 
 
@@ -156,16 +156,16 @@ def _shares(contributed: list[Any]) -> list[ChainShare]:
     return [share for value in contributed if isinstance(value, tuple) for share in value]
 
 
-def _standing(name: str, socket: Socket, contributed: list[Any], tcp: bool) -> tuple[bool, list[str]]:
-    """The place of a Listener among those of its port: those with somebody to serve are first, then by name. Hosts that
-    are closed are somebody, too: another Listener might let in whom this one keeps out."""
+def _rank(name: str, socket: Socket, contributed: list[Any], tcp: bool) -> tuple[bool, list[str]]:
+    """The rank of a Listener among those of its port: those with something to serve first, then by name. Closed Hosts
+    count, too: another Listener might admit clients that this one keeps out."""
     serves = any(isinstance(value, tuple) for value in contributed) if "HTTP" in socket.layers else tcp
     return not serves, name.split(":")
 
 
 def guards(common: Gateway, shares: list[ChainShare]) -> list[str]:
-    """What a listener asks of who comes, each by a name, sorted: an older version of it without one of these must not
-    stay in force if Envoy refuses this one (docs/adr/0012)."""
+    """The names of what a listener demands of clients, sorted: an older version that lacks one of these must not stay
+    in force if Envoy rejects this one (docs/adr/0012)."""
     if not shares:
         return []
     found = {
@@ -181,7 +181,7 @@ def guards(common: Gateway, shares: list[ChainShare]) -> list[str]:
 
 
 def bind_address(ctx: Context) -> str:
-    """The address that listeners are bound to: the setting ``ambassador.bind_address``, else all."""
+    """The address that listeners bind to: the setting ``ambassador.bind_address``, otherwise all."""
     try:
         return str(ctx.setting("ambassador.bind_address"))
     except KeyError:

@@ -1,4 +1,4 @@
-"""LogService: who gets the access log by gRPC (docs/ambassador.md §4.3). Any number of them
+"""LogService: a service that receives the access log by gRPC (docs/ambassador.md §4.3). There may be any number of them
 (docs/ambassador.md §5.10)."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LogServiceIntent(Intent):
         )
 
     def _interval(self, ctx: Context) -> int:
-        """Seconds; Envoy takes none that is not positive."""
+        """Seconds; Envoy accepts only a positive number."""
         given: int = self.flush_interval_time
         if given < 1:
             ctx.problem("InvalidSetting", f"flush_interval_time {given} is less than a second; 1 is in its place")

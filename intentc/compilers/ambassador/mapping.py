@@ -1,7 +1,7 @@
-"""A Mapping contributes to the group of all that match the same; the group makes the route.
+"""A Mapping contributes to the group of all Mappings with the same match; the group makes the route.
 
-What it matches is read in ``mapping_match.py``, what it does in ``mapping_action.py``. Here: which route tables it
-stands in (docs/ambassador.md §4.5, Host ↔ Mapping), and what is told of a Mapping that takes no part.
+``mapping_match.py`` reads what it matches, ``mapping_action.py`` what it does. This intent decides which route tables
+it belongs to (docs/ambassador.md §4.5, Host ↔ Mapping), and reports why a Mapping takes no part.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MappingIntent(Intent):
         if not ours(self, ctx):
             return
         report_variables(self, ctx)
-        self._tell_unsupported(ctx)
+        self._report_unsupported(ctx)
         module = module_settings(ctx)
         try:
             host = authority(self)
@@ -68,21 +68,21 @@ class MappingIntent(Intent):
         yield from crossing_members(ctx, member)
 
     def _tables(self, host: Authority) -> tuple[str, ...]:
-        """The route tables that it stands in: those of each Host that selects it, and for a Mapping with a hostname
-        that of all Hosts without a selector."""
+        """Its route tables: those of each Host that selects it, and for a Mapping with a hostname that of all Hosts
+        without a selector."""
         scopes = [":".join(selecting.fq_name) for selecting in self.mentioned_by("host", "selected")]
         if host.pattern is not None:
             scopes.append("")
         return tuple(sorted(f"{scope}|{host.pattern or ANY}" for scope in scopes))
 
     def _rate_limit_domain(self, ctx: Context, module: ModuleSettings) -> str:
-        """Empty while no RateLimitService works. Asked for only where there is something to count by."""
+        """Empty while no RateLimitService is in effect. It is read only if there is something to count."""
         if not self.rate_limit_labels and not module.default_labels:
             return ""
         service = ctx.fact("http_filter", RATE_LIMIT)
         return service.domain if isinstance(service, RateLimitFilter) else ""
 
-    def _tell_unsupported(self, ctx: Context) -> None:
+    def _report_unsupported(self, ctx: Context) -> None:
         for field in _UNSUPPORTED:
             if self.field(field):
                 ctx.problem("Unsupported", f"{field} has no effect; all else of this Mapping has (take it out)")

@@ -1,8 +1,7 @@
-"""All Mappings that match the same are one route in each table that they stand in: this makes those routes, and asks
-for their clusters and tables.
+"""Makes one route in each table of all Mappings with the same match, and asks for their clusters and tables.
 
-Who shares in a route is decided in ``sharing.py``, how it looks in ``envoy/route.py``. Problems go to the Mappings; a
-route goes nowhere rather than elsewhere: if nobody can be served, its requests are answered 503.
+``sharing.py`` decides who shares a route, ``envoy/route.py`` makes its JSON. Problems are reported on the Mappings. If
+no member can be served, requests are answered 503 and never go elsewhere.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class MappingGroupIntent(Intent):
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         contributed = (value for _, value in ctx.contributions(self.kind, self.uuid))
         members: list[GroupMember] = sorted(contributed, key=lambda member: (member.name, member.kind))
-        self._tell_unserved(ctx, members)
+        self._report_unserved(ctx, members)
         uses: dict[str, ClusterUse] = {}
         for match, found in shared_routes(members):
             for refusal in found.refusals:
@@ -59,7 +58,7 @@ class MappingGroupIntent(Intent):
     ) -> Claim:
         config = routes[position]
         name: str = config["name"]
-        # Those of one match stand together, in their order.
+        # Routes of one match are adjacent, in their order.
         order = f"{sort_key(match, routes[0]['name'])}\t{len(routes) - position:04d}"
         return element(
             self,
@@ -76,7 +75,7 @@ class MappingGroupIntent(Intent):
         )
 
     @staticmethod
-    def _tell_unserved(ctx: Context, members: list[GroupMember]) -> None:
+    def _report_unserved(ctx: Context, members: list[GroupMember]) -> None:
         for member in members:
             tables = member.match.tables
             if not any(ctx.contributed("table_served", table) for table in tables):

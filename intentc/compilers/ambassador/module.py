@@ -1,7 +1,7 @@
 """The Module ``ambassador``: the settings of the whole gateway (docs/ambassador.md §4.3).
 
-One counts: that of the gateway's own namespace, else the first by name; every other Module says of itself that it has
-no effect.
+One takes effect: that of the gateway's own namespace, otherwise the first by name; every other Module reports that it
+has no effect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ELSEWHERE = {
     "tls": "TLS is configured by TLSContexts and by the tls of Hosts",
     "authentication": "create an AuthService instead",
 }
-"""Modules of older versions, and what took their place."""
+"""Modules of older versions → what replaced them."""
 
 
 class ModuleIntent(Intent):

@@ -1,7 +1,7 @@
-"""Values of resources as plain JSON, and checked as the typed values of ``traffic.py``.
+"""Converts values of resources to plain JSON, and to the typed values of ``traffic.py`` with their checks.
 
-The schema's structs hold what was written; whether it makes sense (a policy without its header, a time that is none) is
-said by the types of the intermediate representation, in one place for all who read such a value.
+The schema's structs hold what users wrote. Whether it makes sense (a policy without its header, an invalid duration) is
+checked by the types of the intermediate representation, in one place for all readers of such a value.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _BOOLEAN = bool | None
 
 
 def plain(value: Any) -> Any:
-    """A value of a resource's field as plain JSON: structs without what is not set, maps, and opaque values; None for
-    an opaque value that is not set."""
+    """The value of a resource's field as plain JSON: structs without unset fields, maps, and opaque values; None for an
+    opaque value that is not set."""
     if isinstance(value, Mapping) and not value:
         return {}
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_plain))
 
 
 def typed(value: Any, wanted: type[T]) -> T:
-    """A value of a resource's field as a ``wanted``. Raises ``ValueError`` with the path and what is wrong there."""
+    """The value of a resource's field as a ``wanted``. Raises ``ValueError`` with the path and the mistake."""
     try:
         return msgspec.convert(plain(value), wanted)
     except msgspec.ValidationError as error:
@@ -33,7 +33,7 @@ def typed(value: Any, wanted: type[T]) -> T:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """A list of texts that may also be written as one text with commas. Raises ``ValueError``."""
+    """A list of texts that may also be one text with commas. Raises ``ValueError``."""
     found = plain(value)
     if found is None:
         return ()

@@ -1,7 +1,7 @@
-"""RateLimitService: who says which requests are too many (docs/ambassador.md §4.3). One counts, the gateway's own, else
-the first by name.
+"""RateLimitService: the service that limits request rates (docs/ambassador.md §4.3).
 
-One that can't be asked limits nothing, unless it says ``failure_mode_deny``: then nobody is let in.
+One takes effect: the gateway's own, otherwise the first by name. If it can't be asked, nothing is limited, unless it
+sets ``failure_mode_deny``: then every request is rejected.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RateLimitServiceIntent(Intent):
             used = upstream_of(self, ctx)
         except Unusable as unusable:
             closed = self.failure_mode_deny
-            result = "nobody is let in until it is put right" if closed else "no request is limited"
+            result = "nobody is let in until it is fixed" if closed else "no request is limited"
             ctx.problem(unusable.reason, f"{unusable.message}; {result}")
             if closed:
                 yield Fact("http_filter", RATE_LIMIT, Misconfigured(self.kind, ":".join(self.fq_name)))
@@ -53,5 +53,5 @@ class RateLimitServiceIntent(Intent):
 
 
 def upstream_of(service: View, ctx: Context) -> Upstream:
-    """Whom a RateLimitService asks. Raises ``Unusable``."""
+    """The upstream of a RateLimitService. Raises ``Unusable``."""
     return service_upstream(service, ctx, "service", grpc=True, marker="", tls=service.tls)

@@ -1,6 +1,7 @@
-"""How upstreams are found: by DNS, in Endpoints, or (told as unsupported) in Consul; and the resolvers' own intents.
+"""Decides how upstreams are discovered: by DNS or in Endpoints; holds the intents of the resolvers.
 
-A resource names a resolver; what is found by it is the business of ``cluster.py``. Rules: docs/ambassador.md §4.3.
+Consul is reported as unsupported. A resource names a resolver; ``cluster.py`` does the discovery. Rules:
+docs/ambassador.md §4.3.
 """
 
 from __future__ import annotations
@@ -58,10 +59,11 @@ class ConsulResolverIntent(Intent):
 
 
 def discovery(ctx: Context, upstream: Upstream) -> Discovery:
-    """How ``upstream`` is found: by the resolver of its name in its own namespace, else in the gateway's, else by the
-    built-in one, else by one of any namespace (the first by name): nobody elsewhere replaces what is built in.
+    """How ``upstream`` is discovered. Raises ``Unreachable`` (``NoResolver``, ``Unsupported``).
 
-    Raises ``Unreachable`` (``NoResolver``, ``Unsupported``)."""
+    By the resolver of its name in its own namespace, otherwise in the gateway's, otherwise the built-in one, otherwise
+    one of any namespace (the first by name): resolvers of other namespaces don't replace a built-in one.
+    """
     name = upstream.resolver
     resolvers = declared(ctx, upstream)
     found = _KINDS[resolvers[0].kind] if resolvers else built_in(upstream)
@@ -74,12 +76,12 @@ def discovery(ctx: Context, upstream: Upstream) -> Discovery:
 
 
 def built_in(upstream: Upstream) -> Discovery | None:
-    """How ``upstream`` is found while nobody declares its resolver."""
+    """How ``upstream`` is discovered while no resource declares its resolver."""
     return _BUILT_IN.get(upstream.resolver)
 
 
 def declared(ctx: Context, upstream: Upstream) -> list[View]:
-    """The resolvers that may be meant, the one that is first. The default one is nobody's to declare."""
+    """The resolvers that the name may mean, the best first. Nobody can declare the default resolver."""
     if upstream.resolver == DEFAULT_RESOLVER:
         return []
     own = gateway_namespace(ctx)

@@ -1,9 +1,9 @@
-"""A table of routes (scope|hostname) finds the Hosts that serve its hostname, once for all routes in it.
+"""A route table (scope|hostname) finds the Hosts that serve its hostname, once for all of its routes.
 
-Where a Host has the hostname itself, that Host makes the virtual host. Else the best hostname that covers it does, per
-side of each Listener (as Envoy would choose), and this table asks for a virtual host of its own there, which that one
-governs. A hostname that is closed on a side is closed for what it covers, too: nothing that it should guard is served
-under a worse one.
+If a Host has exactly this hostname, that Host makes the virtual host. Otherwise the best hostname that covers it
+governs it, per side of each Listener (as Envoy would choose), and this table asks for a virtual host of its own there.
+A hostname that is closed on a side is also closed for all names that it covers: what it should guard is not served
+under a weaker one.
 """
 
 from __future__ import annotations
@@ -41,6 +41,6 @@ class RoutingTableIntent(Intent):
 
 def _patterns(ctx: Context, hostname: str) -> list[str]:
     """The hostnames of Hosts that may cover ``hostname``, the best first. Wildcards within a label are so rare that
-    they are asked for together, and the others one by one."""
+    they are read together, the others one by one."""
     irregular = {value for _, value in ctx.contributions("hostname_binding", IRREGULAR) if covers(value, hostname)}
     return sorted({pattern for pattern in covering(hostname) if aligned(pattern)} | irregular | {hostname}, key=rank)

@@ -1,7 +1,7 @@
-"""A Secret says whether its parts can be used (fact ``secret_state``); it becomes an Envoy secret while it is used.
+"""A Secret yields whether its parts are usable (fact ``secret_state``), and becomes an Envoy secret while it is used.
 
-What is secret leaves a Secret only as an ``envoy_secret``, whose configuration is sensitive; no fact and no problem
-holds any of it. Keys of a Secret as in Kubernetes (``tls.crt``, ``tls.key``), Istio's, and Ambassador's
+Secret content leaves a Secret only in an ``envoy_secret``, whose configuration is sensitive; no fact and no problem
+contains any of it. A Secret has the keys of Kubernetes (``tls.crt``, ``tls.key``), of Istio, or of Ambassador
 (docs/ambassador.md §4.3).
 """
 
@@ -27,7 +27,7 @@ _REVOKED = ("crl.pem",)
 
 
 class SecretIntent(Intent):
-    """Nothing is told on the Secret here: most Secrets of a cluster are not for us."""
+    """Reports nothing on the Secret: most Secrets of a cluster don't belong to the gateway."""
 
     kind = "secret"
 
@@ -37,8 +37,7 @@ class SecretIntent(Intent):
 
 
 class SecretUseIntent(Intent):
-    """What Envoy asks for by one name (``secret_state.certificate_name``, ``authority_name``), while anybody uses
-    it."""
+    """What Envoy requests by one name (``secret_state.certificate_name``, ``authority_name``), while it is used."""
 
     kind = "secret_use"
 
@@ -50,9 +49,9 @@ class SecretUseIntent(Intent):
             view = ctx.find("secret", tuple(name.split(":", 1)))
             if view is None:
                 continue
-            # What is sent is judged itself: the fact of the Secret may still be about an earlier version of it.
+            # Check what is sent: the fact of the Secret may still describe an earlier version of it.
             if wrong := _wrong_with(view, needed):
-                ctx.problem_on("secret", name, "InvalidSecret", f"{wrong}. Until it is mended nobody is served with it")
+                ctx.problem_on("secret", name, "InvalidSecret", f"{wrong}. Until it is fixed it is not served")
                 continue
             found.append(view)
         if len(found) < len(wanted):
@@ -70,7 +69,7 @@ class SecretUseIntent(Intent):
 
 
 def _wrong_with(secret: View, part: str) -> str:
-    """What is wrong with a Secret used for ``part`` (tls, ca or crl); empty if nothing is."""
+    """What is wrong with a Secret that is used for ``part`` (tls, ca or crl); empty if nothing is."""
     if part == "tls":
         chain, key = _content(secret, _CHAIN), _content(secret, _KEY)
         missing = "; ".join(filter(None, (_missing(chain, "a certificate", _CHAIN), _missing(key, "its key", _KEY))))
@@ -78,15 +77,15 @@ def _wrong_with(secret: View, part: str) -> str:
     if part == "ca":
         authority = _content(secret, _AUTHORITY)
         missing = _missing(authority, "a certificate authority", _AUTHORITY[1:])
-        return missing or _told_with_key(wrong_with_authority(authority.content), authority.key)
+        return missing or _with_key(wrong_with_authority(authority.content), authority.key)
     revoked = _content(secret, _REVOKED)
     missing = _missing(revoked, "a list of revoked certificates", _REVOKED)
     return missing or wrong_with_revocations(revoked.content)
 
 
 class _Content(NamedTuple):
-    """What stands under ``key``, the first of those looked for that the Secret has; empty if it is no base64.
-    ``key`` is empty if the Secret has none of them."""
+    """The content of ``key``, the first of the wanted keys that the Secret has; empty if it is not base64. ``key`` is
+    empty if the Secret has none of them."""
 
     key: str = ""
     content: bytes = b""
@@ -98,8 +97,8 @@ def _missing(found: _Content, what: str, keys: Sequence[str]) -> str:
     return f"{found.key} is no base64" if found.key else f"{what} ({keys[0]}) in base64 is needed, and not there"
 
 
-def _told_with_key(wrong: str, key: str) -> str:
-    """An authority may stand under several keys."""
+def _with_key(wrong: str, key: str) -> str:
+    """Adds the key, because an authority may be under one of several."""
     return f"{wrong} ({key})" if wrong else ""
 
 
@@ -118,5 +117,5 @@ def _content(secret: View, keys: Iterable[str]) -> _Content:
 
 
 def _encoded(secret: View, keys: Iterable[str]) -> str:
-    """The same in base64, as Envoy's JSON has bytes."""
+    """The content in base64, as Envoy's JSON has bytes."""
     return base64.b64encode(_content(secret, keys).content).decode()

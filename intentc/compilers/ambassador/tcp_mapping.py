@@ -1,7 +1,7 @@
-"""A TCPMapping contributes to the group of all that are for the same connections; the group says what becomes of them.
+"""A TCPMapping contributes to the group of all TCPMappings for the same connections; the group makes the route.
 
-Rules: docs/ambassador.md §4.3 and §4.4. A TCPMapping that can't be understood takes no part, and is told so; a setting
-of it that makes no sense is left out and told.
+Rules: docs/ambassador.md §4.3 and §4.4. A TCPMapping that can't be understood takes no part, and reports it; a setting
+that makes no sense is left out and reported.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TCPMappingIntent(Intent):
         return port
 
     def _address(self, ctx: Context) -> str:
-        """Empty for the address that all listeners are bound to, in whatever form it is written."""
+        """Empty for the address that all listeners bind to, in whatever form it is written."""
         if not self.address:
             return ""
         try:
@@ -93,8 +93,7 @@ class TCPMappingIntent(Intent):
         return upstream(request, module_settings(ctx))
 
     def _tls(self) -> str:
-        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: nothing goes out in clear that
-        should not."""
+        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: no fallback to clear text."""
         given: Any = plain(self.tls)
         if given is None or isinstance(given, bool):
             return "" if given is None else str(given).lower()
@@ -110,7 +109,7 @@ class TCPMappingIntent(Intent):
             return None
 
     def _idle_timeout(self, ctx: Context) -> int | None:
-        """In the CRD it is a text; a number is taken, too (docs/ambassador.md §5.10)."""
+        """The CRD has a text; a number is accepted, too (docs/ambassador.md §5.10)."""
         given = str(self.idle_timeout_ms).strip()
         if not given:
             return None

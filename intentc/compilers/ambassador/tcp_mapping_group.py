@@ -1,9 +1,8 @@
-"""All TCPMappings for the same connections divide them by weight: this says how, and by which TLS they come in.
+"""Divides connections by weight among all TCPMappings for them, and decides by which TLS they are accepted.
 
-Connections are told apart by the name that the client asks for when TLS begins (``host``), so TLS ends at the gateway:
-with the certificate of the best Host that covers the name, else of a TLSContext that lists it
-(docs/ambassador.md §4.3). Where neither can be used nobody is let in. How it looks in Envoy is
-``envoy/tcp_proxy.py``'s.
+Connections are distinguished by the name in the TLS handshake (``host``), so TLS is terminated at the gateway: with the
+certificate of the best Host that covers the name, otherwise of a TLSContext that lists it (docs/ambassador.md §4.3). If
+neither can be used, nobody is admitted. ``envoy/tcp_proxy.py`` makes the JSON.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ class TCPMappingGroupIntent(Intent):
                 tls = _tls(ctx, host)
             except UnusableTLS as unusable:
                 for member in members:
-                    _tell(ctx, member, unusable.reason, f"{unusable.message}; until then nobody is let in for {host}")
+                    _report(ctx, member, unusable.reason, f"{unusable.message}; until then nobody is let in for {host}")
                 return
         parts, refusals = divided(members)
         for member, reason, message in refusals:
-            _tell(ctx, member, reason, message)
+            _report(ctx, member, reason, message)
         yield Fact(
             "tcp_route",
             members[0].socket,
@@ -60,17 +59,17 @@ class TCPMappingGroupIntent(Intent):
             yield Fact("secret_use", used, "")
 
     def _idle_timeout(self, ctx: Context, members: list[TCPMember]) -> int | None:
-        """There is one for all: that of the first by name that says one."""
+        """One for all members: that of the first by name that sets it."""
         saying = [member for member in members if member.idle_timeout_ms is not None]
         for member in saying:
             if member.idle_timeout_ms != saying[0].idle_timeout_ms:
                 message = f"idle_timeout_ms is {saying[0].idle_timeout_ms} in {saying[0].name}, which is for the same "
-                _tell(ctx, member, "DiffersFromGroup", f"{message}connections and counts; write the same in both")
+                _report(ctx, member, "DiffersFromGroup", f"{message}connections and counts; write the same in both")
         return saying[0].idle_timeout_ms if saying else None
 
 
 def _tls(ctx: Context, host: str) -> TLSSettings:
-    """How TLS is spoken with clients that ask for ``host``. Raises ``UnusableTLS``."""
+    """The TLS settings for clients that request ``host``. Raises ``UnusableTLS``."""
     check_hostname(host)
     for pattern in covering(host):
         bindings: set[HostBinding] = {binding for _, binding in ctx.contributions("hostname", pattern)}
@@ -79,7 +78,7 @@ def _tls(ctx: Context, host: str) -> TLSSettings:
         shut = closing(asking)
         if (asking and not able) or shut is not None:
             named = shut.name if shut is not None else min(binding.name for binding in asking)
-            raise UnusableTLS("InvalidTLS", f"Host {named} has the TLS for {host}, which can't be used; mend it")
+            raise UnusableTLS("InvalidTLS", f"Host {named} has the TLS for {host}, which can't be used; fix it")
         if able:
             settings = foremost(able).tls
             assert settings is not None, "only those that are able are asked"
@@ -88,7 +87,7 @@ def _tls(ctx: Context, host: str) -> TLSSettings:
 
 
 def _listed(ctx: Context, host: str) -> TLSSettings:
-    """The settings of the TLSContext that lists ``host``: of several one that asks clients for certificates, then the
+    """The settings of the TLSContext that lists ``host``: of several, one that asks clients for certificates, then the
     first by name. Raises ``UnusableTLS``."""
     listing = [context for context in ctx.select("tls_context", "hosts", host) if ours(context, ctx)]
     for context in sorted(listing, key=lambda one: (not one.cert_required, not one.ca_secret, one.fq_name)):
@@ -110,7 +109,7 @@ def _listed(ctx: Context, host: str) -> TLSSettings:
 
 
 def _cluster_uses(members: list[TCPMember], parts: dict[str, int]) -> Iterator[Fact]:
-    """The upstreams that connections go to, each with those who asked for it."""
+    """The upstreams that connections go to, each with the members that ask for it."""
     used: dict[str, list[TCPMember]] = {}
     for member in members:
         if member.upstream.name in parts:
@@ -120,5 +119,5 @@ def _cluster_uses(members: list[TCPMember], parts: dict[str, int]) -> Iterator[F
         yield Fact("cluster", name, ClusterUse(together[0].upstream, origins))
 
 
-def _tell(ctx: Context, member: TCPMember, reason: str, message: str) -> None:
+def _report(ctx: Context, member: TCPMember, reason: str, message: str) -> None:
     ctx.problem_on(member.origin.kind, member.origin.name, reason, message)

@@ -1,7 +1,7 @@
-"""A TCP port that no Listener is for gets a listener of its own; one that a Listener has is served there.
+"""Makes a listener for a TCP port that no Listener has; on a Listener's port that Listener serves it.
 
-On a Listener's port ``listener_binding.py`` puts the chains before those of HTTP. A Listener that can't listen as it is
-written is not replaced: what it was to ask of connections would be missing.
+On a Listener's port ``listener_binding.py`` puts its chains before those of HTTP. A Listener that can't listen as
+configured is not replaced: what it demands of connections would be missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TCPRouteIntent(Intent):
         routes = routes_of(ctx, self.uuid)
         listeners: list[str] = [] if address else [name for _, name in ctx.contributions("listener_port", port)]
         if listeners:
-            self._tell_unserved(ctx, routes, listeners)
+            self._report_unserved(ctx, routes, listeners)
             return
         chains = [tcp_filter_chain(route) for route in routes]
         name = f"tcp-{self.uuid.replace('|', '-')}"
@@ -34,10 +34,10 @@ class TCPRouteIntent(Intent):
         origins = [origin for route in routes for origin in route.origins]
         yield element(self, ctx, "envoy_listener", (name,), config, origins, why=lambda: tcp_routes(ctx, routes))
 
-    def _tell_unserved(self, ctx: Context, routes: list[TCPRoute], listeners: list[str]) -> None:
-        # All are asked for: with `any` the answer of one would decide which of them are read.
+    def _report_unserved(self, ctx: Context, routes: list[TCPRoute], listeners: list[str]) -> None:
+        # Read all of them: with `any` one answer would decide which others are read.
         if sum(ctx.contributed("listener_binding", name) for name in listeners):
             return
         for origin in (origin for route in routes for origin in route.origins):
-            message = f"port {routes[0].port} is Listener {min(listeners)}'s, which can't listen; mend it"
+            message = f"port {routes[0].port} is Listener {min(listeners)}'s, which can't listen; fix it"
             ctx.problem_on(origin.kind, origin.name, "NoListener", f"{message}. Until then nobody is let in")

@@ -1,6 +1,6 @@
-"""A TLSContext says of itself what is wrong with it; Hosts, TCPMappings and upstreams that name it read it themselves.
+"""A TLSContext reports its own mistakes, even while no resource uses it.
 
-So a mistake is told where it was made, also while nobody uses the TLSContext.
+Hosts, TCPMappings and upstreams that name it read it themselves.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""TracingService: where the spans of requests go (docs/ambassador.md §4.3). One counts, the gateway's own, else the
-first by name.
+"""TracingService: the collector of request spans (docs/ambassador.md §4.3).
+
+One takes effect: the gateway's own, otherwise the first by name.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _KNOWN = {
     "datadog": {"service_name", "collector_hostname"},
     "opentelemetry": {"service_name"},
 }
-"""Which fields of ``config`` a driver knows."""
+"""The fields of ``config`` that each driver knows."""
 
 
 class TracingServiceIntent(Intent):
@@ -105,7 +106,7 @@ class TracingServiceIntent(Intent):
         return given
 
     def _tags(self, ctx: Context) -> Iterator[CustomTag]:
-        """``tag_headers`` are what older versions had, and count while there are no ``custom_tags``."""
+        """``tag_headers`` come from older versions, and take effect while there are no ``custom_tags``."""
         if self.custom_tags and self.tag_headers:
             ctx.problem("IgnoredField", "tag_headers has no effect beside custom_tags; take it out")
         for position, given in enumerate(self.custom_tags):
@@ -159,7 +160,7 @@ def _allowed_environment(ctx: Context) -> frozenset[str]:
 
 
 def upstream_of(service: View, ctx: Context) -> Upstream:
-    """Where the spans of a TracingService go. Raises ``Unusable``."""
+    """The upstream of a TracingService. Raises ``Unusable``."""
     return service_upstream(service, ctx, "service", grpc=service.driver == "opentelemetry", marker="tracing")
 
 
@@ -169,5 +170,5 @@ def _unknown(config: Any, known: set[str]) -> set[str]:
 
 
 def _percent(given: int) -> int | None:
-    """None if it is not set; a number above 100 stands for all."""
+    """None if it is not set; a number above 100 means all."""
     return None if given < 0 else min(given, _ALL)

@@ -1,7 +1,7 @@
-"""Variables in values (``$VAR``, ``${VAR}``): Emissary replaces them from its environment, and we don't.
+"""Reports variables in values (``$VAR``, ``${VAR}``): Emissary replaces them from its environment, intentc does not.
 
-What a Mapping's author could read from the gateway's environment is nobody's to decide but the gateway's; so the text
-stays as it is, and the resource has a problem that says so.
+The author of a Mapping must not read the gateway's environment. So the text stays as it is, and the resource gets a
+problem.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FOR_PEOPLE = "docs"
 
 
 def report_variables(resource: View, ctx: Context) -> None:
-    """A problem for each field of ``resource`` whose text has what Emissary takes for a variable."""
+    """Reports a problem for each field of ``resource`` with what Emissary takes for a variable."""
     for field, text in resource.texts_with("$"):
         found = _VARIABLE.search(text)
         if found and field.partition(".")[0] != _FOR_PEOPLE:

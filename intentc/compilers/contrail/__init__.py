@@ -1,8 +1,8 @@
-"""The compiler of Contrail's networks: security groups to access control lists, networks and routers to route targets.
+"""The compiler of Contrail networks: security groups to access control lists, networks and routers to route targets.
 
 Rules: docs/contrail.md D.1 to D.3 (route targets), D.5 (groups), D.7.1, D.7.2 (routers), D.14 (addresses). The kinds
-are declared in ``config/schemas/contrail``, who wakes whom in ``reactions/contrail.yml``. What the API server fills in
-(a network's primary routing instance, numbers of groups) is not made here.
+are declared in ``config/schemas/contrail``, the reaction map is ``reactions/contrail.yml``. The API server makes the
+primary routing instance of a network, and the numbers of groups.
 """
 
 from intentc import Compiler
@@ -36,4 +36,4 @@ compiler = Compiler(
     pools=[NUMBER_POOL],
     settings=[],
 )
-"""What the entry point ``contrail`` of ``intentc.compilers`` leads to."""
+"""The entry point ``contrail`` of the group ``intentc.compilers``."""

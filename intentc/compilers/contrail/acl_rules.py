@@ -1,8 +1,8 @@
-"""From the rules of a security group to the rules of its two access control lists (docs/contrail.md D.5.1).
+"""Converts the rules of a security group to those of its two access control lists (docs/contrail.md D.5.1).
 
-A rule has lists of addresses and ports on both sides; a rule of an access control list has one of each. What can't be
-converted is left out alone, with a problem that says which part of which rule; the rest of the group stays in force.
-To who asks why, each rule names the group's rule that it is made from, and the groups whose numbers stand in it.
+A rule has lists of addresses and ports on both sides; a rule of an access control list has one of each. A part that
+can't be converted is left out alone, with a problem that names the part and the rule; the rest of the group stays in
+force. In explanations, each rule cites the group's rule that it comes from, and the groups whose numbers it contains.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from intentc import Context, Source, View
 from .protocols import acl_protocol
 
 LOCAL = "local"
-"""The group's name that stands for the interfaces that carry the group."""
+"""The group name for the interfaces that carry the group."""
 
 ANY_GROUP = "any"
 ANY_GROUP_NUMBER = "-1"
 
 ALL_PORTS = {"end_port": 65535}
-"""What an empty list of ports means."""
+"""The meaning of an empty list of ports."""
 
 PASS = {"simple_action": "pass"}
-"""The action of every rule, whatever it says: the data plane denies what no rule lets pass."""
+"""The action of every rule, whatever it says: the data plane denies what no rule passes."""
 
 
 class AclRules(NamedTuple):
-    """The rules of both lists, as the entries' ``acl_rule`` has them. ``origins``: of each list's rules, in their
-    order, what they are made from; empty unless somebody asks why."""
+    """The rules of both lists, as the entries' ``acl_rule`` has them.
+
+    ``origins``: the sources of each list's rules, in their order; empty unless an explanation is requested.
+    """
 
     ingress: list[dict[str, Any]]
     egress: list[dict[str, Any]]
@@ -39,7 +41,7 @@ class AclRules(NamedTuple):
 
 
 class _Address(NamedTuple):
-    """One address of a rule: what stands in the list, whether it is local, and what the rule has."""
+    """One address of a rule: its form in the list, whether it is local, and its form in the rule."""
 
     converted: Any
     local: bool
@@ -47,8 +49,8 @@ class _Address(NamedTuple):
 
 
 def acl_rules(group: View, ctx: Context) -> AclRules:
-    """The rules in the group's order; within one by source address, source port, destination address, destination
-    port. Duplicates stay."""
+    """The rules in the group's order; within one by source address, source port, destination address, destination port.
+    Duplicates stay."""
     result = AclRules([], [], ([], []))
     numbers: dict[str, str] = {}
     explaining = ctx.explaining
@@ -70,7 +72,7 @@ def acl_rules(group: View, ctx: Context) -> AclRules:
                 for destination in destinations:
                     if not (source.local or destination.local):
                         continue
-                    # The destination is looked at first: what is local on both sides is ingress.
+                    # The destination comes first: a rule that is local on both sides is ingress.
                     rules = result.ingress if destination.local else result.egress
                     for destination_port in rule.dst_ports or (ALL_PORTS,):
                         rules.append(
@@ -91,14 +93,16 @@ def acl_rules(group: View, ctx: Context) -> AclRules:
                         origin = _origin(group, position, source, destination)
                         result.origins[not destination.local].extend([origin] * len(rule.dst_ports or (ALL_PORTS,)))
         if not (all(source.local for source in sources) or all(destination.local for destination in destinations)):
-            _tell_pairs_without_local(sources, destinations, ctx, label)
+            _report_pairs_without_local(sources, destinations, ctx, label)
     return result
 
 
 def group_number(name: str, group: View, ctx: Context) -> str:
-    """What stands in an access control list for the group that a rule of ``group`` names: its number as text; nothing
-    for ``local`` and for no group; "-1" for ``any``. Raises ``LookupError`` for a group that isn't there or has no
-    number yet."""
+    """The form in an access control list of the group that a rule of ``group`` names: its number as text.
+
+    Empty for ``local`` and for no group; "-1" for ``any``. Raises ``LookupError`` for a group that does not exist or
+    has no number yet.
+    """
     if name in ("", LOCAL):
         return ""
     if name == ANY_GROUP:
@@ -115,7 +119,7 @@ def group_number(name: str, group: View, ctx: Context) -> str:
 def _addresses(
     addresses: Sequence[Any], numbers: dict[str, str], group: View, ctx: Context, label: str
 ) -> Iterator[_Address]:
-    """The addresses that can be converted. ``numbers``: group's name → number, as found so far."""
+    """The addresses that can be converted. ``numbers``: group's name → number, a cache."""
     for address in addresses:
         name = address.security_group
         if not name:
@@ -126,21 +130,26 @@ def _addresses(
             if number is None:
                 number = numbers[name] = group_number(name, group, ctx)
         except LookupError as error:
-            ctx.problem("UnknownSecurityGroup", f"{label}: {error}; that part of the rule is left out until it comes")
+            ctx.problem(
+                "UnknownSecurityGroup",
+                f"{label}: {error}; that part of the rule is left out until the group is created",
+            )
             continue
         yield _Address(msgspec.structs.replace(address, security_group=number), name == LOCAL, address)
 
 
 def _origin(group: View, position: int, *addresses: _Address) -> tuple[Source, ...]:
-    """What a rule is made from: the rule of the group at ``position``, and the other groups that its ``addresses``
-    name, without whose numbers it can't be written."""
+    """The sources of a rule: the rule of the group at ``position``, and the other groups in its ``addresses``, whose
+    numbers it needs."""
     own = ":".join(group.fq_name)
     named = {address.given.security_group for address in addresses} - {"", LOCAL, ANY_GROUP, own}
     rule = Source.of(group, f"security_group_entries.policy_rule[{position - 1}]")
     return (rule, *(Source("security_group", name) for name in sorted(named)))
 
 
-def _tell_pairs_without_local(sources: list[_Address], destinations: list[_Address], ctx: Context, label: str) -> None:
+def _report_pairs_without_local(
+    sources: list[_Address], destinations: list[_Address], ctx: Context, label: str
+) -> None:
     for source in sources:
         for destination in destinations:
             if not (source.local or destination.local):
@@ -150,7 +159,7 @@ def _tell_pairs_without_local(sources: list[_Address], destinations: list[_Addre
 
 
 def _shown(address: Any) -> str:
-    """An address that is not local, for people."""
+    """An address that is not local, as messages show it."""
     subnets = (address.subnet, *address.subnet_list) if address.subnet else address.subnet_list
     shown = ", ".join(f"{subnet.ip_prefix}/{subnet.ip_prefix_len}" for subnet in subnets)
     return shown or address.security_group or address.virtual_network or address.network_policy or "an empty address"

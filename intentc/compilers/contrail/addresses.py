@@ -1,5 +1,5 @@
-"""What the three kinds that lend an address have in common: nothing follows from them alone (docs/contrail.md D.14),
-but an address that is none is told to whoever wrote it."""
+"""Checks the addresses of the three address kinds. Nothing is compiled from them alone (docs/contrail.md D.14); an
+invalid address is a problem on its resource."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from intentc import Context, Intent
 
 
 def check_address(intent: Intent, ctx: Context, field: str) -> None:
-    """A problem if the property ``field`` is set and is neither an address nor one with a prefix length."""
+    """Reports a problem if the property ``field`` is set and is neither an address nor one with a prefix length."""
     text: str = intent.field(field)
     if not text:
         return

@@ -1,4 +1,4 @@
-"""An alias IP, a second address of an interface, wakes that interface and what hangs on it (docs/contrail.md C.3)."""
+"""An alias IP, a second address of an interface; a change leads to that interface (docs/contrail.md C.3)."""
 
 from __future__ import annotations
 

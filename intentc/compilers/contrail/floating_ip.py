@@ -1,4 +1,4 @@
-"""A floating IP, an address lent to an interface, wakes that interface and what hangs on it (docs/contrail.md C.3)."""
+"""A floating IP, an address lent to an interface; a change leads to that interface (docs/contrail.md C.3)."""
 
 from __future__ import annotations
 

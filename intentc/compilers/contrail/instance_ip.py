@@ -1,4 +1,4 @@
-"""An instance IP, the address of an interface, wakes that interface and what hangs on it (docs/contrail.md C.3)."""
+"""An instance IP, the address of an interface; a change leads to that interface (docs/contrail.md C.3)."""
 
 from __future__ import annotations
 

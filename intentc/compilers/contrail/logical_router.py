@@ -1,9 +1,9 @@
 """A router in snat mode joins its networks by route targets on their primary routing instances (docs/contrail.md D.7.1,
 D.7.2).
 
-It has a route target of its own, or the one that a user lets it refer to. When a network, an interface or the router
-itself goes, so do the claims, and with them the references. In vxlan mode the instances are joined otherwise, and only
-the own target remains (docs/contrail.md D.7.3).
+It has a route target of its own, or the one that a user lets it refer to. When a network, an interface or the router is
+deleted, its claims disappear, and with them the references. In vxlan mode the instances are joined by an internal
+network, and only the router's own target remains (docs/contrail.md D.7.3).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, refer
 
-from .route_target_sources import Joining, Reasons, listing, owning, told
+from .route_target_sources import Joining, Reasons, listing, owning, with_reasons
 from .route_targets import BOTH, configured_claims, effective, own_route_target, primary_routing_instance
 
 CONFIGURED = "configured_route_target_list"
@@ -25,28 +25,27 @@ class LogicalRouterIntent(Intent):
         given = self._given(ctx)
         target = given[0] if given else own_route_target(self, ctx)
         if isinstance(target, ResourceClaim):
-            yield from told(ctx, (target, refer(self, target)), lambda *_: owning(self, ctx))
+            yield from with_reasons(ctx, (target, refer(self, target)), lambda *_: owning(self, ctx))
         if self._vxlan():
             return
-        standing = self._standing()
-        instances = self._instances(standing, ctx)
-        why = Joining(self, standing, instances)
+        attachments = self._attachments()
+        instances = self._instances(attachments, ctx)
+        why = Joining(self, attachments, instances)
         if target is not None:
             joining = [refer(instance, target) for instance in instances]
             had = self._had if given else lambda text: owning(self, ctx) + self._configured(text)
-            yield from told(ctx, joining, lambda text, holder: why.reasons(had(text), holder))
+            yield from with_reasons(ctx, joining, lambda text, holder: why.reasons(had(text), holder))
         configured = effective(self.field(CONFIGURED).route_target, CONFIGURED, ctx) - {_text(target)}
         claims = configured_claims(instances, dict.fromkeys(sorted(configured), BOTH))
-        yield from told(ctx, claims, lambda text, holder: why.reasons(self._configured(text), holder))
+        yield from with_reasons(ctx, claims, lambda text, holder: why.reasons(self._configured(text), holder))
 
     def _vxlan(self) -> bool:
-        """By the project's setting, or by the router's own type; a project that isn't there sets nothing."""
+        """By the project's setting, or by the router's own type; a missing project sets nothing."""
         project = self.parent()
         return self.logical_router_type == "vxlan-routing" or bool(project and project.vxlan_routing)
 
-    def _standing(self) -> list[tuple[View, View]]:
-        """(interface, network in which it stands). An interface stands in one network; of several the first by name
-        counts."""
+    def _attachments(self) -> list[tuple[View, View]]:
+        """(interface, its network). An interface has one network; of several the first by name is used."""
         return [
             (interface, network)
             for interface in self.references("virtual_machine_interface")
@@ -54,30 +53,30 @@ class LogicalRouterIntent(Intent):
         ]
 
     @staticmethod
-    def _instances(standing: list[tuple[View, View]], ctx: Context) -> list[View]:
+    def _instances(attachments: list[tuple[View, View]], ctx: Context) -> list[View]:
         """The primary routing instances of the networks of its interfaces."""
-        networks = {network.uuid: network for _, network in standing}
+        networks = {network.uuid: network for _, network in attachments}
         found = (primary_routing_instance(network, ctx) for network in networks.values())
         return [instance for instance in found if instance is not None]
 
     def _given(self, ctx: Context) -> list[View]:
-        """The route targets that a user lets it refer to, by name, but those that the compiler numbers: their networks
-        may be somebody else's."""
+        """The route targets that a user lets it refer to, by name, without those in the compiler's range: their
+        networks may be somebody else's."""
         given = self.references("route_target")
         good = effective([target.name for target in given], "route_target_refs", ctx) if given else ()
         return [target for target in given if target.name in good]
 
     def _had(self, target: str) -> Reasons:
-        """Why ``target``, given by a user, joins its networks; written as a configured one it would join them, too."""
+        """Why ``target``, set by a user, joins its networks; a configured target with its name would, too."""
         return [(Source.of(self, f"route_target_refs[{target}]"),), *self._configured(target)]
 
     def _configured(self, target: str) -> Reasons:
-        """Where ``target`` is written in the router."""
+        """The places in the router that configure ``target``."""
         return listing(self, [CONFIGURED], target)
 
 
 def _text(target: View | ResourceClaim | None) -> str:
-    """A route target as lists name it."""
+    """A route target as lists contain it."""
     if target is None:
         return ""
     return (target.name.fq_name if isinstance(target, ResourceClaim) else target.fq_name)[-1]

@@ -1,4 +1,4 @@
-"""A network policy takes part in walks between networks and services; no access control lists follow from it yet."""
+"""A network policy takes part in walks between networks and services; nothing is compiled from it yet."""
 
 from intentc import Intent
 

@@ -1,8 +1,8 @@
-"""Protocols as rules name them, and as access control lists number them (docs/contrail.md D.5.3).
+"""Converts protocol names in rules to the protocol numbers of access control lists (docs/contrail.md D.5.3).
 
-The ancestors differ; decided as a user would want: names count in any case, the whole table of the Python ancestor is
-known, ``icmp`` under IPv6 is IPv6's, and a rule without a protocol means any (one ancestor skipped it, the other wrote
-an empty text that the data plane can't read).
+Where the ancestors differ, the rule is what a user expects: names in any case, the whole table of the Python ancestor,
+``icmp`` under IPv6 is ICMPv6, and a rule without a protocol means any (one ancestor skipped it, the other wrote an
+empty text that the data plane can't read).
 """
 
 from __future__ import annotations

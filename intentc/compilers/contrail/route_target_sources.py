@@ -1,6 +1,6 @@
-"""Why route targets are where they are: the fields from which each claim of one follows (``ctx.because``).
+"""Explains route targets: the fields from which each claim of one follows (``ctx.because``).
 
-Kept apart from the rules, which know next to nothing of it: it runs only when somebody asks.
+It is separate from the rules, and runs only while an explanation is requested.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ Reasons = list[tuple[Source, ...]]
 """The sources of each reason."""
 
 
-def told(ctx: Context, claims: Iterable[Claim], reasons: Callable[[str, tuple[str, ...]], Reasons]) -> Iterator[Claim]:
-    """``claims``, and, if somebody asks, the reasons of each. ``reasons``: a function of the route target and of the
-    fq_name of what refers to it, which is empty where the target itself is claimed."""
+def with_reasons(
+    ctx: Context, claims: Iterable[Claim], reasons: Callable[[str, tuple[str, ...]], Reasons]
+) -> Iterator[Claim]:
+    """Yields ``claims``, and, while an explanation is requested, the reasons of each.
+
+    ``reasons``: a function of the route target and of the fq_name of the object that refers to it; that is empty where
+    the target itself is claimed.
+    """
     for claim in claims:
         if ctx.explaining:
             named, holder = (
@@ -31,8 +36,8 @@ def told(ctx: Context, claims: Iterable[Claim], reasons: Callable[[str, tuple[st
 
 
 def owning(owner: View, ctx: Context) -> Reasons:
-    """Why ``owner`` has its own route target: it is there, and the name follows from the autonomous system, too, if
-    somebody set that to another than the default."""
+    """Why ``owner`` has its own route target: ``owner`` itself, and the autonomous system in the name, unless it is the
+    default."""
     if autonomous_system(ctx) == DEFAULT_AUTONOMOUS_SYSTEM:
         return [(Source.of(owner),)]
     system = Source("global_system_config", ":".join(GLOBAL_SYSTEM_CONFIG), "autonomous_system")
@@ -40,7 +45,7 @@ def owning(owner: View, ctx: Context) -> Reasons:
 
 
 def listing(resource: View, fields: Iterable[str], target: str) -> Reasons:
-    """Each place where ``target`` stands in one of the lists of route targets ``fields``."""
+    """Each place of ``target`` in the lists of route targets ``fields``."""
     return [
         (Source.of(resource, f"{field}.route_target[{position}]"),)
         for field in fields
@@ -50,27 +55,27 @@ def listing(resource: View, fields: Iterable[str], target: str) -> Reasons:
 
 
 class Joining:
-    """Why a router's targets are on the routing instances of its networks: by each interface that stands in one.
+    """Explains why a router's targets are on the routing instances of its networks: by each attached interface.
 
-    ``standing``: (interface, network in which it stands). ``instances``: the routing instances that are there.
+    ``attachments``: (interface, its network). ``instances``: the existing routing instances.
     """
 
-    def __init__(self, router: View, standing: Iterable[tuple[View, View]], instances: Iterable[View]) -> None:
+    def __init__(self, router: View, attachments: Iterable[tuple[View, View]], instances: Iterable[View]) -> None:
         self._router = router
-        self._standing = standing
+        self._attachments = attachments
         self._instances = instances
 
     def reasons(self, written: Reasons, holder: tuple[str, ...]) -> Reasons:
-        """Why ``holder`` refers to a target that the router has by ``written``; for an empty one, why there is the
-        target at all."""
+        """Why ``holder`` refers to a target that the router has for the reasons ``written``; for an empty one, why the
+        target exists."""
         ways = self._ways.get(holder, []) if holder else chain.from_iterable(self._ways.values())
         return [(*place, *way) for place, way in product(written, ways)]
 
     @cached_property
     def _ways(self) -> dict[tuple[str, ...], Reasons]:
-        """Routing instance → what leads to it, one for each interface."""
+        """Routing instance → the sources that lead to it, one tuple for each interface."""
         ways: dict[tuple[str, ...], Reasons] = {instance.fq_name: [] for instance in self._instances}
-        for interface, network in self._standing:
+        for interface, network in self._attachments:
             instance = primary_name(network)
             if instance in ways:
                 attached = Source.of(self._router, f"virtual_machine_interface_refs[{':'.join(interface.fq_name)}]")

@@ -1,8 +1,7 @@
-"""Route targets: how they are written, which one is an object's own, and onto which routing instance they go
-(docs/contrail.md D.1).
+"""Route targets: their form, the own target of an object, and the targets of a routing instance (docs/contrail.md D.1).
 
-Own ones are numbered from the ledger and carry the autonomous system of the moment; configured ones are named by
-users. Which object has which, and when, is for the intents to say.
+The API server allocates the numbers of own targets, whose names contain the current autonomous system; users name
+configured targets. The intents decide which object has which targets.
 """
 
 from __future__ import annotations
@@ -23,18 +22,19 @@ NUMBER_PURPOSE = "route_target"
 DEFAULT_AUTONOMOUS_SYSTEM = 64512
 
 FIRST_NUMBER = 8_000_100
-"""The start of the pool as seeded (docs/contrail.md B.6)."""
+"""The default start of the pool (docs/contrail.md B.6)."""
 
 FIRST_AUTOMATIC = 8_000_000
-"""From here on numbers under the installation's own autonomous system are the compiler's (docs/contrail.md B.7)."""
+"""Numbers from here on, under the installation's own autonomous system, belong to the compiler (docs/contrail.md B.7).
+"""
 
 FIRST_SHORT_NUMBER = 8_000
 SHORT_NUMBERS = 32_768 - 8_000
-"""Under an autonomous system of four bytes a number has two, and those from 32,768 on are left to users
-(docs/contrail.md D.1)."""
+"""Under a four-byte autonomous system a number has two bytes, and users keep those from 32,768 on (docs/contrail.md
+D.1)."""
 
 BOTH, IMPORT, EXPORT = "", "import", "export"
-"""Values of ``import_export`` on the reference of a routing instance; left out means both."""
+"""Values of ``import_export`` on the reference of a routing instance; a missing value means both."""
 
 GLOBAL_SYSTEM_CONFIG = ("default-global-system-config",)
 _FORM = re.compile(r"target:([0-9.]+):([0-9]+)")
@@ -71,8 +71,10 @@ def parse_route_target(text: str) -> RouteTarget:
 
 
 def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
-    """Those of ``targets``, which a user wrote into ``field``, that have an effect: route targets outside the automatic
-    range, so that none ever joins its owner to a network of somebody else. A problem for each other one."""
+    """The effective ones of ``targets``, which a user wrote into ``field``; reports the others.
+
+    Targets in the automatic range have no effect: they would join their owner to somebody else's network.
+    """
     good = set()
     for text in dict.fromkeys(targets):
         try:
@@ -101,17 +103,18 @@ def is_automatic(target: RouteTarget, system: int) -> bool:
 
 
 def autonomous_system(ctx: Context) -> int:
-    """The installation's, as it is now."""
+    """The installation's current autonomous system."""
     config = ctx.find("global_system_config", GLOBAL_SYSTEM_CONFIG)
     return (config.autonomous_system if config else 0) or DEFAULT_AUTONOMOUS_SYSTEM
 
 
 def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
-    """The route target that ``owner`` has for itself: its number stays for its whole life, the autonomous system is the
-    installation's. None, and a problem, if that has four bytes and the number can't be written in two.
+    """The own route target of ``owner``: its number stays for life, its autonomous system is the installation's.
 
-    A route target that somebody else made is never used: ``owner`` keeps the number, so that nobody else gets it, and
-    has another one for as long as that route target is there; a problem says so."""
+    None, with a problem, if the autonomous system has four bytes and the number does not fit into two. A route target
+    that somebody else created is never used: ``owner`` keeps the number, so that nobody else gets it, and has another
+    one while that route target exists; a problem says so.
+    """
     system = autonomous_system(ctx)
     for place in count(1):
         number = _written(ctx.allocate(NUMBER_POOL, number_purpose(place)), system, ctx)
@@ -129,13 +132,12 @@ def own_route_target(owner: Intent, ctx: Context) -> ResourceClaim | None:
 
 
 def number_purpose(place: int) -> str:
-    """For what an owner holds its number in this place; all but the first are for want of a free name."""
+    """The purpose of the owner's allocation at ``place``; the second and later ones are for names that are taken."""
     return NUMBER_PURPOSE if place == 1 else f"{NUMBER_PURPOSE}.{place}"
 
 
 def _written(number: int, system: int, ctx: Context) -> int | None:
-    """How ``number`` of the pool is written under the autonomous system ``system``; None, and a problem, if it can't
-    be."""
+    """The form of the pool's ``number`` under autonomous system ``system``; None, with a problem, if there is none."""
     if system <= 0xFFFF:
         return number
     offset = number - FIRST_NUMBER
@@ -150,26 +152,28 @@ def _written(number: int, system: int, ctx: Context) -> int | None:
 
 
 def primary_routing_instance(network: View, ctx: Context) -> View | None:
-    """The routing instance that the server makes for a network and names after it; None while it isn't there."""
+    """The routing instance that the server creates for a network and names after it; None while it does not exist."""
     return ctx.find("routing_instance", primary_name(network))
 
 
 def primary_name(network: View) -> tuple[str, ...]:
-    """What the server calls a network's routing instance."""
+    """The fq_name of a network's routing instance."""
     return (*network.fq_name, network.name)
 
 
 def merged_lists(both: set[str], imported: set[str], exported: set[str]) -> dict[str, str]:
-    """The list algebra of docs/contrail.md D.1: target → import_export, sorted by target. What is imported and exported
-    is both; what is both is no longer one of them."""
+    """The list algebra of docs/contrail.md D.1: target → import_export, sorted by target.
+
+    A target in both the import and the export list is both; a target in the list for both is in no other.
+    """
     directions = dict.fromkeys(imported, IMPORT) | dict.fromkeys(exported, EXPORT)
     directions |= dict.fromkeys(both | imported & exported, BOTH)
     return dict(sorted(directions.items()))
 
 
 def configured_claims(instances: Iterable[View], directions: Mapping[str, str]) -> Iterator[Claim]:
-    """That the targets exist and that each of ``instances`` refers to them; ``directions``: target → import_export.
-    Without an instance nobody needs them."""
+    """Claims the targets, and a reference to each from each of ``instances``; ``directions``: target → import_export.
+    Without an instance it claims nothing."""
     for position, instance in enumerate(instances):
         for text, direction in directions.items():
             target = shared("route_target", (text,))

@@ -1,9 +1,7 @@
-"""Every routing instance has a route target of its own (docs/contrail.md D.1, D.3), the primary one and those that
-users make.
+"""Every routing instance, primary or created by a user, has a route target of its own (docs/contrail.md D.1, D.3).
 
-The targets that its network's lists and its network's routers add to the primary one are claimed by those; planning
-makes one list of them all. One that a user made below a network that is gone has nothing any more: planning deletes it,
-as the server deletes the primary one.
+Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
+below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, refer
 
-from .route_target_sources import owning, told
+from .route_target_sources import owning, with_reasons
 from .route_targets import own_route_target
 
 WITHOUT_ROUTE_TARGET = frozenset(
@@ -21,7 +19,7 @@ WITHOUT_ROUTE_TARGET = frozenset(
         ("default-domain", "default-project", "__link_local__", "__link_local__"),
     }
 )
-"""The routing instances of the fabric itself, whose routes go nowhere else."""
+"""The routing instances of the fabric itself, whose routes stay there."""
 
 
 class RoutingInstanceIntent(Intent):
@@ -35,4 +33,4 @@ class RoutingInstanceIntent(Intent):
         target = own_route_target(self, ctx)
         if target is not None:
             claims = (target, refer(self, target))
-            yield from told(ctx, claims, lambda *_: owning(self, ctx))
+            yield from with_reasons(ctx, claims, lambda *_: owning(self, ctx))

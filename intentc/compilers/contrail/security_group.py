@@ -1,7 +1,7 @@
-"""A security group has two access control lists below it, always both, even without rules (docs/contrail.md D.5).
+"""A security group has two access control lists below it, even without rules (docs/contrail.md D.5).
 
-The lists are its own: they go with it. Groups that its rules name may come later, or change their number; then this
-one runs again.
+It owns the lists: they are deleted with it. When a group that its rules name is created or changes its number, this
+intent runs again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An interface leads from a router to the network that it stands in; nothing is compiled from it alone."""
+"""An interface leads from a router to its network; nothing is compiled from it alone."""
 
 from intentc import Intent
 

@@ -113,16 +113,16 @@ async def test_a_document_that_is_none_is_a_problem_of_its_carrier_and_the_other
     good = '{apiVersion: getambassador.io/v3alpha1, kind: Mapping, name: good, hostname: "*", prefix: /g/, service: e}'
     found = await gate(carrier(f"---\n{document}\n---\n{good}\n"))
     assert prefixes(found) == ["/g/"]
-    [(name, told)] = messages(found)
+    [(name, shown)] = messages(found)
     assert name == f"{NAMESPACE}:echo"
-    assert told.startswith("document 1 of getambassador.io/config: ")
-    assert message in told
+    assert shown.startswith("document 1 of getambassador.io/config: ")
+    assert message in shown
 
 
 async def test_a_text_that_is_no_yaml_names_the_line() -> None:
     found = await gate(carrier("a: b\nc: [\n"))
-    [(_, told)] = messages(found)
-    assert "is no YAML: line:" in told
+    [(_, shown)] = messages(found)
+    assert "is no YAML: line:" in shown
 
 
 async def test_where_they_are_switched_off_the_carrier_has_a_problem() -> None:
@@ -172,6 +172,6 @@ async def test_variables_are_not_replaced_and_that_is_said() -> None:
             | {"driver": "http", "stats_name": "$NAME"},
         ),
     )
-    told = [(name, message) for name, message in messages(found) if "not replaced" in message]
-    assert [name for name, _ in told] == [f"{NAMESPACE}:a", f"{NAMESPACE}:log"]
-    assert told[0][1].startswith("service has ${BACKEND}, which stays as it is")
+    shown = [(name, message) for name, message in messages(found) if "not replaced" in message]
+    assert [name for name, _ in shown] == [f"{NAMESPACE}:a", f"{NAMESPACE}:log"]
+    assert shown[0][1].startswith("service has ${BACKEND}, which stays as it is")

@@ -75,7 +75,7 @@ async def test_the_body_goes_along_if_it_is_asked_for(spec: dict[str, Any], sent
     assert authorization(await gateway(auth(**spec))).get("with_request_body") == sent
 
 
-async def test_a_status_that_envoy_does_not_know_is_left_out_and_told() -> None:
+async def test_a_status_that_envoy_does_not_know_is_left_out_and_reported() -> None:
     assert authorization(await gateway(auth(status_on_error={"code": 503})))["status_on_error"] == {"code": 503}
     gate = await gateway(auth(status_on_error={"code": 599}))
     assert "status_on_error" not in authorization(gate)
@@ -152,19 +152,19 @@ async def test_one_of_another_gateway_guards_nothing_here() -> None:
     assert guards(await gateway(theirs)) == ["cors"]
 
 
-async def test_what_grpc_does_not_know_is_told() -> None:
+async def test_what_grpc_does_not_know_is_reported() -> None:
     gate = await gateway(auth(proto="grpc", protocol_version="v3", path_prefix="/x"))
     assert gate.problems() == [("auth_service", "gate:auth", "NoEffect")]
 
 
-async def test_linkerd_is_told_where_to_go_if_the_module_says_so() -> None:
+async def test_the_linkerd_header_names_the_service_if_the_module_says_so() -> None:
     gate = await gateway(auth(), module(add_linkerd_headers=True))
     request = authorization(gate)["http_service"]["authorization_request"]
     assert request["headers_to_add"] == [{"key": "l5d-dst-override", "value": "auth:3000"}]
 
 
 @pytest.mark.parametrize("says", [{}, {"add_linkerd_headers": True}], ids=str)
-async def test_linkerd_is_told_where_to_go_by_two_that_join(says: dict[str, bool]) -> None:
+async def test_the_linkerd_header_names_the_service_with_two_that_join(says: dict[str, bool]) -> None:
     gate = await gateway(auth("a"), auth("b", auth_service="other:3000", **says), module(add_linkerd_headers=not says))
     request = authorization(gate)["http_service"]["authorization_request"]
     value = "other:3000" if says else "auth:3000"

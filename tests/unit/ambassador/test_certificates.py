@@ -60,16 +60,16 @@ def test_a_key_of_another_certificate_does_not_fit(folder: Path) -> None:
         assert wrong_with_certificate(certificate, key) == "the private key is not the certificate's"
 
 
-def test_an_algorithm_that_envoy_does_not_take_is_told(folder: Path) -> None:
+def test_an_algorithm_that_envoy_does_not_take_is_reported(folder: Path) -> None:
     assert "neither RSA nor elliptic curve" in wrong_with_certificate(*pair(folder, "edwards", "-newkey ed25519"))
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "told"),
+    ("algorithm", "shown"),
     [("-newkey rsa:1024", "1024 bits"), ("-newkey ec -pkeyopt ec_paramgen_curve:secp256k1", "P-256, P-384, P-521")],
 )
-def test_a_key_that_envoy_finds_too_weak_is_told(folder: Path, algorithm: str, told: str) -> None:
-    assert told in wrong_with_certificate(*pair(folder, "weak", algorithm))
+def test_a_key_that_envoy_finds_too_weak_is_reported(folder: Path, algorithm: str, shown: str) -> None:
+    assert shown in wrong_with_certificate(*pair(folder, "weak", algorithm))
 
 
 @pytest.mark.parametrize("curve", ["P-256", "P-384", "P-521"])
@@ -78,7 +78,7 @@ def test_each_curve_that_envoy_takes_is_taken(folder: Path, curve: str) -> None:
     assert wrong_with_certificate(*named) == ""
 
 
-def test_a_key_with_a_password_is_told(folder: Path) -> None:
+def test_a_key_with_a_password_is_reported(folder: Path) -> None:
     certificate, _ = pair(folder, "locked", EC)
     locked = openssl("pkcs8", "-topk8", "-in", str(folder / "locked.key"), "-passout", "pass:x")
     assert "without a password" in wrong_with_certificate(certificate, locked)
@@ -87,13 +87,13 @@ def test_a_key_with_a_password_is_told(folder: Path) -> None:
 @pytest.mark.parametrize(
     "cut", [b"", b"hello", b"\xff\xfe", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"]
 )
-def test_what_is_no_certificate_is_told(folder: Path, cut: bytes) -> None:
+def test_what_is_no_certificate_is_reported(folder: Path, cut: bytes) -> None:
     _, key = pair(folder, "whole", EC)
     assert wrong_with_certificate(cut, key).startswith("the certificate can't be read")
     assert wrong_with_authority(cut).startswith("the certificate authority can't be read")
 
 
-def test_every_cut_of_a_certificate_is_told_and_none_raises(folder: Path) -> None:
+def test_every_cut_of_a_certificate_is_reported_and_none_raises(folder: Path) -> None:
     certificate, key = pair(folder, "cut", EC)
     lines = certificate.decode().splitlines()
     for kept in range(1, len(lines) - 2):
@@ -132,13 +132,13 @@ EC_ALGORITHM = element(0x30, element(6, bytes.fromhex("2a8648ce3d0201")), elemen
     ],
     ids=str,
 )
-def test_a_public_key_with_nothing_in_it_is_told(folder: Path, algorithm: bytes, bits: bytes) -> None:
+def test_a_public_key_with_nothing_in_it_is_reported(folder: Path, algorithm: bytes, bits: bytes) -> None:
     _, key = pair(folder, "odd", RSA)
-    told = wrong_with_certificate(certificate_with(algorithm, bits), key)
-    assert told.startswith("the certificate can't be read") or told == "the private key is not the certificate's"
+    shown = wrong_with_certificate(certificate_with(algorithm, bits), key)
+    assert shown.startswith("the certificate can't be read") or shown == "the private key is not the certificate's"
 
 
-def test_a_list_of_revoked_certificates_is_told_from_a_certificate(folder: Path) -> None:
+def test_a_revocation_list_is_distinguished_from_a_certificate(folder: Path) -> None:
     authority = Authority(folder / "revoking")
     index = folder / "index.txt"
     index.write_text("")

@@ -36,7 +36,7 @@ async def test_addresses_that_are_not_ready_take_no_requests() -> None:
     assert found.endpoints == [("10.0.0.1", 8080)]
 
 
-async def test_an_address_with_an_interface_is_left_out_and_told() -> None:
+async def test_an_address_with_an_interface_is_left_out_and_reported() -> None:
     found = await behind(service(), endpoints(subset("2001:db8::1%eth0", "10.0.0.1")))
     assert found.endpoints == [("10.0.0.1", 8080)]
     assert [reason for *_, reason in found.problems] == ["InvalidAddress"]
@@ -55,7 +55,7 @@ async def test_a_pod_may_listen_on_another_port_under_the_same_name() -> None:
     assert found.endpoints == [("10.0.0.1", 8080), ("10.0.0.2", 9090)]
 
 
-async def test_without_names_the_target_port_tells() -> None:
+async def test_without_names_the_target_port_decides() -> None:
     two = {"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 8081}, {"port": 8080}]}
     found = await behind(service("echo", {"name": "http", "port": 80, "targetPort": 8080}), endpoints(two))
     assert found.endpoints == [("10.0.0.1", 8080)]
@@ -77,7 +77,7 @@ async def test_a_port_of_udp_is_none() -> None:
         ((service(), endpoints(subset("10.0.0.1"))), {"service": "echo:81"}, "NoPort"),
     ],
 )
-async def test_where_there_are_no_endpoints_the_mapping_is_told_why(
+async def test_where_there_are_no_endpoints_the_mapping_is_reported_why(
     resources: tuple[dict[str, Any], ...], spec: dict[str, Any], reason: str
 ) -> None:
     found = await behind(*resources, **spec)
@@ -105,7 +105,7 @@ async def test_another_service_of_the_same_name_does_not_count() -> None:
     assert found.endpoints == [("10.9.9.9", 8080)]
 
 
-async def test_forbidden_addresses_are_left_out_and_told() -> None:
+async def test_forbidden_addresses_are_left_out_and_reported() -> None:
     found = await behind(service(), endpoints(subset("10.0.0.1", "127.0.0.1", "169.254.169.254")))
     assert found.endpoints == [("10.0.0.1", 8080)]
     assert found.problems == [("mapping", "shop:m", "ForbiddenTarget")]
@@ -119,7 +119,7 @@ async def test_allowed_addresses_are_not() -> None:
     assert found.problems == []
 
 
-async def test_what_is_no_address_is_left_out_and_told_on_the_endpoints() -> None:
+async def test_what_is_no_address_is_left_out_and_reported_on_the_endpoints() -> None:
     found = await behind(service(), endpoints(subset("10.0.0.1", "not-an-address"), subset("10.0.0.2", port=70000)))
     assert found.endpoints == [("10.0.0.1", 8080)]
     assert found.problems == [("endpoints", "shop:echo", "InvalidAddress"), ("endpoints", "shop:echo", "InvalidPort")]
@@ -161,7 +161,7 @@ async def test_a_check_over_grpc_needs_grpc() -> None:
         ({"policy": "maglev", "source_ip": True}, "MAGLEV"),
     ],
 )
-async def test_the_load_balancer_is_told_to_envoy(balancer: dict[str, Any], policy: str) -> None:
+async def test_envoy_gets_the_load_balancer(balancer: dict[str, Any], policy: str) -> None:
     found = await behind(service(), endpoints(subset("10.0.0.1")), load_balancer=balancer)
     assert found.only["lb_policy"] == policy
     assert found.problems == []

@@ -145,7 +145,7 @@ async def test_a_missing_secret_closes(field: str) -> None:
     assert_closed(await cluster_of(context(**{field: "client"}), tls="upstream"), "NoSecret")
 
 
-async def test_a_secret_that_holds_nonsense_closes_and_is_told_itself() -> None:
+async def test_a_secret_that_holds_nonsense_closes_and_is_reported_itself() -> None:
     broken = secret("client", NAMESPACE, tls_crt=b"nonsense", tls_key=b"nonsense")
     found = await cluster_of(broken, context(secret="client"), tls="upstream")
     assert_closed(found, "InvalidSecret")

@@ -1,4 +1,4 @@
-"""Mappings' upstreams as clusters: how they are looked up, what they are told, and what is left out and said."""
+"""Mappings' upstreams as clusters: their discovery, their settings, and what is left out and reported."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_an_address_needs_no_look_up() -> None:
     assert found.endpoints == [("2001:db8::1", 8080)]
 
 
-async def test_settings_of_connections_are_told_to_envoy() -> None:
+async def test_envoy_gets_the_settings_of_connections() -> None:
     found = await cluster_of(
         connect_timeout_ms=250,
         cluster_idle_timeout_ms=1000,
@@ -143,7 +143,7 @@ async def test_a_resolver_that_is_not_there_means_no_endpoints() -> None:
     assert found.problems == [("mapping", "shop:m", "NoResolver")]
 
 
-async def test_a_problem_of_a_cluster_is_told_on_all_who_use_it_and_goes_with_its_cause() -> None:
+async def test_a_problem_of_a_cluster_is_reported_on_all_who_use_it_and_goes_with_its_cause() -> None:
     found = await clusters(mapping("a", resolver="mine"), mapping("b", resolver="mine"))
     assert [problem[1:] for problem in found.problems] == [("shop:a", "NoResolver"), ("shop:b", "NoResolver")]
     await found.gate.apply(resolver("KubernetesServiceResolver", "mine"))
@@ -152,7 +152,7 @@ async def test_a_problem_of_a_cluster_is_told_on_all_who_use_it_and_goes_with_it
 
 
 @pytest.mark.parametrize("name", ["consul", "mine"])
-async def test_a_consul_resolver_is_told_as_unsupported(name: str) -> None:
+async def test_a_consul_resolver_is_reported_as_unsupported(name: str) -> None:
     found = await cluster_of(resolver("ConsulResolver", "mine", address="consul:8500", datacenter="dc1"), resolver=name)
     assert found.endpoints == []
     assert ("mapping", "shop:m", "Unsupported") in found.problems
@@ -166,7 +166,7 @@ async def test_a_consul_resolver_is_told_as_unsupported(name: str) -> None:
         {"health_checks": [{"health_check": {"http": {"path": "/"}}}]},
     ],
 )
-async def test_what_needs_endpoints_is_left_out_and_told_where_a_name_is_all_there_is(spec: dict[str, Any]) -> None:
+async def test_what_needs_endpoints_is_left_out_and_reported_where_a_name_is_all_there_is(spec: dict[str, Any]) -> None:
     found = await cluster_of(**spec)
     assert not {"lb_policy", "health_checks"} & set(found.only)
     assert found.endpoints == [("echo.shop", 80)]
@@ -177,7 +177,7 @@ async def test_round_robin_needs_no_endpoints() -> None:
     assert (await cluster_of(load_balancer={"policy": "round_robin"})).problems == []
 
 
-async def test_without_any_address_family_ipv4_is_used_and_told() -> None:
+async def test_without_any_address_family_ipv4_is_used_and_reported() -> None:
     found = await cluster_of(enable_ipv4=False)
     assert dns(found.only) == {"dns_lookup_family": "V4_ONLY"}
     assert found.problems == [("mapping", "shop:m", "NoAddressFamily")]

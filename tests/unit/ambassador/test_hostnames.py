@@ -15,7 +15,7 @@ PATTERNS = ["*", "a.b", "*.b", "*b", "a.*", "a*", "x.a.b", "*.a.b", "*a.b", "x.*
 
 
 @pytest.mark.parametrize("text", ["", "*.*", "a*b", "**", "Shop.example", "a b", "a/b", "é.example", "a" * 256, "*a*"])
-def test_what_is_no_pattern_is_told(text: str) -> None:
+def test_an_invalid_pattern_is_recognized(text: str) -> None:
     assert not is_pattern(text)
 
 

@@ -111,7 +111,7 @@ async def test_the_security_model_says_which_requests_are_insecure(
         assert head[0]["match"]["headers"] == [NO_CHALLENGE]
 
 
-async def test_of_hosts_of_one_hostname_the_stricter_action_counts_and_the_other_is_told() -> None:
+async def test_of_hosts_of_one_hostname_the_stricter_action_counts_and_the_other_is_reported() -> None:
     gate = await Gate().apply(
         listener(), host("lax", "*", requestPolicy=route("Route")), host("strict", "*", requestPolicy=route("Reject"))
     )
@@ -162,7 +162,7 @@ async def test_an_additional_port_needs_a_listener() -> None:
     assert gate.problems() == []
 
 
-async def test_what_asks_for_a_certificate_from_others_is_told() -> None:
+async def test_what_asks_for_a_certificate_from_others_is_reported() -> None:
     gate = await Gate().apply(listener(), host("shop", "*", acmeProvider={"authority": "https://acme.example"}))
     assert gate.problems() == [("host", "gate:shop", "Unsupported")]
 

@@ -107,8 +107,8 @@ async def test_without_a_certificate_a_host_is_not_served_by_tls(pems: Pems) -> 
     ]
 
 
-async def test_a_missing_secret_is_told_on_the_host_and_closes_it(pems: Pems) -> None:
-    """docs/ambassador.md §5.13: there it was not told at all."""
+async def test_a_missing_secret_is_reported_on_the_host_and_closes_it(pems: Pems) -> None:
+    """docs/ambassador.md §5.13: Emissary does not report it."""
     gate = await Gate().apply(https(), tls_host("shop", "shop.example"))
     assert gate.problems() == [("host", "gate:shop", "NoSecret")]
     assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
@@ -120,7 +120,7 @@ async def test_a_missing_secret_is_told_on_the_host_and_closes_it(pems: Pems) ->
     assert gate.elements("envoy_secret") == {}
 
 
-async def test_a_key_that_does_not_fit_is_told_on_the_secret_and_on_the_host(pems: Pems) -> None:
+async def test_a_key_that_does_not_fit_is_reported_on_the_secret_and_on_the_host(pems: Pems) -> None:
     wrong = secret("cert", tls_crt=pems.chain, tls_key=pems.other_key)
     gate = await Gate().apply(wrong, https(), tls_host("shop", "shop.example"))
     assert gate.problems() == [("host", "gate:shop", "InvalidSecret"), ("secret", "gate:cert", "InvalidSecret")]
@@ -131,7 +131,7 @@ async def test_a_key_that_does_not_fit_is_told_on_the_secret_and_on_the_host(pem
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "shown"),
     [
         ({}, "a certificate (tls.crt) in base64 is needed, and not there; its key (tls.key) in base64 is needed"),
         ({"tls.crt": True, "tls.key": "-----BEGIN"}, "tls.key is no base64"),
@@ -139,12 +139,12 @@ async def test_a_key_that_does_not_fit_is_told_on_the_secret_and_on_the_host(pem
         ({"tls.crt": True}, "its key (tls.key) in base64 is needed"),
     ],
 )
-async def test_a_part_that_is_missing_or_no_base64_is_named(pems: Pems, data: dict[str, Any], told: str) -> None:
+async def test_a_part_that_is_missing_or_not_base64_is_named(pems: Pems, data: dict[str, Any], shown: str) -> None:
     wrong = pems.secret()
     wrong["data"] = {key: wrong["data"][key] if given is True else given for key, given in data.items()}
     gate = await Gate().apply(wrong, https(), tls_host("shop", "shop.example"))
     (found,) = [problem for problem in gate.service.problems if problem.kind == "secret"]
-    assert found.message.startswith(told)
+    assert found.message.startswith(shown)
 
 
 async def test_nothing_of_a_secret_stands_in_a_problem(pems: Pems) -> None:
@@ -171,7 +171,7 @@ async def test_all_requests_by_tls_are_secure_and_clear_text_is_closed(pems: Pem
     assert gate.head("gate/https|tls:*") == []
 
 
-async def test_a_host_without_tls_on_a_listener_for_tls_alone_is_told(pems: Pems) -> None:
+async def test_a_host_without_tls_on_a_listener_for_tls_alone_is_reported(pems: Pems) -> None:
     gate = await Gate().apply(https(securityModel="SECURE"), host("shop", "*"))
     assert gate.problems() == [("host", "gate:shop", "NoListener"), ("listener", "gate:https", "NoHost")]
 
@@ -277,13 +277,13 @@ async def test_tls_that_cannot_be_spoken_closes_the_host(
     assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
 
 
-async def test_a_mistake_in_a_context_is_told_on_it_and_on_the_host(pems: Pems) -> None:
+async def test_a_mistake_in_a_context_is_reported_on_it_and_on_the_host(pems: Pems) -> None:
     files = context("files", cert_chain_file="/cert", private_key_file="/key")
     gate = await Gate().apply(pems.secret(), files, https(), tls_host("shop", "*", tlsContext={"name": "files"}))
     assert gate.problems() == [("host", "gate:shop", "InvalidTLSContext"), ("tls_context", "gate:files", "Unsupported")]
 
 
-async def test_names_that_are_not_told_apart_when_tls_begins_are_closed(pems: Pems) -> None:
+async def test_names_that_tls_clients_cant_be_distinguished_by_are_closed(pems: Pems) -> None:
     for hostname in ("shop.*", "*-eu.example"):
         gate = await Gate().apply(pems.secret(), https(), tls_host("shop", hostname))
         assert gate.problems() == [("host", "gate:shop", "Unsupported")]

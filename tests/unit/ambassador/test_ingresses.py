@@ -169,13 +169,13 @@ async def test_an_exact_path_is_asked_before_the_prefix_of_the_same_text() -> No
 
 
 @pytest.mark.parametrize(("text", "path_type"), [("a", "Prefix"), ("/a", "prefix"), ("/a", ""), ("", "Exact")])
-async def test_a_path_that_matches_nothing_is_told_and_the_others_are_routed(text: str, path_type: str) -> None:
+async def test_a_path_that_matches_nothing_is_reported_and_the_others_are_routed(text: str, path_type: str) -> None:
     found = await routes(ingress(path(text, path_type), path("/other")))
     assert found.only["match"] == {"path_separated_prefix": "/other"}
     assert problems(found) == ["InvalidPath"]
 
 
-async def test_a_path_twice_counts_once_and_is_told() -> None:
+async def test_a_path_twice_counts_once_and_is_reported() -> None:
     found = await routes(ingress(path("/a", backend=backend("one")), path("/a", backend=backend("two"))))
     assert upstreams(found.only) == {"cluster_one_80": 100}
     assert problems(found) == ["DuplicatePath"]
@@ -202,7 +202,7 @@ async def test_a_host_is_a_table_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["shop.*", "*.shop.*", "shop example"])
-async def test_a_host_that_is_none_is_told(name: str) -> None:
+async def test_a_host_that_is_none_is_reported(name: str) -> None:
     found = await routes(ingress(path("/a"), host=name))
     assert found.configs == []
     assert problems(found) == ["InvalidHostname"]
@@ -242,13 +242,13 @@ async def test_a_port_by_its_name_is_that_of_the_service() -> None:
         (backend(name="missing"), "NoPort"),
     ],
 )
-async def test_a_backend_that_cant_be_is_answered_503_and_told(given: dict[str, Any], reason: str) -> None:
+async def test_a_backend_that_cant_be_is_answered_503_and_reported(given: dict[str, Any], reason: str) -> None:
     found = await routes(ingress(path("/a", backend=given)), service({"name": "web", "port": 8080}))
     assert found.only["direct_response"] == {"status": 503}
     assert problems(found) == [reason]
 
 
-async def test_one_without_rules_is_told() -> None:
+async def test_one_without_rules_is_reported() -> None:
     assert problems(await routes(ingress(backend={"serviceName": "echo"}))) == ["NoRules"]
 
 
@@ -277,7 +277,7 @@ async def test_without_its_certificate_a_host_is_not_served_by_tls() -> None:
     assert ("ingress", f"{NAMESPACE}:web", "NoSecret") in found.problems()
 
 
-async def test_a_certificate_without_a_secret_is_told() -> None:
+async def test_a_certificate_without_a_secret_is_reported() -> None:
     found = await routes(ingress(path("/"), tls=[{"hosts": ["shop.example"]}]))
     assert problems(found) == ["InvalidTLS"]
 

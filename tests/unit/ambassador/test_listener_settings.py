@@ -90,7 +90,7 @@ def test_what_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "fields", [{"protocol": "", "protocolStack": ("TLS", "HTTP", "UDP")}, {"binding": {"from": "SELECTOR"}}]
 )
-def test_what_is_not_done_here_is_told_as_unsupported(fields: dict[str, Any]) -> None:
+def test_what_is_not_done_here_is_reported_as_unsupported(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidListener) as refused:
         opened(**fields)
     assert refused.value.reason == "Unsupported"

@@ -51,7 +51,7 @@ async def test_headers_are_logged_where_they_are_wanted() -> None:
         ({"service": "a b"}, "InvalidService"),
     ],
 )
-async def test_one_that_can_not_be_reached_gets_nothing_and_is_told(spec: dict[str, Any], reason: str) -> None:
+async def test_one_that_can_not_be_reached_gets_nothing_and_is_reported(spec: dict[str, Any], reason: str) -> None:
     gate = await gateway(log(**spec), log("good"))
     assert [one["common_config"]["log_name"] for one in logs(gate)[:-1]] == ["good"]
     assert gate.problems() == [("log_service", "gate:log", reason)]
@@ -64,7 +64,7 @@ async def test_one_that_can_not_be_reached_gets_nothing_and_is_told(spec: dict[s
         ({"driver_config": {"additional_log_headers": [{"header_name": "a b"}]}}, "InvalidHeader"),
     ],
 )
-async def test_headers_that_can_not_be_logged_are_told_and_the_rest_is(spec: dict[str, Any], reason: str) -> None:
+async def test_headers_that_can_not_be_logged_are_reported_and_the_rest_is(spec: dict[str, Any], reason: str) -> None:
     gate = await gateway(log(**spec))
     assert len(logs(gate)) == 2
     assert gate.problems() == [("log_service", "gate:log", reason)]

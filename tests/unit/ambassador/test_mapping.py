@@ -147,13 +147,13 @@ async def test_with_a_hostname_it_stands_in_both() -> None:
     assert [element["tables"] for element in found.elements] == [["shop:chosen|a.example", "|a.example"]]
 
 
-async def test_without_hostname_and_selection_it_is_told_that_it_is_nowhere() -> None:
+async def test_without_hostname_and_selection_it_reports_that_it_is_not_routed() -> None:
     found = await routes(mapping("m", hostname=None))
     assert found.elements == []
     assert found.problems() == [("shop:m", "NotAttached")]
 
 
-async def test_a_hostname_that_no_host_serves_is_told() -> None:
+async def test_a_hostname_that_no_host_serves_is_reported() -> None:
     found = await routes(mapping("m", hostname="lost.example"))
     assert found.problems() == []
     await found.gate.service.delete(host("all", "*"))
@@ -183,14 +183,14 @@ async def test_a_hostname_that_no_host_serves_is_told() -> None:
         ({"query_parameters": {"": "1"}}, "InvalidMatch"),
     ],
 )
-async def test_a_match_that_can_not_be_is_told_and_hurts_nobody_else(spec: dict[str, Any], reason: str) -> None:
+async def test_a_match_that_can_not_be_is_reported_and_hurts_nobody_else(spec: dict[str, Any], reason: str) -> None:
     found = await routes(mapping("bad", **spec), mapping("good"))
     assert found.paths == ["/good/"]
     assert found.problems() == [("shop:bad", reason)]
 
 
 @pytest.mark.parametrize("field", ["error_response_overrides", "outlier_detection"])
-async def test_what_is_not_supported_is_told_and_the_mapping_stays_routed(field: str) -> None:
+async def test_what_is_not_supported_is_reported_and_the_mapping_stays_routed(field: str) -> None:
     """Defect 9."""
     overrides = [{"on_status_code": 404, "body": {"text_format": "x"}}]
     value: Any = overrides if field.startswith("error") else {"x": 1}
@@ -199,7 +199,7 @@ async def test_what_is_not_supported_is_told_and_the_mapping_stays_routed(field:
     assert found.problems() == [("shop:m", "Unsupported")]
 
 
-async def test_v1_is_read_and_told() -> None:
+async def test_v1_is_read_and_reported() -> None:
     found = await routes(mapping("m", version="v1"))
     assert found.paths == ["/m/"]
     assert found.problems() == [("shop:m", "OldVersion")]

@@ -1,4 +1,4 @@
-"""What a Mapping does with requests, field by field, as Envoy is told it (docs/ambassador.md §4.3, §4.5)."""
+"""What a Mapping does with requests, field by field, as Envoy's JSON (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 
@@ -105,17 +105,17 @@ async def test_a_header_shows_nothing_of_the_gateway_itself(value: str) -> None:
     assert found.problems() == [("shop:m", "InvalidHeader")]
 
 
-async def test_linkerd_is_told_where_a_request_goes() -> None:
+async def test_the_linkerd_header_names_the_service() -> None:
     found = await routes(mapping("m", service="echo.shop:8080", add_linkerd_headers=True))
     (added,) = found.only["request_headers_to_add"]
     assert added["header"] == {"key": "l5d-dst-override", "value": "echo.shop:8080"}
     assert added["append_action"] == "OVERWRITE_IF_EXISTS_OR_ADD"
 
 
-# What filters are told
+# Settings of filters
 
 
-async def test_cors_is_told_to_its_filter() -> None:
+async def test_the_cors_filter_gets_its_settings() -> None:
     cors = {"origins": ["https://a.example"], "methods": ["GET", "PUT"], "headers": ["x-a"], "exposed_headers": ["x-b"]}
     found = await routes(mapping("m", cors={**cors, "credentials": True, "max_age": "86400"}))
     assert found.only["typed_per_filter_config"] == {
@@ -138,19 +138,19 @@ async def test_in_v2_cors_may_be_texts_with_commas() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "shown"),
     [
         ({"bypass_auth": True}, {"disabled": True}),
         ({"auth_context_extensions": {"a": "b"}}, {"check_settings": {"context_extensions": {"a": "b"}}}),
         ({"bypass_auth": True, "auth_context_extensions": {"a": "b"}}, {"disabled": True}),
     ],
 )
-async def test_the_auth_filter_is_told_what_to_do_on_a_route(spec: dict[str, Any], told: dict[str, Any]) -> None:
+async def test_the_auth_filter_has_settings_of_the_route(spec: dict[str, Any], shown: dict[str, Any]) -> None:
     found = await routes(mapping("m", **spec))
     (config,) = found.only["typed_per_filter_config"].values()
     assert config == {
         "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute",
-        **told,
+        **shown,
     }
 
 
@@ -164,7 +164,7 @@ async def test_labels_of_the_rate_limit_services_domain_are_counted() -> None:
     }
     found = await routes(RATE_LIMIT, mapping("m", labels=labels))
     assert found.only["route"]["rate_limits"] == [
-        # Envoy drops the whole descriptor where the header is missing, unless it were told to skip the entry alone.
+        # Envoy drops the whole descriptor where the header is missing, unless it may skip the entry alone.
         {"actions": [{"request_headers": {"descriptor_key": "user", "header_name": "x-user"}}]},
         {"actions": [{"remote_address": {}}, {"generic_key": {"descriptor_value": "orders"}}]},
     ]
@@ -196,7 +196,7 @@ async def test_without_a_rate_limit_service_nothing_is_counted() -> None:
     "actions",
     [[], {}, [{}], [{"generic_key": {}}], [{"a": 1}], [{"request_headers": {"key": "x"}}], [{"a": {"header": "x y"}}]],
 )
-async def test_labels_of_another_form_are_told(actions: Any) -> None:
+async def test_labels_of_another_form_are_reported(actions: Any) -> None:
     found = await routes(RATE_LIMIT, mapping("m", labels={"ambassador": [{"g": actions}]}))
     assert found.paths == ["/m/"]
     assert found.problems() == [("shop:m", "InvalidLabels")]
@@ -226,7 +226,7 @@ async def test_a_redirect(spec: dict[str, Any], redirect: dict[str, Any]) -> Non
     assert found.gate.elements("envoy_cluster") == {}
 
 
-async def test_of_several_ways_to_redirect_the_path_counts_and_the_others_are_told() -> None:
+async def test_of_several_ways_to_redirect_the_path_counts_and_the_others_are_reported() -> None:
     found = await routes(
         mapping("m", service="new.example", host_redirect=True, path_redirect="/a", prefix_redirect="/b")
     )
@@ -268,7 +268,9 @@ async def test_of_several_ways_to_redirect_the_path_counts_and_the_others_are_to
         ({"add_linkerd_headers": 7}, "InvalidField"),
     ],
 )
-async def test_a_mistake_is_told_and_left_out_and_the_mapping_stays_routed(spec: dict[str, Any], reason: str) -> None:
+async def test_a_mistake_is_reported_and_left_out_and_the_mapping_stays_routed(
+    spec: dict[str, Any], reason: str
+) -> None:
     found = await routes(mapping("m", **spec))
     assert "cluster" in found.only["route"]
     assert {reason for _, reason in found.problems()} == {reason}

@@ -28,19 +28,19 @@ async def test_weights_that_sum_to_less_than_100_leave_no_request_behind() -> No
     assert "runtime_fraction" not in found.only["match"]
 
 
-async def test_one_that_takes_the_sum_over_100_is_left_out_and_told_itself() -> None:
+async def test_one_that_takes_the_sum_over_100_is_left_out_and_reported_itself() -> None:
     found = await routes(canary("a", "one", weight=70), canary("b", "two", weight=70), canary("c", "three"))
     assert upstreams(found.only) == {"cluster_one_80": 70, "cluster_three_80": 30}
     assert found.problems() == [("shop:b", "WeightOver100")]
 
 
-async def test_one_for_whom_nothing_is_left_is_told() -> None:
+async def test_a_member_without_a_share_is_reported() -> None:
     found = await routes(canary("a", "one", weight=100), canary("b", "two"))
     assert upstreams(found.only) == {"cluster_one_80": 100, "cluster_two_80": 0}
     assert found.problems() == [("shop:b", "NoRequests")]
 
 
-async def test_where_all_have_the_weight_0_they_share_equally_and_are_told() -> None:
+async def test_where_all_have_the_weight_0_they_share_equally_and_are_reported() -> None:
     found = await routes(canary("a", "one", weight=0), canary("b", "two", weight=0))
     assert upstreams(found.only) == {"cluster_one_80": 1, "cluster_two_80": 1}
     assert found.problems() == [("shop:a", "NoWeight"), ("shop:b", "NoWeight")]
@@ -154,7 +154,7 @@ async def test_a_route_comes_from_those_who_share_in_it() -> None:
     assert [origin["name"] for origin in element["origins"]] == ["shop:a", "shop:c"]
 
 
-async def test_redirects_and_others_do_not_mix_and_the_later_one_is_told() -> None:
+async def test_redirects_and_others_do_not_mix_and_the_later_one_is_reported() -> None:
     found = await routes(canary("a", "one"), canary("b", "new.example", host_redirect=True))
     assert upstreams(found.only) == {"cluster_one_80": 100}
     assert found.problems() == [("shop:b", "DiffersFromGroup")]
@@ -177,12 +177,12 @@ async def test_a_shadow_gets_copies_of_a_part_of_the_requests() -> None:
     assert found.elements[0]["clusters"] == sorted([mirror["cluster"], found.only["route"]["cluster"]])
 
 
-async def test_a_second_shadow_is_told() -> None:
+async def test_a_second_shadow_is_reported() -> None:
     found = await routes(canary("a", "one"), canary("x", "two", shadow=True), canary("y", "three", shadow=True))
     assert found.problems() == [("shop:y", "SecondShadow")]
 
 
-async def test_a_shadow_of_nothing_is_told_and_makes_no_route() -> None:
+async def test_a_shadow_of_nothing_is_reported_and_makes_no_route() -> None:
     found = await routes(canary("x", "two", shadow=True))
     assert found.elements == []
     assert found.problems() == [("shop:x", "NothingToShadow")]

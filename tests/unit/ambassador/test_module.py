@@ -1,4 +1,4 @@
-"""Which Module counts, what the others are told, and where problems of settings go."""
+"""Which Module counts, what the others report, and where problems of settings go."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_without_a_module_the_defaults_are_in_force() -> None:
     assert guards(gate) == ["cors"]
 
 
-async def test_of_several_modules_the_first_by_name_counts_and_the_others_are_told() -> None:
+async def test_of_several_modules_the_first_by_name_counts_and_the_others_are_reported() -> None:
     gate = await gateway(module(namespace="b", server_name="b"), module(namespace="a", server_name="a"))
     assert manager(gate)["server_name"] == "a"
     assert gate.problems() == [("module", "b:ambassador", "SecondModule")]
@@ -49,7 +49,7 @@ async def test_the_next_module_counts_when_the_first_goes() -> None:
 
 
 @pytest.mark.parametrize("name", ["tls", "authentication", "another"])
-async def test_a_module_of_another_name_is_told_that_it_has_no_effect(name: str) -> None:
+async def test_a_module_of_another_name_reports_that_it_has_no_effect(name: str) -> None:
     gate = await gateway(module(name, server_name="x"))
     assert gate.problems() == [("module", f"gate:{name}", "NoEffect")]
 
@@ -78,7 +78,7 @@ async def test_a_probe_of_a_service_is_a_route_for_every_host() -> None:
     assert clusters(gate) == ["cluster_health_8000"]
 
 
-async def test_a_probe_of_a_service_that_is_none_is_told() -> None:
+async def test_a_probe_of_a_service_that_is_none_is_reported() -> None:
     gate = await gateway(module(liveness_probe={"service": "http://a/b"}))
     assert gate.problems() == [("module", "gate:ambassador", "InvalidService")]
 
@@ -89,13 +89,13 @@ async def test_probes_can_be_switched_off() -> None:
 
 
 async def test_a_listener_names_all_who_say_what_it_does() -> None:
-    """So that what Envoy has against the Module's script is told on the Module (docs/ambassador.md §4.7)."""
+    """So that what Envoy has against the Module's script is reported on the Module (docs/ambassador.md §4.7)."""
     gate = await gateway(module(lua_scripts="broken("), auth(), rate_limit(), tracing(), log())
     named = [one["kind"] for one in gate.elements("envoy_listener")["gate/http"]["origins"]]
     assert named == ["auth_service", "listener", "log_service", "module", "rate_limit_service", "tracing_service"]
 
 
-async def test_what_envoy_has_against_a_script_is_told_on_the_module() -> None:
+async def test_what_envoy_has_against_a_script_is_reported_on_the_module() -> None:
     gate = await gateway(module(lua_scripts="broken("))
     config = gate.elements("envoy_listener")["gate/http"]["config"]
     refused = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": "no script"}
@@ -103,14 +103,14 @@ async def test_what_envoy_has_against_a_script_is_told_on_the_module() -> None:
     assert ("module", "gate:ambassador", "RefusedByEnvoy") in gate.problems()
 
 
-async def test_words_that_stood_in_the_last_good_state_are_told_as_envoy_says_them() -> None:
+async def test_words_of_the_last_good_state_are_shown_as_envoy_writes_them() -> None:
     gate = await gateway(module(lua_scripts="broken("))
     config = gate.elements("envoy_listener")["gate/http"]["config"]
     said = "envoy.filters.http.lua on 0.0.0.0:8080: script load error"
     refused = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": said}
     await gate.service.create({"kind": "envoy_rejection", "data": refused | {"last_good": config}})
-    (told,) = [one.message for one in gate.service.problems if one.kind == "module"]
-    assert said in told
+    (shown,) = [one.message for one in gate.service.problems if one.kind == "module"]
+    assert said in shown
 
 
 async def test_what_concerns_listeners_alone_evaluates_no_route() -> None:
@@ -127,15 +127,15 @@ async def test_the_buffers_of_connections_are_limited_as_the_module_says() -> No
     assert gate.elements("envoy_listener")["gate/http"]["config"]["per_connection_buffer_limit_bytes"] == 4096
 
 
-async def test_a_listener_tells_what_it_asks_of_who_comes() -> None:
+async def test_a_listener_names_its_guards() -> None:
     gate = await gateway(module(ip_deny=[{"peer": "10.0.0.0/8"}]), auth(), rate_limit(failure_mode_deny=True))
     assert gate.elements("envoy_listener")["gate/http"]["guards"] == ["auth", "ip", "rate-limit-deny"]
 
 
-async def test_who_reads_of_a_refusal_is_told_what_is_in_force_meanwhile() -> None:
+async def test_the_problem_of_a_rejection_says_what_is_in_force_meanwhile() -> None:
     gate = await gateway(module(lua_scripts="broken("))
     config = gate.elements("envoy_listener")["gate/http"]["config"]
     refused = {"fq_name": ["envoy_listener", "gate/http"], "digest": digest(config), "message": "no script"}
     await gate.service.create({"kind": "envoy_rejection", "data": refused | {"meanwhile": "nobody listens"}})
-    (told,) = [one.message for one in gate.service.problems if one.kind == "module"]
-    assert told.endswith("no script; nobody listens")
+    (shown,) = [one.message for one in gate.service.problems if one.kind == "module"]
+    assert shown.endswith("no script; nobody listens")

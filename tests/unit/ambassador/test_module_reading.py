@@ -94,7 +94,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("key", "value"), WRONG, ids=lambda part: str(part))
-def test_a_wrong_value_is_left_out_and_told_with_its_key(key: str, value: Any) -> None:
+def test_a_wrong_value_is_left_out_and_reported_with_its_key(key: str, value: Any) -> None:
     found, (finding,) = read_settings({key: value, "xff_num_trusted_hops": 2})
     assert found == ModuleSettings(xff_num_trusted_hops=2)
     assert finding.reason == "InvalidSetting"
@@ -102,7 +102,7 @@ def test_a_wrong_value_is_left_out_and_told_with_its_key(key: str, value: Any) -
     assert finding.message.endswith("; it is left out")
 
 
-def test_each_wrong_value_is_told_by_itself() -> None:
+def test_each_wrong_value_is_reported_by_itself() -> None:
     _, findings = read_settings({"enable_ipv4": 1, "server_name": 2, "forward_client_cert_details": "X"})
     assert [finding.message.split(":")[0] for finding in findings] == [
         "config.enable_ipv4",
@@ -111,13 +111,13 @@ def test_each_wrong_value_is_told_by_itself() -> None:
     ]
 
 
-def test_a_misspelt_key_is_told_with_the_nearest() -> None:
+def test_a_misspelt_key_is_reported_with_the_nearest() -> None:
     assert only_finding(servr_name="x") == Finding(
         "UnknownSetting", "config.servr_name is no setting; did you mean server_name?; it is left out"
     )
 
 
-def test_a_misspelt_field_is_told_with_the_nearest() -> None:
+def test_a_misspelt_field_is_reported_with_the_nearest() -> None:
     assert "did you mean compression_level?" in only_finding(gzip={"compression_levl": "BEST"}).message
 
 
@@ -156,12 +156,12 @@ def test_one_odd_key_does_not_lose_its_group(key: str, given: Any, counts: Any) 
 
 
 @pytest.mark.parametrize("key", sorted(WITHOUT_EFFECT))
-def test_what_is_decided_elsewhere_is_told_where(key: str) -> None:
+def test_what_is_decided_elsewhere_is_reported_where(key: str) -> None:
     assert only_finding(**{key: 1}) == Finding("NoEffect", f"config.{key} has no effect: {WITHOUT_EFFECT[key]}")
 
 
 @pytest.mark.parametrize("key", sorted(UNSUPPORTED))
-def test_what_envoy_does_not_have_is_told_and_left_out(key: str) -> None:
+def test_what_envoy_does_not_have_is_reported_and_left_out(key: str) -> None:
     assert only_finding(**{key: ["X"]}).reason == "Unsupported"
 
 
@@ -180,17 +180,17 @@ def test_access_lists_are_ranges() -> None:
 def test_a_list_of_those_allowed_that_can_not_be_read_allows_nobody(wrong: Any) -> None:
     found, (finding,) = read_settings({"ip_allow": wrong})
     assert found.ip_allow == ()
-    assert "allows nobody until it is put right" in finding.message
+    assert "allows nobody until it is fixed" in finding.message
 
 
 @pytest.mark.parametrize("wrong", ["everybody", [{"peer": "10.0.0.1"}, {"peer": "nowhere"}], [{"peer": "::1%eth0"}]])
 def test_a_list_of_those_denied_that_can_not_be_read_denies_everybody(wrong: Any) -> None:
     found, (finding,) = read_settings({"ip_deny": wrong})
     assert found.ip_deny == (AddressRange("peer", "0.0.0.0", 0), AddressRange("peer", "::", 0))
-    assert "denies everybody until it is put right" in finding.message
+    assert "denies everybody until it is fixed" in finding.message
 
 
-def test_both_access_lists_are_told_and_both_in_force() -> None:
+def test_both_access_lists_are_reported_and_both_in_force() -> None:
     found, (finding,) = read_settings({"ip_allow": [{"peer": "::1"}], "ip_deny": [{"peer": "::2"}]})
     assert finding.reason == "ContradictingSettings"
     assert (found.ip_allow, found.ip_deny) == ((AddressRange("peer", "::1", 128),), (AddressRange("peer", "::2", 128),))
@@ -203,7 +203,7 @@ def test_another_mistake_leaves_the_access_list_in_force() -> None:
     assert "forward_client_cert_details" in finding.message
 
 
-def test_no_address_family_at_all_is_told_and_one_stays() -> None:
+def test_no_address_family_at_all_is_reported_and_one_stays() -> None:
     found, (finding,) = read_settings({"enable_ipv4": False})
     assert found.enable_ipv4
     assert finding.reason == "ContradictingSettings"
@@ -241,7 +241,7 @@ def test_defaults_of_mappings_go_before_those_of_all() -> None:
     assert found.add_request_headers == (HeaderAddition("x-b", "c", append=False),)
 
 
-def test_a_default_that_mappings_do_not_take_is_told() -> None:
+def test_a_default_that_mappings_do_not_take_is_reported() -> None:
     assert only_finding(defaults={"httpmapping": {"timeout_ms": 3}}).reason == "NoEffect"
 
 

@@ -32,13 +32,13 @@ async def test_use_resource_exhausted_code_is_spelt_as_in_the_crd() -> None:
     assert limiter(gate)["rate_limited_as_resource_exhausted"] is True
 
 
-async def test_one_counts_and_the_other_is_told() -> None:
+async def test_one_counts_and_the_other_is_reported() -> None:
     gate = await gateway(rate_limit("b"), rate_limit("a", domain="a"))
     assert limiter(gate)["domain"] == "a"
     assert gate.problems() == [("rate_limit_service", "gate:b", "SecondRateLimitService")]
 
 
-async def test_one_that_can_not_be_asked_limits_nothing_and_is_told() -> None:
+async def test_one_that_can_not_be_asked_limits_nothing_and_is_reported() -> None:
     gate = await gateway(rate_limit(protocol_version="v2"))
     assert guards(gate) == ["cors"]
     assert gate.problems() == [("rate_limit_service", "gate:limits", "UnsupportedProtocol")]

@@ -1,4 +1,4 @@
-"""What of a regular expression can be told before Envoy has to refuse it."""
+"""Mistakes in regular expressions that are found before Envoy rejects them."""
 
 from __future__ import annotations
 

@@ -109,13 +109,13 @@ async def test_the_same_service_named_twice_gets_both_parts() -> None:
     assert weights(*chains(found)) == {"cluster_x_80": 70, "cluster_y_80": 30}
 
 
-async def test_a_weight_too_much_is_told_on_the_one_that_has_it() -> None:
+async def test_a_weight_too_much_is_reported_on_the_one_that_has_it() -> None:
     found = await gate(tcp_mapping("a", weight=80), tcp_mapping("b", weight=30), tcp_mapping("c"))
     assert weights(*chains(found)) == {"cluster_a_5432": 80, "cluster_c_5432": 20}
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:b", "WeightOver100")]
 
 
-async def test_who_gets_no_connections_is_told() -> None:
+async def test_who_gets_no_connections_is_reported() -> None:
     found = await gate(tcp_mapping("a", weight=100), tcp_mapping("b"))
     assert proxy(*chains(found))["cluster"].startswith("cluster_a_")
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:b", "NoConnections")]
@@ -139,7 +139,7 @@ async def test_an_idle_timeout_of_zero_is_none_and_without_one_envoys_own_counts
     assert "idle_timeout" not in proxy(*chains(await gate(tcp_mapping("orders"))))
 
 
-async def test_an_idle_timeout_that_is_none_is_left_out_and_told() -> None:
+async def test_an_idle_timeout_that_is_none_is_left_out_and_reported() -> None:
     found = await gate(tcp_mapping("orders", idle_timeout_ms="soon"))
     assert "idle_timeout" not in proxy(*chains(found))
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:orders", "InvalidIdleTimeout")]
@@ -166,7 +166,7 @@ async def test_circuit_breakers_are_the_clusters() -> None:
         ({"tls": 7}, "InvalidTLS"),
     ],
 )
-async def test_what_cant_be_understood_takes_no_part_and_is_told(spec: dict[str, Any], reason: str) -> None:
+async def test_what_cant_be_understood_takes_no_part_and_is_reported(spec: dict[str, Any], reason: str) -> None:
     found = await gate(tcp_mapping("orders", **spec), tcp_mapping("other", 7000))
     assert list(found.elements("envoy_listener")) == ["tcp-7000"]
     assert found.problems() == [("tcp_mapping", f"{NAMESPACE}:orders", reason)]
@@ -208,7 +208,7 @@ async def test_without_a_certificate_nobody_is_let_in() -> None:
 
 
 async def test_a_host_whose_certificate_is_missing_is_not_passed_over(certified: dict[str, Any]) -> None:
-    """A TLSContext or a worse Host would let in whom the better one keeps out."""
+    """A TLSContext or a worse Host would admit clients that the better one keeps out."""
     context = manifest("TLSContext", "database", {"hosts": ["db.example"], "secret": "certificate"})
     missing = host("database", "db.example", tlsSecret={"name": "missing"})
     found = await gate(tcp_mapping("orders", host="db.example"), missing, context, certified)
@@ -228,7 +228,7 @@ async def test_groups_of_one_port_are_chains_of_one_listener(certified: dict[str
     assert [chain["name"] for chain in chains(found)] == ["tcphost-6789||", "tcphost-6789||db.example"]
 
 
-async def test_on_a_port_of_a_host_the_tcp_mapping_of_the_same_name_counts_and_the_host_is_told(
+async def test_on_a_port_of_a_host_the_tcp_mapping_of_the_same_name_counts_and_the_host_is_reported(
     certified: dict[str, Any],
 ) -> None:
     secure = listener("https", 8443, protocol="HTTPS", securityModel="SECURE")

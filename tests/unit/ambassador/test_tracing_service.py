@@ -26,7 +26,7 @@ async def test_zipkin_gets_its_spans_as_json() -> None:
     assert gate.problems() == []
 
 
-async def test_datadog_is_told_the_name_of_the_service() -> None:
+async def test_datadog_gets_the_name_of_the_service() -> None:
     gate = await gateway(tracing(driver="datadog", config={"service_name": "shop"}))
     assert provider(gate)["typed_config"]["service_name"] == "shop"
 
@@ -57,19 +57,19 @@ async def test_a_span_shows_of_the_environment_what_a_setting_allows(allowed: bo
     assert gate.problems() == ([] if allowed else [("tracing_service", "gate:traces", "ForbiddenTag")])
 
 
-async def test_a_driver_that_envoy_does_not_have_is_told() -> None:
+async def test_a_driver_that_envoy_does_not_have_is_reported() -> None:
     gate = await gateway(tracing(driver="lightstep"))
     assert "tracing" not in manager(gate)
     assert gate.problems() == [("tracing_service", "gate:traces", "UnsupportedDriver")]
 
 
-async def test_a_version_that_envoy_does_not_have_is_told_and_replaced() -> None:
+async def test_a_version_that_envoy_does_not_have_is_reported_and_replaced() -> None:
     gate = await gateway(tracing(config={"collector_endpoint_version": "HTTP_JSON_V1"}))
     assert provider(gate)["typed_config"]["collector_endpoint_version"] == "HTTP_JSON"
     assert gate.problems() == [("tracing_service", "gate:traces", "Unsupported")]
 
 
-async def test_what_a_driver_does_not_know_is_told() -> None:
+async def test_what_a_driver_does_not_know_is_reported() -> None:
     gate = await gateway(tracing(driver="opentelemetry", config={"collector_endpoint": "/x"}))
     assert gate.problems() == [("tracing_service", "gate:traces", "NoEffect")]
 
@@ -80,7 +80,7 @@ async def test_sampling_is_in_percent_and_zero_is_none() -> None:
     assert "client_sampling" not in found
 
 
-async def test_tags_come_from_one_source_each_and_others_are_told() -> None:
+async def test_tags_come_from_one_source_each_and_others_are_reported() -> None:
     gate = await gateway(
         tracing(
             custom_tags=[
@@ -103,7 +103,7 @@ async def test_tag_headers_are_the_older_form_of_tags() -> None:
     assert found == [{"tag": "x-a", "request_header": {"name": "x-a"}}]
 
 
-async def test_one_counts_and_the_other_is_told() -> None:
+async def test_one_counts_and_the_other_is_reported() -> None:
     gate = await gateway(tracing("b"), tracing("a", driver="datadog"))
     assert provider(gate)["name"] == "envoy.tracers.datadog"
     assert gate.problems() == [("tracing_service", "gate:b", "SecondTracingService")]

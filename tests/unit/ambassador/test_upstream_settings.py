@@ -61,7 +61,7 @@ def test_a_load_balancer_that_makes_no_sense_is_refused(given: dict[str, Any], s
         load_balancer(value("LoadBalancer", given))
 
 
-def test_circuit_breakers_tell_zero_from_not_said() -> None:
+def test_circuit_breakers_distinguish_zero_from_not_set() -> None:
     given: list[dict[str, Any]] = [{"max_connections": 0}, {"priority": "high", "max_retries": 7}]
     assert circuit_breakers(value("CircuitBreaker", each) for each in given) == (
         CircuitBreaker(max_connections=0),

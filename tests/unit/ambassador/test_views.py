@@ -82,7 +82,7 @@ async def test_a_service_that_can_not_be_reached_says_so_and_why() -> None:
     assert (found["found_by"], found["endpoints"], found["problems"]) == ("nothing", [], ["NoTLSContext"])
 
 
-async def test_services_that_stand_in_for_each_other_are_told_together() -> None:
+async def test_services_that_stand_in_for_each_other_are_reported_together() -> None:
     auth = [manifest("AuthService", name, {"auth_service": f"{name}:3000", "proto": "http"}) for name in ("a", "b")]
     found = (await services(*auth))["a:3000, b:3000"]
     assert (found["found_by"], len(found["endpoints"])) == ("joined", 2)
@@ -123,7 +123,7 @@ def test_a_connection_is_found_where_equal_filters_of_a_listener_stand_once() ->
             "envoy_listener": {"l": {"config": config, "shared_filters": [[], [proxy]], "origins": [ORIGIN]}},
             "envoy_cluster": {"cluster_db-1": {"config": {}, "origins": [ORIGIN]}},
         },
-        [Problem("tcp_mapping", "gate:db", "Odd", "told")],
+        [Problem("tcp_mapping", "gate:db", "Odd", "shown")],
     )
     (found,) = world.rows("connections")
     assert (found["address"], found["hostnames"], found["tls"]) == ("[::]:1", ["db.example"], True)
@@ -137,7 +137,7 @@ def test_a_route_whose_cluster_is_not_there_yet_is_shown_all_the_same() -> None:
     assert found["to"] == [{"service": "cluster_a-1", "percent": 100}]
 
 
-async def test_a_host_without_its_secret_is_told_on_the_host_however_often_one_looks() -> None:
+async def test_a_host_without_its_secret_is_reported_on_the_host_however_often_one_looks() -> None:
     """Defects 13 and 14: nothing was in the errors, and each look appended the notices again."""
     gate = await Gate().apply(listener("web", protocol="HTTPS"), tls_host("shop", "shop.example", "missing"))
     looks = [await rows(gate, "problems") for _ in range(3)]

@@ -131,7 +131,7 @@ async def test_a_listener_whose_hosts_are_closed_keeps_its_port() -> None:
     assert ("listener", "gate:good", "PortTaken") in gate.problems()
 
 
-async def test_a_host_that_only_the_listener_without_its_port_takes_is_told() -> None:
+async def test_a_host_that_only_the_listener_without_its_port_takes_is_reported() -> None:
     second = in_namespace(listener("b", hostBinding=SELF), "h")
     gate = await Gate().apply(listener("good", hostBinding=SELF), second, host("all", "*"), host("own", "own", "h"))
     assert gate.problems() == [

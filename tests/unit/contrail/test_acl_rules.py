@@ -176,7 +176,7 @@ def test_duplicates_stay() -> None:
 
 
 @pytest.mark.parametrize(("src", "dst", "side"), [([], [LOCAL], "source"), ([LOCAL], [], "destination")])
-def test_a_rule_without_an_address_on_one_side_is_dropped_and_told(src: Any, dst: Any, side: Any) -> None:
+def test_a_rule_without_an_address_on_one_side_is_dropped_and_reported(src: Any, dst: Any, side: Any) -> None:
     outcome, ingress, egress = converted(rule(src, dst))
     assert ingress + egress == []
     assert outcome.problems[0].message == f"rule 1 has no {side} address; the rule is left out"

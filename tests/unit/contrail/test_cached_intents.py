@@ -32,7 +32,7 @@ def test_nothing_follows_from_them(kind: Any) -> None:
     ("address", "expected"),
     [("10.10.10.10", []), ("::1", []), ("10.10.10.10.10", ["MalformedAddress"])],
 )
-def test_an_address_that_is_none_is_told(kind: Any, address: Any, expected: Any) -> None:
+def test_an_address_that_is_none_is_reported(kind: Any, address: Any, expected: Any) -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.put(kind, "x", **{f"{kind}_address": address}))
     assert (outcome.status, reasons(outcome)) == (Status.DONE, expected)

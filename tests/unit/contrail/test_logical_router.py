@@ -114,7 +114,7 @@ def test_its_configured_list_goes_along() -> None:
     }
 
 
-def test_a_malformed_configured_target_is_told_and_the_others_stay() -> None:
+def test_a_malformed_configured_target_is_reported_and_the_others_stay() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn")
     configured = {"route_target": ["nonsense", "target:1:2"]}

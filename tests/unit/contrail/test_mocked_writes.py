@@ -107,7 +107,7 @@ async def test_a_deleted_group_takes_both_lists_with_it(write: Any, load: Any) -
 
 
 @pytest.mark.parametrize("failing", [LISTS[:1], LISTS[1:], LISTS], ids=["ingress", "egress", "both"])
-async def test_of_a_deleted_group_the_list_that_cannot_be_deleted_is_told_and_the_other_goes(
+async def test_of_a_deleted_group_the_list_that_cannot_be_deleted_is_reported_and_the_other_goes(
     write: Any, load: Any, failing: list[str]
 ) -> None:
     """TestSecurityGroupDelete"""

@@ -91,7 +91,7 @@ def test_under_an_autonomous_system_of_four_bytes_the_number_has_two(number: Any
 
 
 @pytest.mark.parametrize("number", [8000099, 8000100 + 24768])
-def test_a_number_without_a_place_under_four_bytes_is_told(number: Any) -> None:
+def test_a_number_without_a_place_under_four_bytes_is_reported(number: Any) -> None:
     tenant = Tenant()
     tenant.put("global_system_config", "default-global-system-config", autonomous_system=65536)
     key = instance_of(tenant)

@@ -121,7 +121,7 @@ def test_the_number_of_another_group_is_read() -> None:
     assert ("object", "security_group", other.uuid) in outcome.reads
 
 
-def test_a_group_without_a_number_yet_is_left_out_and_told() -> None:
+def test_a_group_without_a_number_yet_is_left_out_and_reported() -> None:
     tenant = Tenant()
     outcome = tenant.run(tenant.group("g", rule([named("g")], [LOCAL]), number=0))
     assert entries(outcome) == {"ingress": [], "egress": []}

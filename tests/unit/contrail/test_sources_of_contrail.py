@@ -1,4 +1,4 @@
-"""What the intents tell of where each rule and each route target comes from, when somebody asks."""
+"""The reasons of each rule and each route target, while an explanation is requested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def explained(tenant: Tenant, key: Key) -> Explained:
     return Runner(tenant.schema, compiler.intents, tenant, installation=INSTALLATION).explain(key)
 
 
-def told(tenant: Tenant, key: Key) -> dict[tuple[str, str], list[str]]:
+def reasons_of(tenant: Tenant, key: Key) -> dict[tuple[str, str], list[str]]:
     """(last element of the object's name, part) → for each reason its sources, ``name field`` each."""
     found: dict[tuple[str, str], list[str]] = {}
     for name, reasons in explained(tenant, key).reasons.items():
@@ -35,7 +35,7 @@ def test_a_rule_of_a_list_names_the_groups_rule_and_the_group_whose_number_stand
     own = tenant.group("own", rule([LOCAL], [ALL_V4]), rule([named("web")], [LOCAL], dst_ports=two_ports))
     entries = "access_control_list_entries.acl_rule"
     from_web = "own security_group_entries.policy_rule[1] + web"
-    assert told(tenant, own) == {
+    assert reasons_of(tenant, own) == {
         ("ingress-access-control-list", f"{entries}[0]"): [from_web],
         ("ingress-access-control-list", f"{entries}[1]"): [from_web],
         ("egress-access-control-list", f"{entries}[0]"): ["own security_group_entries.policy_rule[0]"],
@@ -45,7 +45,7 @@ def test_a_rule_of_a_list_names_the_groups_rule_and_the_group_whose_number_stand
 def test_a_group_that_names_itself_needs_no_other() -> None:
     tenant = Tenant()
     own = tenant.group("own", rule([named("own")], [LOCAL]))
-    ((_, sources),) = told(tenant, own).items()
+    ((_, sources),) = reasons_of(tenant, own).items()
     assert sources == ["own security_group_entries.policy_rule[0]"]
 
 
@@ -53,7 +53,7 @@ def test_a_target_that_stands_in_two_lists_has_two_reasons() -> None:
     tenant = Tenant()
     lists = {"import_route_target_list": ["target:1:2", "target:1:1"], "export_route_target_list": ["target:1:1"]}
     network, _ = tenant.network("vn", **lists)
-    found = told(tenant, network)
+    found = reasons_of(tenant, network)
     both = ["vn import_route_target_list.route_target[1]", "vn export_route_target_list.route_target[0]"]
     assert found["target:1:1", ""] == both
     assert found["vn", "route_target_refs[target:1:1]"] == both
@@ -64,7 +64,7 @@ def test_a_routers_target_is_on_an_instance_for_each_interface_in_its_network() 
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i1", network), tenant.interface("i2", network))
     tenant.number(router, 8000100)
-    found = told(tenant, router)
+    found = reasons_of(tenant, router)
     assert found[OWN, ""] == found["lr", f"route_target_refs[{OWN}]"] == ["lr"]
     assert found["vn", f"route_target_refs[{OWN}]"] == [
         f"lr + lr virtual_machine_interface_refs[{PROJECT}:{i}] + {i} virtual_network_refs[{PROJECT}:vn] + vn"
@@ -78,7 +78,7 @@ def test_an_autonomous_system_that_somebody_set_is_a_source_of_own_targets() -> 
     _, instance = tenant.network("vn")
     tenant.number(instance, 8000100)
     system = "default-global-system-config autonomous_system"
-    assert told(tenant, instance)["target:64999:8000100", ""] == [f"vn:vn + {system}"]
+    assert reasons_of(tenant, instance)["target:64999:8000100", ""] == [f"vn:vn + {system}"]
 
 
 def test_a_target_that_a_user_gave_comes_from_the_reference() -> None:
@@ -86,7 +86,7 @@ def test_a_target_that_a_user_gave_comes_from_the_reference() -> None:
     network, _ = tenant.network("vn")
     given = tenant.put("route_target", ("target:1:1",))
     router = tenant.router("lr", tenant.interface("i", network), route_target_refs=[{"uuid": given.uuid}])
-    ((_, (why,)),) = told(tenant, router).items()
+    ((_, (why,)),) = reasons_of(tenant, router).items()
     assert why.startswith("lr route_target_refs[target:1:1] + lr virtual_machine_interface_refs")
 
 

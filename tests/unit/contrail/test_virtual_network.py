@@ -56,7 +56,7 @@ def test_nothing_is_claimed_while_the_primary_routing_instance_is_not_there() ->
     assert ("name", "routing_instance", f"{PROJECT}:vn:vn") in outcome.reads
 
 
-def test_a_malformed_target_is_told_and_the_others_stay() -> None:
+def test_a_malformed_target_is_reported_and_the_others_stay() -> None:
     tenant = Tenant()
     network, _ = tenant.network("vn", route_target_list=["target:1:1", "1:2"], import_route_target_list=["target:x:1"])
     outcome = tenant.run(network)

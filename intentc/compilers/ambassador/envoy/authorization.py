@@ -1,4 +1,4 @@
-"""Envoy's filter that asks an AuthService whether a request may pass (docs/ambassador.md §4.3, §4.5)."""
+"""Envoy's filter that asks an AuthService whether to allow a request (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ ALWAYS_ASKED_WITH = (
     "x-forwarded-host",
     "x-forwarded-proto",
 )
-"""Headers of a request that an AuthService over HTTP gets in any case, besides those that Envoy itself adds."""
+"""Request headers that an AuthService over HTTP always receives, in addition to those that Envoy adds."""
 ALWAYS_ANSWERED_WITH = ("authorization", "location", "proxy-authenticate", "set-cookie", "www-authenticate")
-"""Headers of its answer that go on in any case: to the upstream if it allows the request, else to the client."""
+"""Headers of its response that are always passed on: to the upstream if it allows the request, otherwise to the client.
+"""
 
 
 def authorization(auth: AuthFilter) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def _grpc(auth: AuthFilter) -> dict[str, Any]:
 def _http(auth: AuthFilter) -> dict[str, Any]:
     answered = _exactly({*ALWAYS_ANSWERED_WITH, *auth.authorization_headers})
     service: dict[str, Any] = {
-        # Envoy asks the cluster whatever the host says, but wants a whole URL.
+        # Envoy ignores the host and asks the cluster, but requires a whole URL.
         "server_uri": {"uri": f"http://{auth.host}", "cluster": auth.cluster, "timeout": duration(auth.timeout_ms)},
         "authorization_response": {"allowed_upstream_headers": answered, "allowed_client_headers": answered},
     }

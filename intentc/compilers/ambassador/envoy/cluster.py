@@ -1,7 +1,7 @@
-"""Envoy's clusters (``envoy.config.cluster.v3.Cluster``), from upstreams whose place in the world is known.
+"""Envoy's clusters (``envoy.config.cluster.v3.Cluster``), from upstreams that are resolved already.
 
-Pure: what an upstream resolves to, and whether it may be reached, was decided before (``..cluster``). No deprecated
-field: HTTP options and DNS are typed extensions (docs/ambassador.md §4.5).
+Pure: ``..cluster`` decides what an upstream resolves to, and whether it may be reached. No deprecated fields are used:
+HTTP options and DNS are typed extensions (docs/ambassador.md §4.5).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _DNS_TYPE = "type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster"
 
 
 def nowhere(name: str) -> dict[str, Any]:
-    """The part of a cluster that has no endpoints: Envoy answers 503."""
+    """The part of a cluster without endpoints: Envoy answers 503."""
     return {"type": "STATIC", "load_assignment": load_assignment(name, ())}
 
 
 def by_ads() -> dict[str, Any]:
-    """The part of a cluster whose endpoints are sent under its own name."""
+    """The part of a cluster whose endpoints arrive by EDS under its own name."""
     return {"type": "EDS", "eds_cluster_config": {"eds_config": {"ads": {}, "resource_api_version": "V3"}}}
 
 
 def by_name(name: str, upstream: Upstream, host: str) -> dict[str, Any]:
-    """The part of a cluster that is looked up by DNS, or needs no look-up since ``host`` is an address."""
+    """The part of a cluster that Envoy resolves by DNS, or that has the address ``host``."""
     assignment = load_assignment(name, ((host, upstream.port),))
     if address(host) is not None:
         return {"type": "STATIC", "load_assignment": assignment}
@@ -49,8 +49,8 @@ def by_name(name: str, upstream: Upstream, host: str) -> dict[str, Any]:
 def cluster(
     name: str, upstream: Upstream, location: dict[str, Any], transport_socket: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """A whole cluster. ``location``: what one of the functions above gives; ``transport_socket``: how TLS is spoken,
-    None for clear text."""
+    """A whole cluster. ``location``: the result of one of the functions above; ``transport_socket``: the TLS
+    configuration, None for clear text."""
     config: dict[str, Any] = {"name": name, "connect_timeout": duration(upstream.connect_timeout_ms), **location}
     if upstream.stats_name:
         config["alt_stat_name"] = upstream.stats_name
@@ -59,7 +59,7 @@ def cluster(
     if upstream.circuit_breakers:
         config["circuit_breakers"] = {"thresholds": [_thresholds(breaker) for breaker in upstream.circuit_breakers]}
     if upstream.health_checks:
-        # Envoy refuses several checks without names (docs/ambassador.md §5.11).
+        # Envoy rejects several checks without names (docs/ambassador.md §5.11).
         config["health_checks"] = [
             {"name": f"check-{number}", **_health_check(check)}
             for number, check in enumerate(upstream.health_checks, 1)
@@ -94,7 +94,7 @@ def _keepalive(keepalive: Keepalive) -> dict[str, Any]:
 
 
 def _http_options(upstream: Upstream) -> dict[str, Any]:
-    """The options of HTTP towards the upstream; nothing where all of them are Envoy's own."""
+    """The HTTP options towards the upstream; empty if all of them are Envoy's defaults."""
     common: dict[str, Any] = {}
     if upstream.idle_timeout_ms:
         common["idle_timeout"] = duration(upstream.idle_timeout_ms)
@@ -128,7 +128,7 @@ def _health_check(check: HealthCheck) -> dict[str, Any]:
     if check.hostname:
         http["host"] = check.hostname
     if check.expected_statuses:
-        # Envoy's ranges leave the end out.
+        # Envoy's ranges exclude the end.
         http["expected_statuses"] = [{"start": first, "end": last + 1} for first, last in check.expected_statuses]
     if check.add_request_headers:
         http["request_headers_to_add"] = [

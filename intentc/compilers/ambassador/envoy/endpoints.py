@@ -7,8 +7,11 @@ from typing import Any
 
 
 def load_assignment(name: str, endpoints: Iterable[tuple[str, int]]) -> dict[str, Any]:
-    """The assignment of the cluster ``name`` to (host, port) endpoints; without any, an empty one: a cluster whose
-    endpoints are not known would keep Envoy from starting, one that has none does not."""
+    """The assignment of the cluster ``name`` to (host, port) endpoints.
+
+    Without endpoints it is an empty assignment: a cluster that waits for its endpoints would keep Envoy from starting,
+    one that has none does not.
+    """
     found = [
         {"endpoint": {"address": {"socket_address": {"address": host, "port_value": port}}}} for host, port in endpoints
     ]

@@ -1,7 +1,6 @@
-"""Envoy's HTTP connection manager: what becomes of every connection of a listener that speaks HTTP
-(docs/ambassador.md §4.5).
+"""Envoy's HTTP connection manager, which handles every HTTP connection of a listener (docs/ambassador.md §4.5).
 
-Routes come by RDS. What differs between listeners is an argument, what they share is in the ``Gateway``.
+Routes arrive by RDS. What differs between listeners is an argument; what they share is in the ``Gateway``.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ def http_connection_manager(
 ) -> dict[str, Any]:
     """The network filter ``{name, typed_config}`` of a filter chain.
 
-    ``route_configuration``: the name to ask for by RDS. ``l7_depth``: trusted proxies in front of this listener; 0:
-    what the Module says. ``http2_max_concurrent_streams`` 0: Envoy's default. ``quic``: the chain is HTTP/3's.
+    ``route_configuration``: the name to request by RDS. ``l7_depth``: trusted proxies in front of this listener; 0: the
+    Module's value. ``http2_max_concurrent_streams`` 0: Envoy's default. ``quic``: the chain speaks HTTP/3.
     """
     settings = gateway.settings
     config: dict[str, Any] = {

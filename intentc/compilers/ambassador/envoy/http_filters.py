@@ -1,8 +1,8 @@
 """The HTTP filters of every listener, in the order of docs/ambassador.md §4.5.
 
-Before them all stand those that answer the probes. A filter stands there if something asks for it; those for
-cross-origin requests and routing always do, because routes have settings for the first and nothing goes on without the
-second. The filter for authorization has the name by which routes switch it off.
+The filters that answer the probes come first. A filter is present if a resource asks for it; CORS and the router are
+always present, because routes have settings for the first, and no request passes without the second. Routes disable the
+authorization filter by its name.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _filter(name: str, type_name: str, **config: Any) -> dict[str, Any]:
 
 
 def _answering(name: str, path: str) -> dict[str, Any]:
-    """200 for the path, with any query."""
+    """Answers 200 for the path, with any query."""
     pattern = {"safe_regex": {"regex": re.escape(path) + r"(\?.*)?"}}
     config = {"pass_through_mode": False, "headers": [{"name": ":path", "string_match": pattern}]}
     return {"name": name, "typed_config": {"@type": f"{_TYPES}.health_check.v3.HealthCheck", **config}}
@@ -82,14 +82,14 @@ def _grpc_stats(stats: GrpcStats) -> dict[str, Any]:
 
 _LEVELS = {"DEFAULT": "DEFAULT_COMPRESSION", "BEST": "BEST_COMPRESSION", "SPEED": "BEST_SPEED"}
 _STRATEGIES = {"DEFAULT": "DEFAULT_STRATEGY", "HUFFMAN": "HUFFMAN_ONLY"}
-"""The peer's names, which are those of an older Envoy, in today's."""
+"""The strategy names of an older Envoy, which Emissary accepts → today's names."""
 
 
 def _compressor(gzip: Gzip) -> dict[str, Any]:
     config = _gzip(gzip)
     if not gzip.content_type:
         return _filter("compressor", _COMPRESSOR, **config)
-    # What Envoy 1.40 has for content types is younger than the protobuf packages; it reads it from a struct, too.
+    # The field for content types is newer than the protobuf packages; Envoy 1.40 also reads it from a struct.
     matchers = [{"exact": one} for one in gzip.content_type]
     config["response_direction_config"]["common_config"]["content_type_matcher"] = matchers
     return {
@@ -122,8 +122,8 @@ def _gzip(gzip: Gzip) -> dict[str, Any]:
 
 
 def _by_address(settings: ModuleSettings) -> Iterator[dict[str, Any]]:
-    """Both lists hold if both are given: the stricter reading of what is told as a mistake. An empty list of those
-    allowed lets nobody in."""
+    """If both lists are given, which is reported as a mistake, both apply: the stricter reading. An empty list of
+    allowed addresses allows nobody."""
     if settings.ip_allow is not None:
         yield _access("ALLOW", settings.ip_allow)
     if settings.ip_deny:

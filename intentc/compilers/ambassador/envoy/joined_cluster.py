@@ -1,4 +1,4 @@
-"""Several clusters that stand in for each other, as one: the first that has an endpoint gets the requests."""
+"""Joins several clusters into one with failover: the first cluster that has an endpoint gets the requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DIGITS = 32
 
 
 def joined_name(clusters: Sequence[str]) -> str:
-    """Follows from all of them and their order."""
+    """The name, which follows from all of them and their order."""
     return f"cluster_joined-{hashlib.sha256(msgspec.msgpack.encode(tuple(clusters))).hexdigest()[:_DIGITS]}"
 
 

@@ -1,4 +1,4 @@
-"""Envoy's listeners: one port, its listener filters, and a filter chain for each way in."""
+"""Envoy's listeners: one port, its listener filters, and its filter chains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROXY_PROTOCOL = {
 }
 
 MOST_PLAIN_CHAINS = 16
-"""With more filter chains, filters that are equal are stored once (``folded``)."""
+"""With more filter chains than this, equal filters are stored once (``folded``)."""
 
 FilterChain = dict[str, Any]
 
@@ -36,10 +36,10 @@ def listener(
     *,
     buffer_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """A listener on TCP. ``layers``: the protocols spoken there; TLS is looked for wherever a chain asks for it, too.
-    ``buffer_bytes``: what a connection may have waiting, None for Envoy's default."""
+    """A listener on TCP. ``layers``: the protocols on this port; TLS is also inspected if any chain needs it.
+    ``buffer_bytes``: the limit of buffered bytes per connection, None for Envoy's default."""
     layers = set(layers)
-    # What a proxy puts before the connection comes before TLS.
+    # The header of the PROXY protocol comes before TLS.
     filters = [_PROXY_PROTOCOL] if "PROXY" in layers else []
     if "TLS" in layers or any("transport_socket" in chain for chain in chains):
         filters.append(_TLS_INSPECTOR)
@@ -58,8 +58,10 @@ def listener(
 def tls_chains(
     name: str, hostnames: Collection[str], tls: TLSSettings, network_filter: dict[str, Any]
 ) -> list[FilterChain]:
-    """The chains for clients that ask for one of ``hostnames`` when TLS begins: ``*`` has one of its own, since a chain
-    for all names is worse than any other chain for a wildcard."""
+    """The chains for clients that request one of ``hostnames`` in the TLS handshake.
+
+    ``*`` has a chain of its own, because Envoy prefers any chain with a wildcard to a chain for all names.
+    """
     named = sorted(set(hostnames) - {ANY})
     found = [_tls_chain(name, named, tls, network_filter)] if named else []
     if ANY in hostnames:
@@ -80,14 +82,16 @@ def _tls_chain(name: str, server_names: list[str], tls: TLSSettings, network_fil
 
 
 def cleartext_chain(name: str, network_filter: dict[str, Any]) -> FilterChain:
-    """The chain for connections without TLS. One with TLS for an unknown name is not among them: it is closed."""
+    """The chain for connections without TLS. TLS connections with an unknown name don't match it: they are closed."""
     return {"name": name, "filter_chain_match": {"transport_protocol": "raw_buffer"}, "filters": [network_filter]}
 
 
 def folded(config: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """(config, shared filters) of a listener with many chains, as etcd holds it: the filters of a chain are a number,
-    by which they stand in the second. A thousand certificates would be too much for one object otherwise; the xDS
-    server puts both together again."""
+    """(config, shared filters) of a listener with many chains, as etcd stores it.
+
+    The filters of a chain are replaced by an index into the shared filters: otherwise a thousand certificates would
+    exceed the size limit of one object. The xDS server reverses this.
+    """
     chains: list[FilterChain] = config["filter_chains"]
     if len(chains) <= MOST_PLAIN_CHAINS:
         return config, []

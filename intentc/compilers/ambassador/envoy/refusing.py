@@ -1,7 +1,8 @@
-"""The filter that stands where a guard should, while its service is misconfigured: it answers 500 to everything but the
-probes (docs/ambassador.md §4.5), because to let requests pass unasked would be worse than not to serve them.
+"""The filter that replaces a guard whose service is misconfigured: it answers 500 to everything but the probes
+(docs/ambassador.md §4.5).
 
-Probes that Envoy answers itself never come here; those that a service answers are let through.
+To let requests pass unchecked would be worse than not to serve them. Probes that Envoy answers itself never reach this
+filter; probes that a service answers pass.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ end
 
 
 def refusing(missing: Misconfigured, settings: ModuleSettings) -> dict[str, Any]:
-    """The filter ``{name, typed_config}``. Who the service is, clients are not told."""
+    """The filter ``{name, typed_config}``. Its answer does not reveal the service to clients."""
     opened = ", ".join(
         f"[{_lua_text(probe.prefix)}] = true"
         for name, probe in asked_elsewhere(settings).items()
@@ -46,5 +47,5 @@ def refusing(missing: Misconfigured, settings: ModuleSettings) -> dict[str, Any]
 
 
 def _lua_text(text: str) -> str:
-    """A literal of Lua in which nothing but letters and the signs of plain paths stands for itself."""
+    """A Lua literal that escapes everything but letters and the characters of plain paths."""
     return '"' + re.sub(rb"[^A-Za-z0-9/_.-]", lambda one: b"\\%03d" % one[0][0], text.encode()).decode() + '"'

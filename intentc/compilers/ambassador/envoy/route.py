@@ -1,8 +1,8 @@
-"""Routes in Envoy's words (``envoy.config.route.v3.Route``): to clusters, to another place, or to nowhere.
+"""Envoy's routes (``envoy.config.route.v3.Route``): to clusters, redirects, and routes that reject requests.
 
-One route serves a whole group of Mappings: several upstreams are its ``weighted_clusters``, so that shares hold
-whatever they add up to (docs/ambassador.md §5.5). Only where Mappings of a group want things that Envoy decides by
-route (a rewrite, a timeout), each is a route of its own, and ``fraction`` says which part of the requests it takes.
+One route serves a whole group of Mappings: several upstreams are its ``weighted_clusters``, so shares hold whatever
+their sum is (docs/ambassador.md §5.5). Only if Mappings of a group differ in what Envoy decides per route (a rewrite, a
+timeout), each has a route of its own, and ``fraction`` says which part of the requests it takes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CODES = {
 }
 _UNAVAILABLE = 503
 PARTS = 10_000
-"""What ``fraction`` is told in."""
+"""The denominator of ``fraction``."""
 
 Weighted = tuple[tuple[Share, int], ...]
 """Shares with their weights; only the proportions count."""
@@ -43,8 +43,8 @@ def forwarding_route(
     stats_name: str = "",
     fraction: int = PARTS,
 ) -> dict[str, Any]:
-    """A route to one or more upstreams. ``mirror``: the cluster that gets copies, and of how many percent of the
-    requests. ``fraction``: of the requests that match, the first so many of ``PARTS`` take this route."""
+    """A route to one or more upstreams. ``mirror``: (cluster, percent) of the copies of requests. ``fraction``: the
+    part of the matching requests, out of ``PARTS``, that takes this route."""
     headers, action = _clusters(shares)
     action |= _treatment(treatment)
     if core.hash_on is not None:
@@ -63,7 +63,7 @@ def forwarding_route(
 
 
 def redirecting_route(name: str, match: RouteMatch, redirect: Redirect, *, stats_name: str = "") -> dict[str, Any]:
-    """A route that sends clients to another place."""
+    """A route that redirects clients."""
     found: dict[str, Any] = {"host_redirect": redirect.host, "response_code": CODES[redirect.response_code]}
     if redirect.scheme:
         found["scheme_redirect"] = redirect.scheme
@@ -75,13 +75,13 @@ def redirecting_route(name: str, match: RouteMatch, redirect: Redirect, *, stats
         found["prefix_rewrite"] = redirect.prefix
     if redirect.regex is not None:
         found["regex_rewrite"] = _regex(redirect.regex)
-    # Nobody need prove who he is to be sent elsewhere: the redirect comes first, also while the AuthService is away.
+    # A redirect needs no authorization: it also works while the AuthService is away.
     filters = per_filter(msgspec.structs.replace(redirect.core, bypass_auth=True), redirect.cors)
     return _route(name, match, {"redirect": found}, redirect.headers, filters, stats_name)
 
 
 def refusing_route(name: str, match: RouteMatch) -> dict[str, Any]:
-    """A route for requests whose Mappings ask for what can't be done: they must not fall to a wider route."""
+    """A route that rejects requests whose Mappings can't be served: they must not fall through to a wider route."""
     return _route(name, match, {"direct_response": {"status": _UNAVAILABLE}}, HeaderChanges(), {}, "")
 
 
@@ -102,7 +102,7 @@ def _route(
 
 
 def _clusters(shares: Weighted) -> tuple[HeaderChanges, dict[str, Any]]:
-    """(what is changed on the route itself, where the action leads)"""
+    """(the header changes of the route itself, the action's clusters)"""
     if len(shares) == 1:
         share = shares[0][0]
         host = {"host_rewrite_literal": share.host_rewrite} if share.host_rewrite else {}

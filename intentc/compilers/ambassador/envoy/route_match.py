@@ -1,7 +1,7 @@
-"""A ``RouteMatch`` in Envoy's words (``envoy.config.route.v3.RouteMatch``).
+"""Converts a ``RouteMatch`` to Envoy's JSON (``envoy.config.route.v3.RouteMatch``).
 
-The host name is no part of it: routes stand in tables by hostname. A regular expression for the host is, and a wildcard
-where the route stands in tables of other names.
+The host name is not part of it, because routes are in tables by hostname. Exceptions are a regular expression for the
+host, and a wildcard if the route is in tables of other names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..hosts.hostnames import wildcard_regex
 from ..routing.route_match import EXACT, PREFIX, REGEX, SEGMENTS, Condition, RouteMatch
 
 PATHS = {EXACT: "path", PREFIX: "prefix", SEGMENTS: "path_separated_prefix"}
-"""How a path is matched as a text → the field of Envoy's for it."""
+"""How a path is matched as a text → Envoy's field for it."""
 
 
 def route_match(match: RouteMatch) -> dict[str, Any]:
@@ -33,14 +33,14 @@ def route_match(match: RouteMatch) -> dict[str, Any]:
 
 def _path(match: RouteMatch) -> dict[str, Any]:
     if match.path_sort == REGEX:
-        # Envoy has `case_sensitive` for texts alone.
+        # Envoy has `case_sensitive` for texts only.
         return {"safe_regex": {"regex": match.path if match.case_sensitive else f"(?i){match.path}"}}
     found: dict[str, Any] = {PATHS[match.path_sort]: match.path}
     return found if match.case_sensitive else {**found, "case_sensitive": False}
 
 
 def _condition(condition: Condition) -> dict[str, Any]:
-    """As a HeaderMatcher and as a QueryParameterMatcher: they have these fields in common."""
+    """The fields that HeaderMatcher and QueryParameterMatcher have in common."""
     if condition.sort == EXACT:
         return {"name": condition.name, "string_match": {"exact": condition.value}}
     if condition.sort == REGEX:

@@ -1,7 +1,7 @@
-"""Policies of a route in Envoy's words: retries, hashing, rate limits, and what filters are told for one route.
+"""Policies of a route as Envoy's JSON: retries, hashing, rate limits, and per-route settings of filters.
 
-What concerns a filter (``envoy.filters.http.cors``, ``envoy.filters.http.ext_authz``) is said whether the filter is
-there or not: Envoy takes it either way, and so no route depends on which services the gateway has.
+Settings of a filter (``envoy.filters.http.cors``, ``envoy.filters.http.ext_authz``) are written whether the filter is
+present or not. Envoy accepts both, so no route depends on the gateway's services.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def retry_policy(policy: RetryPolicy) -> dict[str, Any]:
 
 
 def hash_policy(balancer: LoadBalancer) -> dict[str, Any]:
-    """What of a request chooses its endpoint, for a balancer that hashes."""
+    """The part of a request that chooses its endpoint, for a balancer that hashes."""
     if balancer.cookie is not None:
         cookie = {"name": balancer.cookie.name}
         if balancer.cookie.path:
@@ -47,7 +47,7 @@ def rate_limit(actions: Iterable[LabelAction]) -> dict[str, Any]:
 
 
 def per_filter(core: Core, cors: Cors | None) -> dict[str, Any]:
-    """What filters are told for a route: ``typed_per_filter_config``."""
+    """The settings of filters for a route: ``typed_per_filter_config``."""
     found = {}
     if cors is not None:
         found[CORS_FILTER] = _cors(cors)
@@ -72,7 +72,7 @@ def header_changes(changes: HeaderChanges) -> dict[str, Any]:
 
 def _added(header: HeaderAddition) -> dict[str, Any]:
     action = "APPEND_IF_EXISTS_OR_ADD" if header.append else "OVERWRITE_IF_EXISTS_OR_ADD"
-    # Without the last field Envoy leaves a header with an empty value out.
+    # Without the last field Envoy drops a header with an empty value.
     keep = {} if header.value else {"keep_empty_value": True}
     return {"header": {"key": header.name, "value": header.value}, "append_action": action, **keep}
 

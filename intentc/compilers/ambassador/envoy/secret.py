@@ -14,7 +14,8 @@ def certificate(name: str, chain: str, key: str) -> dict[str, Any]:
 
 
 def validation(name: str, authority: str, revoked: str = "") -> dict[str, Any]:
-    """What peers' certificates are verified by: who signs them, and, if wanted, which are revoked; PEM in base64."""
+    """How peers' certificates are verified: by which authority, and optionally against which revocation list; PEM in
+    base64."""
     context: dict[str, Any] = {"trusted_ca": {"inline_bytes": authority}}
     if revoked:
         context["crl"] = {"inline_bytes": revoked}

@@ -1,4 +1,4 @@
-"""Connections that go on as they are (``envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy``), as filter chains."""
+"""Filter chains for TCP proxying (``envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy``)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ _TYPE = "type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpPr
 
 
 def tcp_filter_chain(route: TCPRoute) -> FilterChain:
-    """The chain of one group: for clients that ask for its host by TLS, or for all connections that no other chain of
-    the listener is for."""
+    """The chain of one group: for TLS clients that request its host, or for connections that match no other chain."""
     name = f"tcphost-{route.group}"
     if route.tls is None:
         return {"name": name, "filters": [_tcp_proxy(route)]}

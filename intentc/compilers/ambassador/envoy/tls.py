@@ -1,4 +1,4 @@
-"""TLS with clients, as Envoy has it: certificates by SDS, from the same stream as all else, and never a file."""
+"""Envoy's TLS settings towards clients: certificates by SDS from the aggregated stream, never from a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def secret_by_ads(name: str) -> dict[str, Any]:
 
 
 def downstream_tls(settings: TLSSettings) -> dict[str, Any]:
-    """The transport socket ``{name, typed_config}`` of a filter chain that ends TLS."""
+    """The transport socket ``{name, typed_config}`` of a filter chain that terminates TLS."""
     context: dict[str, Any] = {
         "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
         "common_tls_context": _common(settings),
@@ -40,7 +40,7 @@ def _common(settings: TLSSettings) -> dict[str, Any]:
 
 
 def tls_parameters(settings: TLSSettings) -> dict[str, Any]:
-    """Versions, cipher suites and curves, as far as they are set."""
+    """Versions, cipher suites and curves; those that are not set are omitted."""
     given = {
         "tls_minimum_protocol_version": _VERSIONS.get(settings.minimum),
         "tls_maximum_protocol_version": _VERSIONS.get(settings.maximum),

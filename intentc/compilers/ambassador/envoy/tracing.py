@@ -1,5 +1,4 @@
-"""Envoy's tracing of a connection manager: its provider stands there, not in the bootstrap
-(docs/ambassador.md §4.5)."""
+"""Envoy's tracing in a connection manager, including its provider (not in the bootstrap; docs/ambassador.md §4.5)."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ _TYPES = "type.googleapis.com/envoy.config.trace.v3"
 
 def tracing(settings: Tracing) -> dict[str, Any]:
     """``HttpConnectionManager.Tracing``."""
-    # A span for the upstream call is the parent of the service's own: it gets x-b3-parentspanid.
+    # The span for the upstream call is the parent of the service's span: the service gets x-b3-parentspanid.
     config: dict[str, Any] = {"provider": _provider(settings), "spawn_upstream_span": True}
     for name in ("client_sampling", "random_sampling", "overall_sampling"):
         percent = getattr(settings, name)

@@ -1,4 +1,4 @@
-"""TLS with upstreams, as Envoy has it: the counterpart of ``tls.py``, from which the shared parts come."""
+"""Envoy's TLS settings towards upstreams: the counterpart of ``tls.py``, with which it shares parts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .tls import secret_by_ads, tls_parameters
 
 
 def upstream_tls(settings: TLSSettings, server_name: str, grpc: bool) -> dict[str, Any]:
-    """The transport socket ``{name, typed_config}`` of a cluster that is spoken to by TLS.
+    """The transport socket ``{name, typed_config}`` of a cluster with TLS.
 
-    ``settings``: those of the TLSContext, or the defaults without one: then any certificate is good enough, as
-    Ambassador has it. ``server_name``: the host asked for, empty for none.
+    ``settings``: those of the TLSContext. Without one they are the defaults, which accept any certificate, as
+    Ambassador does. ``server_name``: the name in the handshake (SNI), empty for none.
     """
     common: dict[str, Any] = {}
     if settings.secret:

@@ -1,12 +1,11 @@
-"""What stands before the routes of a virtual host: where requests that are not secure are sent
-(docs/ambassador.md §4.5)."""
+"""The routes before all others in a virtual host: they redirect or reject insecure ones (docs/ambassador.md §4.5)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 ACME_CHALLENGE = "/.well-known/acme-challenge/"
-"""Whoever gives out certificates asks for these in clear text."""
+"""Certificate authorities request these paths in clear text."""
 _NO_AUTHORIZATION = {
     "envoy.filters.http.ext_authz": {
         "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute",
@@ -16,9 +15,11 @@ _NO_AUTHORIZATION = {
 
 
 def insecure_requests(action: str, *, forwarded: bool) -> list[dict[str, Any]]:
-    """The routes (v3 JSON; none or one) for requests that are not secure: for ``Redirect`` to the same URL by https,
-    for ``Reject`` to 404, as if there was nothing; for ``Route`` none. ``forwarded``: X-Forwarded-Proto says which
-    requests are meant; else all are."""
+    """The routes (v3 JSON; none or one) for insecure requests.
+
+    ``Redirect``: to the same URL by https. ``Reject``: 404. ``Route``: no such route. ``forwarded``: X-Forwarded-Proto
+    says which requests are insecure; otherwise all are.
+    """
     if action == "Route":
         return []
     headers: list[dict[str, Any]] = [
@@ -28,7 +29,7 @@ def insecure_requests(action: str, *, forwarded: bool) -> list[dict[str, Any]]:
         secure = {"name": "x-forwarded-proto", "string_match": {"exact": "https"}}
         headers.append({**secure, "invert_match": True, "treat_missing_header_as_empty": True})
     answer = {"redirect": {"https_redirect": True}} if action == "Redirect" else {"direct_response": {"status": 404}}
-    # Nobody need prove who he is to be sent to where he can do it safely.
+    # A redirect to https needs no authorization.
     return [
         {
             "name": f"insecure_{action.lower()}",

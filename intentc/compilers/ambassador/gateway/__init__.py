@@ -1,1 +1,1 @@
-"""What all listeners have in common: the Module's settings, and the services of the gateway."""
+"""What all listeners share: the settings of the Module, and the services of the gateway."""

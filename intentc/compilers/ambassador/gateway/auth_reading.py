@@ -1,7 +1,7 @@
-"""What one AuthService says, as the filter and the upstream that follow from it (docs/ambassador.md §4.3).
+"""Converts one AuthService to its filter and its upstream (docs/ambassador.md §4.3).
 
-What would let requests pass that its author meant to have checked raises ``Unusable``; what only leaves the author's
-service with less to go by is left out and told.
+A mistake that would let requests pass unchecked raises ``Unusable``; a mistake that only gives the service less
+information is reported, and the setting is left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from intentc import Context, View
 
 from ..plain import boolean, typed
-from ..routing.header_changes import Tell
+from ..routing.header_changes import Report
 from ..routing.header_rules import addition
 from ..upstreams.unreachable import Unreachable
 from ..upstreams.upstream import Unusable, Upstream
@@ -31,9 +31,9 @@ STATUSES = frozenset(
         *(*range(500, 509), 510, 511),
     ]
 )
-"""Those that Envoy can answer with."""
+"""The statuses that Envoy can answer with."""
 _SHORT_BODY = 4096
-"""Bytes that the older ``allow_request_body`` stands for."""
+"""The number of bytes that the older ``allow_request_body`` stands for."""
 _LARGEST_BODY = 2**32 - 1
 _ONLY_HTTP = ("path_prefix", "allowed_request_headers", "allowed_authorization_headers", "add_auth_headers")
 _LINKERD = "l5d-dst-override"
@@ -47,8 +47,8 @@ class Auth(NamedTuple):
 
     @property
     def shape(self) -> Any:
-        """All that several AuthServices must agree in: everything but whom they ask, Linkerd's header that names it,
-        and the name in statistics."""
+        """Everything in which several AuthServices must agree: all but the service, Linkerd's header, which names the
+        service, and the name in statistics."""
         added = tuple(header for header in self.filter.add_headers if header[0] != _LINKERD)
         return (
             msgspec.structs.replace(self.filter, cluster="", host="", add_headers=added),
@@ -57,12 +57,12 @@ class Auth(NamedTuple):
 
     @property
     def linkerd(self) -> tuple[tuple[str, str], ...]:
-        """Linkerd's header, if it is added."""
+        """Linkerd's header, if the AuthService adds it."""
         return tuple(header for header in self.filter.add_headers if header[0] == _LINKERD)
 
 
-def read_auth(service: View, ctx: Context, tell: Tell) -> Auth:
-    """What ``service`` says. Raises ``Unusable``."""
+def read_auth(service: View, ctx: Context, report: Report) -> Auth:
+    """What ``service`` asks for. Raises ``Unusable``."""
     if service.proto not in ("http", "grpc"):
         raise Unusable("InvalidProtocol", f"proto {service.proto!r} is unknown; write http or grpc")
     grpc = service.proto == "grpc"
@@ -81,12 +81,12 @@ def read_auth(service: View, ctx: Context, tell: Tell) -> Auth:
         breakers=service.circuit_breakers,
     )
     if service.failure_mode_allow:
-        # It is for a service that does not answer, not for one that could never be asked.
+        # This setting is for a service that does not answer, not for one that can never be asked.
         try:
             check_way(ctx, used)
         except Unreachable as trouble:
             raise Unusable(trouble.reason, trouble.message) from None
-    size, partial = _body(service, tell)
+    size, partial = _body(service, report)
     found = AuthFilter(
         cluster=used.name,
         protocol=service.proto,
@@ -94,20 +94,20 @@ def read_auth(service: View, ctx: Context, tell: Tell) -> Auth:
         timeout_ms=service.timeout_ms,
         max_body_bytes=size,
         partial_body=partial,
-        status_on_error=_status(service, tell),
+        status_on_error=_status(service, report),
         failure_mode_allow=service.failure_mode_allow,
     )
-    return Auth(_over_grpc(service, found, tell) if grpc else _over_http(service, ctx, found, tell), used)
+    return Auth(_over_grpc(service, found, report) if grpc else _over_http(service, ctx, found, report), used)
 
 
-def _over_grpc(service: View, found: AuthFilter, tell: Tell) -> AuthFilter:
+def _over_grpc(service: View, found: AuthFilter, report: Report) -> AuthFilter:
     for field in _ONLY_HTTP:
         if service.field(field):
-            tell("NoEffect", f"{field} has no effect for proto grpc; take it out, or write proto: http")
+            report("NoEffect", f"{field} has no effect for proto grpc; take it out, or write proto: http")
     return found
 
 
-def _over_http(service: View, ctx: Context, found: AuthFilter, tell: Tell) -> AuthFilter:
+def _over_http(service: View, ctx: Context, found: AuthFilter, report: Report) -> AuthFilter:
     prefix = service.path_prefix
     if prefix:
         try:
@@ -117,40 +117,42 @@ def _over_http(service: View, ctx: Context, found: AuthFilter, tell: Tell) -> Au
     return msgspec.structs.replace(
         found,
         path_prefix=prefix,
-        request_headers=_names(service, "allowed_request_headers", tell),
-        authorization_headers=_names(service, "allowed_authorization_headers", tell),
+        request_headers=_names(service, "allowed_request_headers", report),
+        authorization_headers=_names(service, "allowed_authorization_headers", report),
         add_headers=(*_added(service), *_linkerd(service, ctx, found)),
     )
 
 
-def _body(service: View, tell: Tell) -> tuple[int, bool]:
-    """(bytes of the body that are sent at most, whether the first part of a longer one is)"""
+def _body(service: View, report: Report) -> tuple[int, bool]:
+    """(how many bytes of the body are sent at most, whether a longer body is sent partially)"""
     body = service.include_body
     if not body:
         return (_SHORT_BODY, True) if service.allow_request_body else (0, False)
     if service.allow_request_body:
-        tell("IgnoredField", "allow_request_body has no effect beside include_body; take it out")
+        report("IgnoredField", "allow_request_body has no effect beside include_body; take it out")
     if not 1 <= body.max_bytes <= _LARGEST_BODY:
         message = f"include_body.max_bytes is a number from 1 to {_LARGEST_BODY}; say how much of the body is sent"
         raise Unusable("InvalidBody", message)
     return body.max_bytes, body.allow_partial
 
 
-def _status(service: View, tell: Tell) -> int:
+def _status(service: View, report: Report) -> int:
     code: int = service.status_on_error.code
     if code and code not in STATUSES:
-        tell("InvalidStatus", f"status_on_error.code {code} is no status that Envoy answers with; 403 is in its place")
+        report(
+            "InvalidStatus", f"status_on_error.code {code} is no status that Envoy answers with; 403 is in its place"
+        )
         return 0
     return code
 
 
-def _names(service: View, field: str, tell: Tell) -> tuple[str, ...]:
+def _names(service: View, field: str, report: Report) -> tuple[str, ...]:
     found = set()
     for name in service.field(field):
         try:
             found.add(msgspec.convert(name, HeaderName).lower())
         except msgspec.ValidationError:
-            tell("InvalidHeader", f"{field}: {name!r} is no name of a header; it is left out")
+            report("InvalidHeader", f"{field}: {name!r} is no name of a header; it is left out")
     return tuple(sorted(found))
 
 

@@ -1,7 +1,7 @@
-"""The gateway's services and settings as one typed value: what every HTTP listener has in common.
+"""The gateway's services and settings as one typed value: what every HTTP listener shares.
 
-The intents of AuthService, RateLimitService, TracingService and LogService yield what they add as facts
-``http_filter``, by role; ``gateway`` collects them. How it looks in Envoy is the business of ``envoy/``.
+The intents of AuthService, RateLimitService, TracingService and LogService yield their part as facts ``http_filter``,
+by role; ``gateway`` collects them. ``envoy/`` converts the value to Envoy's JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOG = "log"
 
 
 class Misconfigured(msgspec.Struct, frozen=True):
-    """That requests must be refused, because what should guard them can't: ``service`` names the resource
+    """Every request must be rejected, because a guard is misconfigured; ``service`` names its resource
     (``namespace:name``)."""
 
     kind: str
@@ -32,8 +32,8 @@ class Misconfigured(msgspec.Struct, frozen=True):
 
 
 class AuthFilter(msgspec.Struct, frozen=True):
-    """Whom to ask whether a request may pass. Headers are lower case; ``max_body_bytes`` 0: without the body.
-    ``add_headers``: (name, value) pairs; ``status_on_error`` 0: Envoy's own (403)."""
+    """The service that authorizes requests. Headers are lower case; ``max_body_bytes`` 0: without the body.
+    ``add_headers``: (name, value) pairs; ``status_on_error`` 0: Envoy's default (403)."""
 
     cluster: str
     protocol: Literal["http", "grpc"]
@@ -50,8 +50,8 @@ class AuthFilter(msgspec.Struct, frozen=True):
 
 
 class RateLimitFilter(msgspec.Struct, frozen=True):
-    """Whom to ask whether a request is one too many. ``resource_exhausted``: gRPC clients get RESOURCE_EXHAUSTED in
-    place of UNAVAILABLE."""
+    """The service that limits request rates. ``resource_exhausted``: gRPC clients get RESOURCE_EXHAUSTED instead of
+    UNAVAILABLE."""
 
     cluster: str
     domain: str
@@ -61,7 +61,7 @@ class RateLimitFilter(msgspec.Struct, frozen=True):
 
 
 class CustomTag(msgspec.Struct, frozen=True):
-    """A tag of spans: ``value`` is the literal itself, or the name of the header or variable it comes from."""
+    """A tag of spans: ``value`` is the literal, or the name of the header or variable that holds it."""
 
     tag: str
     source: Literal["literal", "environment", "request_header"]
@@ -87,7 +87,7 @@ class Tracing(msgspec.Struct, frozen=True):
 
 
 class LogSink(msgspec.Struct, frozen=True, order=True):
-    """A service that gets the access log by gRPC; headers as they are logged with each entry (``http`` only)."""
+    """A service that receives the access log by gRPC; the headers are logged with each entry (``http`` only)."""
 
     log_name: str
     cluster: str
@@ -100,7 +100,7 @@ class LogSink(msgspec.Struct, frozen=True, order=True):
 
 
 class Gateway(msgspec.Struct, frozen=True):
-    """What all listeners share, and the resources that say so."""
+    """What all listeners share, and the resources that it follows from."""
 
     settings: ModuleSettings = ModuleSettings()
     auth: AuthFilter | Misconfigured | None = None
@@ -111,9 +111,9 @@ class Gateway(msgspec.Struct, frozen=True):
 
 
 def gateway(ctx: Context) -> Gateway:
-    """The gateway as the resources there are make it.
+    """Builds the gateway from the facts of its resources.
 
-    An AuthService that nobody could read, or that was never compiled, closes the gateway as a misconfigured one does.
+    An AuthService that can't be read, or that was never compiled, closes the gateway like a misconfigured one.
     """
     return Gateway(
         settings=all_settings(ctx),

@@ -1,6 +1,5 @@
-"""What AuthService, RateLimitService, TracingService and LogService have in common: which of several counts, and the
-cluster behind each.
-"""
+"""What AuthService, RateLimitService, TracingService and LogService share: which of several takes effect, and its
+cluster."""
 
 from __future__ import annotations
 
@@ -17,8 +16,10 @@ from .module_settings import ModuleSettings, module_settings
 
 
 def alone(service: Intent, ctx: Context, called: str) -> bool:
-    """Whether ``service`` is the one that counts of its kind (``in_order``). Tells the others that they have no
-    effect; ``called``: the kind as users write it."""
+    """Whether ``service`` is the one of its kind that takes effect (``in_order``); reports a problem on the others.
+
+    ``called``: the kind as users write it.
+    """
     first = next(in_order(service.kind, ctx))
     if first.key == service.key:
         return True
@@ -54,12 +55,12 @@ def service_upstream(
 
 
 def service_target(resource: View, service: str, module: ModuleSettings) -> Upstream:
-    """The upstream of a ``service`` about which nothing else is said. Raises ``Unusable``."""
+    """The upstream of a ``service`` without further settings. Raises ``Unusable``."""
     return upstream(UpstreamRequest(namespace=resource.fq_name[0], service=service), module)
 
 
 def cluster_use(service: View, field: str, used: Upstream) -> Fact:
-    """That the cluster is there on account of ``field`` of ``service``."""
+    """The fact that ``field`` of ``service`` uses the cluster."""
     return Fact("cluster", used.name, ClusterUse(used, (origin(service, field),)))
 
 

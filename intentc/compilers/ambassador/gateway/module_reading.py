@@ -1,8 +1,8 @@
-"""From the open object that a Module's ``config`` is to ``ModuleSettings``, key by key.
+"""Converts a Module's open ``config`` object to ``ModuleSettings``, key by key.
 
-A key that can't be used is left out and told with its path, and the others hold: a value that Envoy would refuse never
-leaves here (docs/ambassador.md §5.11). Access lists are the exception that the wrong way round would be a hole: what is
-unusable there lets nobody in.
+A key that can't be used is left out and reported with its path, and the others apply. No value that Envoy would reject
+passes (docs/ambassador.md §5.11). Access lists are the exception, because leaving out an entry would open a hole: an
+unusable entry there admits nobody.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "use_proxy_proto": "create a Listener with the protocol HTTPPROXY or HTTPSPROXY",
     "x_forwarded_proto_redirect": "set requestPolicy.insecure.action of a Host, and securityModel XFP of its Listener",
 }
-"""Keys that the peer reads and we don't: where the thing is decided instead."""
+"""Keys that Emissary reads and that have no effect here → where to set this instead."""
 UNSUPPORTED: Mapping[str, str] = {
     "error_response_overrides": "the answers are those of Envoy",
     "header_case_overrides": "Envoy 1.40 can't set the case of single headers; proper_case sets it for all",
@@ -45,7 +45,7 @@ UNSUPPORTED: Mapping[str, str] = {
 
 
 def read_settings(config: Mapping[str, Any]) -> tuple[ModuleSettings, list[Finding]]:
-    """The settings that ``config`` (plain JSON) makes, and what of it could not be used."""
+    """The settings in ``config`` (plain JSON), and findings for what can't be used."""
     found: dict[str, Any] = {}
     findings: list[Finding] = []
     for key in sorted(config):
@@ -83,7 +83,7 @@ def _not_read(key: str) -> Finding:
 
 
 def _agreed(settings: ModuleSettings, findings: list[Finding]) -> ModuleSettings:
-    """Settings that only make sense together."""
+    """Adjusts settings that only make sense together."""
     if settings.ip_allow is not None and settings.ip_deny is not None:
         findings.append(
             Finding("ContradictingSettings", "config.ip_allow and config.ip_deny exclude each other; both are in force")
@@ -105,7 +105,7 @@ def _agreed(settings: ModuleSettings, findings: list[Finding]) -> ModuleSettings
 
 
 def _with_log_format(settings: ModuleSettings, findings: list[Finding]) -> ModuleSettings:
-    """The format as the type of the log wants it; ``envoy_log_format`` holds JSON until here."""
+    """The log format in the form that the log type needs; before this, ``envoy_log_format`` holds JSON."""
     if not settings.envoy_log_format:
         return settings
     given = msgspec.json.decode(settings.envoy_log_format)
@@ -140,20 +140,20 @@ def _default_labels(value: Any, findings: list[Finding]) -> tuple[DefaultLabels,
 
 
 def _defaults(value: Any, findings: list[Finding]) -> MappingDefaults:
-    """What stands under ``httpmapping`` goes before what stands beside it; other classes have no defaults."""
+    """Reads ``defaults``: values under ``httpmapping`` override those next to it; other classes have no defaults."""
     general = dict(converted(value, dict[str, Any]))
     given = {**general, **converted(general.pop("httpmapping", None) or {}, dict[str, Any])}
 
-    def tell(reason: str, message: str) -> None:
+    def report(reason: str, message: str) -> None:
         findings.append(Finding(reason, message))
 
     found: dict[str, Any] = {}
     for key in sorted(given):
         where = f"config.defaults: {key}"
         if key in ("add_request_headers", "add_response_headers"):
-            found[key] = tuple(additions(converted(given[key], dict[str, Any]), where, tell))
+            found[key] = tuple(additions(converted(given[key], dict[str, Any]), where, report))
         elif key in ("remove_request_headers", "remove_response_headers"):
-            found[key] = tuple(name for name in texts(given[key]) if removable(name, where, tell))
+            found[key] = tuple(name for name in texts(given[key]) if removable(name, where, report))
         elif key == "stats_name":
             found[key] = converted(given[key], str)
         elif key != "httpmapping":
@@ -163,21 +163,21 @@ def _defaults(value: Any, findings: list[Finding]) -> MappingDefaults:
 
 
 def _allowed(value: Any, findings: list[Finding]) -> tuple[AddressRange, ...]:
-    """An entry that can't be used allows nobody; so does a list of none that can."""
+    """An unusable entry allows nobody, and so does a list of only unusable entries."""
     ranges, wrong = _ranges(value)
     findings += [
-        Finding("InvalidSetting", f"config.ip_allow{each}; it allows nobody until it is put right") for each in wrong
+        Finding("InvalidSetting", f"config.ip_allow{each}; it allows nobody until it is fixed") for each in wrong
     ]
     return ranges
 
 
 def _denied(value: Any, findings: list[Finding]) -> tuple[AddressRange, ...]:
-    """Whoever a broken entry means to keep out must not come in: it keeps out everybody."""
+    """An unusable entry denies everybody: whoever it means must stay out."""
     ranges, wrong = _ranges(value)
     if not wrong:
         return ranges
     findings += [
-        Finding("InvalidSetting", f"config.ip_deny{each}; it denies everybody until it is put right") for each in wrong
+        Finding("InvalidSetting", f"config.ip_deny{each}; it denies everybody until it is fixed") for each in wrong
     ]
     return EVERYBODY
 
@@ -189,7 +189,7 @@ EVERYBODY = tuple(
 
 
 def _ranges(value: Any) -> tuple[tuple[AddressRange, ...], list[str]]:
-    """The ranges of an access list, and for each entry that is none where it stands and what is wrong."""
+    """The ranges of an access list, and for each unusable entry its place and what is wrong."""
     if not isinstance(value, list):
         return (), [": a list of {peer: address} and {remote: address} is expected"]
     ranges, wrong = [], []
@@ -223,13 +223,13 @@ def _breakers(value: Any, findings: list[Finding]) -> Any:
 def _keepalive(value: Any, findings: list[Finding]) -> Any:
     given = dict(converted(value, dict[str, Any]))
     if "time" in given:
-        # What older versions call it.
+        # The name in older versions.
         given.setdefault("idle_time", given.pop("time"))
     return keepalive(_policy(given, Keepalive, "keepalive", findings))
 
 
 def _policy(given: dict[str, Any], group: type[Settings], key: str, findings: list[Finding]) -> Any:
-    """The group ``key`` as ``read_group`` gives it, None if it is switched off."""
+    """The group ``key`` as ``read_group`` returns it, None if it is disabled."""
     found = read_group(given, group, f"config.{key}", findings)
     return None if found is OFF else found
 
@@ -251,7 +251,7 @@ READERS: Mapping[str, Callable[[Any, list[Finding]], Any]] = {
     "keepalive": _keepalive,
     "load_balancer": _hash_checked,
 }
-"""Keys whose values take more than their type says."""
+"""Keys that accept more than their type allows."""
 
 _TYPES: Mapping[str, Any] = get_type_hints(ModuleSettings, include_extras=True)
 

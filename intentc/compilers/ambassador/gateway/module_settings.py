@@ -1,8 +1,8 @@
-"""What the Module ``ambassador`` sets for the whole gateway, as one typed value with all its defaults.
+"""The settings of the Module ``ambassador`` for the whole gateway, as one typed value with all its defaults.
 
 Every key of the Module that has an effect is a field here (docs/ambassador.md §4.3 "Module"). ``module_reading.py``
-makes it from what a user wrote, ``module.py`` yields it; whoever makes routes or clusters asks
-``module_settings(ctx)``, whoever makes listeners has it in ``gateway(ctx)``.
+makes the value from user input, ``module.py`` yields it as facts. Code for routes and clusters calls
+``module_settings(ctx)``, code for listeners ``gateway(ctx)``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .traffic import (
 )
 
 MODULE_NAME = "ambassador"
-"""The name of the Module that counts, and of the fact with all its settings."""
+"""The name of the Module that takes effect, and of the fact with all its settings."""
 TRAFFIC = "traffic"
-"""The fact with those of them that concern single routes and clusters."""
+"""The name of the fact with the settings for single routes and clusters."""
 
 Path = Annotated[str, msgspec.Meta(pattern=r"^/[^\r\n\x00]*\Z")]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -39,7 +39,7 @@ _MOST_HEADERS_KB = 8192
 
 
 class Probe(Settings, frozen=True):
-    """A path of the gateway's own, on every HTTP listener. Without a ``service`` the gateway answers itself."""
+    """A path of the gateway's own, on every HTTP listener. Without a ``service`` the gateway answers it itself."""
 
     enabled: bool = True
     prefix: Path | Literal[""] = ""
@@ -48,7 +48,7 @@ class Probe(Settings, frozen=True):
 
 
 class Gzip(Settings, frozen=True):
-    """Which answers are compressed, and how; None: Envoy's default."""
+    """Which responses are compressed, and how; None: Envoy's default."""
 
     memory_level: Annotated[int, msgspec.Meta(ge=1, le=9)] | None = None
     min_content_length: Annotated[int, msgspec.Meta(ge=30, le=2**32 - 1)] | None = None
@@ -82,7 +82,7 @@ class Gzip(Settings, frozen=True):
 
 
 class Buffer(Settings, frozen=True):
-    """Requests are gathered whole before they go on, up to ``max_request_bytes``; larger ones are answered 413."""
+    """Buffers whole requests, up to ``max_request_bytes``; larger ones are answered 413."""
 
     max_request_bytes: Annotated[int, msgspec.Meta(ge=1, le=2**32 - 1)]
 
@@ -109,7 +109,7 @@ class AddressRange(Settings, frozen=True):
 
 
 class CertificateDetails(Settings, frozen=True):
-    """What X-Forwarded-Client-Cert tells of a client's certificate, besides its hash."""
+    """What X-Forwarded-Client-Cert contains of a client's certificate, in addition to its hash."""
 
     subject: bool = False
     cert: bool = False
@@ -119,8 +119,7 @@ class CertificateDetails(Settings, frozen=True):
 
 
 class MappingDefaults(Settings, frozen=True):
-    """What Mappings have that don't say it themselves: ``defaults.httpmapping``, then ``defaults``
-    (docs/ambassador.md §4.2)."""
+    """Defaults for what Mappings don't set: ``defaults.httpmapping``, then ``defaults`` (docs/ambassador.md §4.2)."""
 
     add_request_headers: tuple[HeaderAddition, ...] = ()
     add_response_headers: tuple[HeaderAddition, ...] = ()
@@ -130,14 +129,14 @@ class MappingDefaults(Settings, frozen=True):
 
 
 class DefaultLabels(Settings, frozen=True):
-    """The rate limit labels that all requests have in one domain."""
+    """The rate limit labels of all requests in one domain."""
 
     domain: str
     actions: tuple[LabelAction, ...]
 
 
 class ModuleSettings(Settings, frozen=True):
-    """All keys of the Module; None and zero: Envoy's own default, unless something else is said."""
+    """All keys of the Module; None and zero: Envoy's own default, unless stated otherwise."""
 
     # Routes:
     add_linkerd_headers: bool = False
@@ -161,7 +160,7 @@ class ModuleSettings(Settings, frozen=True):
     resolver: str = ""
     use_ambassador_namespace_for_service_resolution: bool = False
 
-    # From here on of listeners alone (``ONLY_OF_LISTENERS``). Probes:
+    # From here on for listeners only (``ONLY_OF_LISTENERS``). Probes:
     diagnostics: Probe = Probe(enabled=False)
     liveness_probe: Probe = Probe()
     readiness_probe: Probe = Probe()
@@ -207,22 +206,22 @@ ONLY_OF_LISTENERS = _FIELDS[_FIELDS.index("diagnostics") :]
 
 
 def of_traffic(settings: ModuleSettings) -> ModuleSettings:
-    """``settings`` with the defaults for what only concerns listeners: ten thousand routes must not be looked at
-    because the gateway logs elsewhere."""
+    """``settings`` with defaults for everything that concerns only listeners: a change of the access log must not run
+    ten thousand routes."""
     default = ModuleSettings()
     return msgspec.structs.replace(settings, **{name: getattr(default, name) for name in ONLY_OF_LISTENERS})
 
 
 def module_settings(ctx: Context) -> ModuleSettings:
-    """The settings that concern routes and clusters; those of listeners have their defaults here, and are in
-    ``gateway(ctx).settings``."""
+    """The settings for routes and clusters. Those for listeners have their defaults here; ``gateway(ctx).settings`` has
+    them."""
     return _settings(ctx, TRAFFIC)
 
 
 def all_settings(ctx: Context) -> ModuleSettings:
     """All settings; the defaults while there is no Module.
 
-    One that nobody can read may say who is let in: whoever asks for all settings is held with it.
+    A Module that can't be read may say who is admitted: intents that read all settings are held with it.
     """
     found: ModuleSettings | None = ctx.fact("module_settings", MODULE_NAME)
     if found is None:

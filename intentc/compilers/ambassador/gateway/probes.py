@@ -1,9 +1,8 @@
-"""The gateway's own paths: whether it is alive, whether it is ready, and its diagnostics (docs/ambassador.md §4.5,
-§4.6).
+"""The gateway's own paths: liveness, readiness and diagnostics (docs/ambassador.md §4.5, §4.6).
 
-Without a service of their own, the probes are answered by Envoy itself, for every host and whoever asks: a filter does
-it, so that no route and no guard is in the way. Diagnostics have no answer of Envoy's: they are served beside the
-gateway, locally, and a Module must name a service to publish them.
+Without a service, Envoy answers the probes itself, for every host and every client: a filter does it, so that no route
+and no guard interferes. Envoy has no answer for diagnostics: they are served next to the gateway, locally, and a Module
+must name a service to publish them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _TIMEOUT_MS = 10_000
 
 
 def own_paths(settings: ModuleSettings) -> dict[str, Probe]:
-    """The Module's key → the path it opens, of those that are enabled, with their defaults filled in."""
+    """The Module's key → the path that it opens, for those that are enabled, with defaults filled in."""
     found: dict[str, Probe] = {}
     for name, path in _PATHS.items():
         probe: Probe = getattr(settings, name)
@@ -50,8 +49,8 @@ def asked_elsewhere(settings: ModuleSettings) -> dict[str, Probe]:
 
 
 def probe_routes(module: Intent, ctx: Context, settings: ModuleSettings) -> Iterable[Fact]:
-    """The routes of the paths that services answer: each as if a Mapping had asked for it. What is wrong is told on
-    the ``module``, and the path is not there."""
+    """Yields the routes of the paths that services answer, as Mappings would. A path with a problem, which is reported
+    on the ``module``, is omitted."""
     for name, probe in asked_elsewhere(settings).items():
         match = RouteMatch(tables=(_EVERY_HOST,), path=probe.prefix, authority="*")
         try:

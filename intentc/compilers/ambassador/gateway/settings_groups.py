@@ -1,9 +1,9 @@
-"""Groups of settings in a Module (``gzip``, ``buffer``, ``keepalive`` …), read key by key.
+"""Reads groups of settings in a Module (``gzip``, ``buffer``, ``keepalive`` …), key by key.
 
-One odd key must not lose its group: Emissary's users write ``enabled`` where no such setting is, and keys of other
-versions. An unknown key is a problem of its own, and the others hold. A wrong value is left out by itself where the
-group makes sense without it; a group that needs a value (``retry_policy``, ``buffer``) is left out with it. What
-each group means is in ``module_settings.py`` and ``traffic.py``.
+One odd key must not disable its group: Emissary's users write ``enabled`` in groups without such a setting, and keys of
+other versions. An unknown key is a problem of its own, and the others apply. A wrong value is left out alone if the
+group makes sense without it; a group that needs the value (``retry_policy``, ``buffer``) is left out with it.
+``module_settings.py`` and ``traffic.py`` define the groups.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import msgspec
 from .traffic import Settings
 
 ENABLED = "enabled"
-"""Switches a group on or off, also one that has no such field: being there switches it on."""
+"""Enables or disables a group, even one without this field: a group that is present is enabled."""
 OFF = object()
-"""In place of a group that ``enabled: false`` switches off."""
+"""Replaces a group that ``enabled: false`` disables."""
 
 NO_EFFECT: Mapping[str, str] = {
     "config.diagnostics.allow_non_local": "who can reach the diagnostics follows from the address where they listen",
 }
-"""Keys of groups that Emissary reads and that have no effect here: where the thing is decided instead."""
+"""Keys of groups that Emissary reads and that have no effect here → where to set this instead."""
 
 
 class Finding(NamedTuple):
@@ -36,8 +36,11 @@ class Finding(NamedTuple):
 
 
 def read_group(value: Any, wanted: Any, where: str, findings: list[Finding]) -> Any:
-    """``value`` without what can't be used, each with a finding; ``OFF`` if it is switched off. Unchanged if ``wanted``
-    is no group, or ``value`` no object. Raises ``ValueError`` if the group can't be used at all."""
+    """Returns ``value`` without what can't be used, with a finding for each; ``OFF`` if it is disabled.
+
+    Returns it unchanged if ``wanted`` is not a group, or ``value`` not an object. Raises ``ValueError`` if the group
+    can't be used at all.
+    """
     group = _group(wanted)
     if group is None or not isinstance(value, dict):
         return value
@@ -64,7 +67,7 @@ def read_group(value: Any, wanted: Any, where: str, findings: list[Finding]) -> 
 
 
 def read_list(values: Iterable[Any], group: type[Settings], where: str, findings: list[Finding]) -> list[Any]:
-    """A list of groups, each without the keys that it does not know. Their values are left to the caller."""
+    """A list of groups, each without unknown keys. The caller checks their values."""
     return [
         _known(value, group, f"{where}[{position}]", findings) if isinstance(value, dict) else value
         for position, value in enumerate(values)
@@ -72,7 +75,7 @@ def read_list(values: Iterable[Any], group: type[Settings], where: str, findings
 
 
 def _known(value: dict[str, Any], group: type[Settings], where: str, findings: list[Finding]) -> dict[str, Any]:
-    """The keys that ``group`` has, those of groups in it included; a finding for each other one."""
+    """The keys that ``group`` knows, including nested groups; a finding for each unknown one."""
     found: dict[str, Any] = {}
     fields = get_type_hints(group, include_extras=True)
     for key, item in value.items():

@@ -1,8 +1,8 @@
-"""Which commands may stand in a text that Envoy formats: a format of the access log, or the value of an added header.
+"""Lists the commands that may be in texts that Envoy formats: access log formats, and values of added headers.
 
-A text that Envoy rejects would take the whole listener or route configuration down with it (docs/ambassador.md §5.11).
-One that it accepts may show what is none of its author's business: ``%ENVIRONMENT(X)%`` is a variable of the gateway's
-process. So only the commands listed here pass.
+One text that Envoy rejects would block the whole listener or route configuration (docs/ambassador.md §5.11). One that
+it accepts may reveal what its author must not see: ``%ENVIRONMENT(X)%`` is a variable of the gateway's process. So only
+the commands in this list pass.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _WITH_ARGUMENT = "CLUSTER_METADATA COMMON_DURATION DYNAMIC_METADATA FILTER_STATE
 _MAY_HAVE_ARGUMENT = "DOWNSTREAM_PEER_CERT_V_END DOWNSTREAM_PEER_CERT_V_START EMIT_TIME GRPC_STATUS START_TIME"
 
 COMMANDS = frozenset(_COMMANDS.split())
-"""Commands of Envoy 1.40 that formats of the access log may have (a test tries out each in a real Envoy)."""
+"""Commands of Envoy 1.40 that access log formats may have (a test tries each in a real Envoy)."""
 HEADER_COMMANDS = COMMANDS - {"CLUSTER_METADATA", "FILTER_STATE", "HOSTNAME", "UPSTREAM_METADATA"}
-"""Those that values of headers may have: what they give belongs to the request, its connections or its answer."""
+"""Commands that header values may have: their values belong to the request, its connections or its response."""
 _FORBIDDEN = frozenset({"ENVIRONMENT"}) | (COMMANDS - HEADER_COMMANDS)
-"""Commands that Envoy knows, and that may not stand in every place."""
+"""Commands that Envoy knows, but that are not allowed everywhere."""
 WITH_ARGUMENT = frozenset(_WITH_ARGUMENT.split())
-"""Those that say nothing without an argument."""
+"""Commands that need an argument."""
 MAY_HAVE_ARGUMENT = frozenset(_MAY_HAVE_ARGUMENT.split())
 _HEADER = r"[^?]+(\?[^?]+)?"
 _FORMS = {
@@ -57,7 +57,7 @@ _FORMS = {
     "RESP": _HEADER,
     "TRAILER": _HEADER,
 }
-"""What an argument looks like, where Envoy does not take any."""
+"""The form of an argument, for commands where Envoy does not accept any text."""
 _COMMAND = re.compile(r"%(?:%|([A-Z][A-Z0-9_]*)(?:\(([^()\r\n\x00]+)\))?(?::[0-9]+)?%)")
 
 
@@ -73,7 +73,7 @@ def mistake(text: str, allowed: frozenset[str] = COMMANDS) -> str:
 
 
 def mistake_in(value: Any) -> str:
-    """The same for the formats in a JSON value, at any depth."""
+    """The first mistake in the formats of a JSON value, at any depth."""
     if isinstance(value, dict):
         return next((found for one in value.values() if (found := mistake_in(one))), "")
     if isinstance(value, list):

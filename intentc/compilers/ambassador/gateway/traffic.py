@@ -1,7 +1,7 @@
-"""How the gateway treats traffic, as typed values: what a Module says for all, and a Mapping or service for itself.
+"""How the gateway treats traffic, as typed values: settings of the Module, of a Mapping or of a service.
 
-Names and units of fields are the users' (docs/ambassador.md §4.3); zero, empty and None mean "not said". Each is what
-its owner reads out of a resource: cross-origin rules and retries for routes, the others for clusters.
+Fields have the names and units that users write (docs/ambassador.md §4.3); zero, empty and None mean "not set". CORS
+rules and retries are for routes, the others for clusters.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from ..durations import milliseconds
 
 Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
-# Patterns end with \Z: a $ would let a line break through at the end.
+# Patterns end with \Z: $ would accept a line break at the end.
 Text = Annotated[str, msgspec.Meta(pattern=r"^[^\r\n\x00]+\Z")]
-"""What may stand in the value of a header."""
+"""What the value of a header may contain."""
 HeaderName = Annotated[str, msgspec.Meta(pattern=r"^:?[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")]
 Duration = Annotated[str, msgspec.Meta(pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))*\Z")]
 """A length of time such as ``250ms``, or empty; ``durations.milliseconds`` reads it."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The base of values that users write: what they say wrong is refused, not passed over."""
+    """The base of values that users write: unknown fields are rejected, not ignored."""
 
 
 def _check_length(field: str, text: str) -> None:
@@ -32,7 +32,7 @@ def _check_length(field: str, text: str) -> None:
 
 
 class Cors(Settings, frozen=True):
-    """Who may read answers from other origins. ``max_age``: seconds, as text."""
+    """Which other origins may read responses. ``max_age``: seconds, as text."""
 
     origins: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Cors(Settings, frozen=True):
 
 
 class RetryPolicy(Settings, frozen=True):
-    """When a request is sent again. ``per_try_timeout``: a duration such as ``250ms`` or ``1s``."""
+    """When a request is retried. ``per_try_timeout``: a duration such as ``250ms`` or ``1s``."""
 
     retry_on: Literal[
         "5xx", "gateway-error", "connect-failure", "retriable-4xx", "refused-stream", "retriable-status-codes"
@@ -56,7 +56,7 @@ class RetryPolicy(Settings, frozen=True):
 
 
 class CircuitBreaker(Settings, frozen=True):
-    """How much may be open to one upstream at once, by priority; None: Envoy's own limit."""
+    """How much may be open to one upstream at once, by priority; None: Envoy's default limit."""
 
     priority: Literal["default", "high"] = "default"
     max_connections: Count | None = None
@@ -77,7 +77,7 @@ class Cookie(Settings, frozen=True):
 
 
 class LoadBalancer(Settings, frozen=True):
-    """How an endpoint is chosen; ``ring_hash`` and ``maglev`` by exactly one of cookie, header and source_ip."""
+    """How an endpoint is chosen; ``ring_hash`` and ``maglev`` need exactly one of cookie, header and source_ip."""
 
     policy: Literal["round_robin", "least_request", "ring_hash", "maglev"]
     cookie: Cookie | None = None
@@ -86,8 +86,8 @@ class LoadBalancer(Settings, frozen=True):
 
 
 class Keepalive(Settings, frozen=True):
-    """TCP keepalive towards upstreams: seconds until the first probe, between probes, and how many. The bounds are
-    Linux's: beyond them no connection could be opened."""
+    """TCP keepalive towards upstreams: seconds until the first probe and between probes, and how many. The bounds are
+    Linux's: beyond them Linux refuses to open a connection."""
 
     idle_time: Annotated[int, msgspec.Meta(ge=0, le=32767)] | None = None
     interval: Annotated[int, msgspec.Meta(ge=0, le=32767)] | None = None
@@ -95,7 +95,7 @@ class Keepalive(Settings, frozen=True):
 
 
 class HeaderAddition(Settings, frozen=True):
-    """A header to add; without ``append`` it takes the place of one that is there."""
+    """A header to add; without ``append`` it replaces an existing one."""
 
     name: HeaderName
     value: str
@@ -103,8 +103,7 @@ class HeaderAddition(Settings, frozen=True):
 
 
 class LabelAction(Settings, frozen=True):
-    """What a request is counted by for rate limits (Envoy's descriptor entry). Fields that the kind does not know are
-    empty."""
+    """What rate limits count a request by (Envoy's descriptor entry). Fields of other kinds are empty."""
 
     kind: Literal["source_cluster", "destination_cluster", "request_headers", "remote_address", "generic_key"]
     key: str = ""

@@ -1,10 +1,10 @@
-"""Wildcards at opposite ends: ``*.example.com`` and ``a.example.*`` both cover ``a.example.com``, and neither covers
-the other.
+"""Wildcards at opposite ends: both ``*.example.com`` and ``a.example.*`` cover ``a.example.com``, neither covers the
+other.
 
-Envoy chooses one domain for a request, so a route for ``a.example.*`` does not reach requests that the Host
-``*.example.com`` takes. Such a route stands in the Host's table as well, with a condition on the name. Hosts with a
-wildcard announce themselves in the fact ``crossing_wildcard``; who has routes for a wildcard reads those of the
-opposite end (docs/ambassador.md §6.6).
+Envoy chooses one domain per request, so a route for ``a.example.*`` misses requests that the Host ``*.example.com``
+takes. Such a route is added to the Host's table as well, with a condition on the name. Hosts with a wildcard announce
+themselves in the fact ``crossing_wildcard``; routes for a wildcard read those of the opposite end (docs/ambassador.md
+§6.6).
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ _START, _END = "start", "end"
 
 
 def wildcard_host(scope: str, hostname: str) -> Iterator[Fact]:
-    """That a Host with a wildcard serves the table ``scope|hostname``; nothing for other host names."""
+    """Announces that a Host with a wildcard serves the table ``scope|hostname``; nothing for other host names."""
     end = _wildcard_at(hostname)
     if end:
         yield Fact("crossing_wildcard", end, f"{scope}|{hostname}")
 
 
 def crossing_members(ctx: Context, member: GroupMember) -> Iterator[Fact]:
-    """The share of ``member`` in the tables of Hosts whose wildcard is at the other end than its own: some name fits
-    both. There the name is a condition of the route."""
+    """The share of ``member`` in the tables of Hosts whose wildcard is at the opposite end, if some name fits both.
+
+    In these tables the name is a condition of the route.
+    """
     match = member.match
     end = "" if match.authority_regex else _wildcard_at(match.authority)
     if not end:
@@ -44,7 +46,7 @@ def crossing_members(ctx: Context, member: GroupMember) -> Iterator[Fact]:
     crossing = msgspec.structs.replace(match, tables=tables, authority_asked=True)
     yield Fact("mapping_group", group_name(crossing), msgspec.structs.replace(member, match=crossing))
     for table in match.tables:
-        # A Host serves it, though none that covers its whole name.
+        # A Host serves it, but none that covers all of its names.
         if any(table.partition("|")[0] == served.partition("|")[0] for served in tables):
             yield Fact("table_served", table, "")
 

@@ -1,7 +1,7 @@
-"""What a Host means, as a typed value: fact ``host_binding``, named namespace:name, and ``hostname``, named as its
-hostname, where all Hosts of one hostname meet.
+"""What a Host means, as a typed value, whatever Listeners and Mappings exist.
 
-A Host means the same whatever Listeners and Mappings there are; what it means on a Listener is ``hostname.py``'s.
+It is the fact ``host_binding``, named namespace:name, and the fact ``hostname``, named after its hostname, where all
+Hosts of one hostname meet. ``hostname.py`` decides what it means on a Listener.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from ..tls.tls_settings import TLSSettings
 from .hostnames import ANY
 
 HOSTS = "any"
-"""The name of the fact ``host_binding`` that says that there is a Host at all."""
+"""The name of the fact ``host_binding`` that says whether any Host exists."""
 
 
 class HostBinding(msgspec.Struct, frozen=True, order=True):
-    """``name``: namespace:name; ``kind``: of what kind of resource (an Ingress may mean a Host, too); ``labels``:
-    ``key=value`` each, for the selectors of Listeners. ``scope``: the name, if the Host's selector chooses its
-    Mappings, else empty. ``insecure``: ``Redirect``, ``Route`` or ``Reject``.
+    """A Host, or a resource that means one. ``name``: namespace:name; ``kind``: the kind of the resource (an Ingress
+    may mean a Host, too); ``labels``: ``key=value`` each, for the selectors of Listeners. ``scope``: the name, if the
+    Host's selector chooses its Mappings, otherwise empty. ``insecure``: ``Redirect``, ``Route`` or ``Reject``.
 
-    ``wants_tls``: TLS was asked for; ``tls`` is None then if it can't be spoken, and nobody is let in by TLS.
-    ``guarded``: clients are asked for certificates, or can't be known not to be: what was asked for can't be read.
-    ``port``: a further port for insecure requests, 0 for none. ``stands_in``: empty, or the namespace on whose
-    Listeners it stands in for the Hosts that are missing; it has no name then.
+    ``wants_tls``: TLS was asked for; then ``tls`` is None if it can't be used, and nobody is admitted by TLS.
+    ``guarded``: clients are asked for certificates, or may be, since the settings can't be read. ``port``: a further
+    port for insecure requests, 0 for none. ``fallback_for``: empty, or the namespace of the Listeners for which it is
+    the fallback Host; then it has no name.
     """
 
     name: str
@@ -37,7 +37,7 @@ class HostBinding(msgspec.Struct, frozen=True, order=True):
     guarded: bool = False
     port: int = 0
     kind: str = "host"
-    stands_in: str = ""
+    fallback_for: str = ""
 
     @property
     def namespace(self) -> str:
@@ -45,11 +45,13 @@ class HostBinding(msgspec.Struct, frozen=True, order=True):
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Nothing for the Host that stands in where there is none."""
+        """The resource; nothing for a fallback Host."""
         return (Origin(self.kind, self.name),) if self.name else ()
 
 
-def stand_in(namespace: str, tls: TLSSettings | None) -> HostBinding:
-    """The Host that serves everything on the Listeners of ``namespace`` while there is no Host at all
+def fallback_host(namespace: str, tls: TLSSettings | None) -> HostBinding:
+    """The fallback Host, which serves everything on the Listeners of ``namespace`` while no Host exists
     (docs/ambassador.md §4.5); it routes insecure requests."""
-    return HostBinding(name="", hostname=ANY, insecure="Route", wants_tls=tls is not None, tls=tls, stands_in=namespace)
+    return HostBinding(
+        name="", hostname=ANY, insecure="Route", wants_tls=tls is not None, tls=tls, fallback_for=namespace
+    )

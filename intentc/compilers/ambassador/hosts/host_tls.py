@@ -1,8 +1,8 @@
-"""Where a Host has its TLS from (docs/ambassador.md §4.3): the TLSContext that it names, else its own ``tls``, else a
-TLSContext called like it with ``-context`` at the end, else its Secret alone.
+"""Finds the TLS settings of a Host, and checks them (docs/ambassador.md §4.3).
 
-Whatever is wrong leaves the Host without TLS, and says so on it: a name that can't be reached by TLS is better than one
-that is reached with less than was asked for.
+They come from the TLSContext that the Host names, otherwise from its own ``tls``, otherwise from a TLSContext named
+like it with ``-context`` at the end, otherwise from its Secret alone. Any mistake leaves the Host without TLS, with a
+problem: a name that is not reachable by TLS is better than one with less protection than asked for.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .hostnames import ANY, aligned
 
 
 def host_tls(host: View, ctx: Context) -> TLSSettings | None:
-    """How TLS is spoken for ``host``, None if it asks for none; whether the Secrets are there is ``check_secrets``'s
-    question. Raises ``UnusableTLS``."""
+    """The TLS settings of ``host``, None if it asks for none. ``check_secrets`` checks the Secrets. Raises
+    ``UnusableTLS``."""
     namespace = host.fq_name[0]
     secret = _secret(host, ctx)
     named = host.tlsContext.name
@@ -41,20 +41,20 @@ def host_tls(host: View, ctx: Context) -> TLSSettings | None:
 
 
 def check_secrets(ctx: Context, settings: TLSSettings) -> None:
-    """That the Secrets that ``settings`` name are there and hold what is needed. Raises ``UnusableTLS``."""
+    """Checks that the Secrets in ``settings`` exist and hold what is needed. Raises ``UnusableTLS``."""
     for use in secret_uses(settings):
         state: SecretState | None = ctx.fact("secret_state", use.secret)
         if state is None:
             raise UnusableTLS("NoSecret", f"there is no Secret {use.secret}; apply it, or name another")
         wrong = state.wrong_with(use.part)
         if wrong:
-            raise UnusableTLS("InvalidSecret", f"Secret {use.secret}: {wrong}; mend it")
+            raise UnusableTLS("InvalidSecret", f"Secret {use.secret}: {wrong}; fix it")
 
 
 def check_hostname(hostname: str) -> None:
-    """That clients who ask for ``hostname`` can be told apart when TLS begins. Raises ``UnusableTLS``."""
+    """Checks that TLS clients can be distinguished by ``hostname`` (SNI). Raises ``UnusableTLS``."""
     if (hostname.endswith("*") and hostname != ANY) or not aligned(hostname):
-        message = f"nobody is told apart by {hostname!r} when TLS begins; use an exact name, `*.…` or `*`"
+        message = f"TLS clients can't be distinguished by {hostname!r} (SNI); use an exact name, `*.…` or `*`"
         raise UnusableTLS("Unsupported", message)
 
 
@@ -66,8 +66,7 @@ def _secret(host: View, ctx: Context) -> str:
 
 
 def _of_context(host: View, context: View, ctx: Context, secret: str) -> TLSSettings:
-    """Of a TLSContext, which must be about this Host: about its hostname or name, and with its Secret, if it has
-    one."""
+    """The settings of a TLSContext. It must match this Host's hostname or name, and its Secret, if it names one."""
     about = ":".join(context.fq_name)
     namespace, split = context.fq_name[0], context.secret_namespacing
     own = secret_named(ctx, context.secret, namespace, split)

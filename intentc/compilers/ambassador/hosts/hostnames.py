@@ -1,9 +1,9 @@
-"""Patterns of host names, and which of them cover which.
+"""Patterns of host names, and which patterns cover which.
 
 A pattern is an exact name, a wildcard at its start (``*.shop.example``, ``*-eu.shop.example``), a wildcard at its end
 (``shop.*``), or ``*``. A request goes to the best pattern that covers its name, in Envoy's order: exact, the longest
-wildcard at the start, the longest at the end, ``*``. So Hosts are found by asking for each pattern that could cover a
-name, and never by comparing all with all.
+wildcard at the start, the longest at the end, ``*``. So a look-up asks for each pattern that could cover a name, and
+never compares all with all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 
 ANY = "*"
 _MOST = 255
-"""The longest that Envoy and DNS take a name for."""
+"""The longest host name in Envoy and DNS."""
 _PATTERN = re.compile(r"\*|\*?[a-z0-9_.:\[\]-]+|[a-z0-9_.:\[\]-]+\*")
 
 
@@ -52,7 +52,7 @@ def covering(pattern: str) -> tuple[str, ...]:
     ('a.b', '*.b', '*b', 'a.*', 'a*', '*')
     """
     found = [pattern]
-    # A wildcard at one end is covered by shorter ones at that end only.
+    # Only shorter wildcards at the same end cover a wildcard.
     if not pattern.endswith("*"):
         fixed = pattern.removeprefix("*")
         found += [f"*{fixed[start:]}" for start in range(1, len(fixed))]
@@ -63,7 +63,7 @@ def covering(pattern: str) -> tuple[str, ...]:
 
 
 def wildcard_regex(pattern: str) -> str:
-    """What an authority, with a port or without, matches if its name fits ``pattern``, a wildcard at one end.
+    """A regex for authorities, with or without a port, whose name fits ``pattern``, a wildcard at one end.
 
     >>> wildcard_regex("*.shop.example"), wildcard_regex("shop.*")
     ('(?i).+\\\\.shop\\\\.example(:[0-9]+)?', '(?i)shop\\\\..+')
@@ -73,8 +73,9 @@ def wildcard_regex(pattern: str) -> str:
 
 
 def aligned(pattern: str) -> bool:
-    """Whether the wildcard of ``pattern``, if it has one, stands for whole labels: what nearly all do, and all that
-    TLS clients can be told apart by (SNI).
+    """Whether the wildcard of ``pattern``, if it has one, stands for whole labels.
+
+    Nearly all do, and TLS clients can only be distinguished by such patterns (SNI).
 
     >>> aligned("shop.example"), aligned("*.example"), aligned("shop.*"), aligned("*"), aligned("*-eu.example")
     (True, True, True, True, False)
@@ -83,7 +84,7 @@ def aligned(pattern: str) -> bool:
 
 
 def rank(pattern: str) -> tuple[int, int, str]:
-    """By which patterns that cover one name are sorted, the best first."""
+    """A sort key for patterns that cover one name, the best first."""
     if "*" not in pattern:
         return 0, 0, pattern
     sort = 3 if pattern == ANY else 1 if pattern.startswith("*") else 2

@@ -1,5 +1,5 @@
-"""What a Listener is, as typed values: which protocols are spoken at its port, and which Hosts it takes
-(docs/ambassador.md §4.3)."""
+"""What a Listener is, as typed values: the protocols on its port, and the Hosts that it takes (docs/ambassador.md
+§4.3)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STACKS = {
 """``protocol`` → the protocols that it stands for, from the top down."""
 _LAYERS = frozenset({"TLS", "PROXY", "HTTP", "TCP", "UDP"})
 _MOST = {"l7Depth": 2**32 - 1, "http2MaxConcurrentStreams": 2**31 - 1}
-"""What Envoy has room for; the API server's bounds don't hold for what was put into etcd past it."""
+"""Envoy's limits. They are checked again because values in etcd may have bypassed the API server."""
 _STATISTICS = re.compile(r"[^0-9A-Za-z_.-]")
 
 
 class InvalidListener(Exception):
-    """A Listener can't listen as it is written: ``reason`` and ``message`` of the problem."""
+    """A Listener can't listen as it is configured: ``reason`` and ``message`` of the problem."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class InvalidListener(Exception):
 
 
 class OpenListener(msgspec.Struct, frozen=True, order=True):
-    """A Listener that Hosts can be bound to (fact ``open_listener``): ``name`` is namespace:name.
+    """A Listener that Hosts can be bound to (fact ``open_listener``); ``name`` is namespace:name.
 
     ``all_namespaces``: whether it takes Hosts of other namespaces; ``selector``: ``key=value`` each, of the Hosts that
     it takes. ``http``, ``tls``: whether it speaks them. ``model``: XFP, SECURE or INSECURE.
@@ -49,18 +49,18 @@ class OpenListener(msgspec.Struct, frozen=True, order=True):
 
     @property
     def path(self) -> str:
-        """As Envoy's elements have it: namespace/name."""
+        """The name in Envoy's elements: namespace/name."""
         return self.name.replace(":", "/", 1)
 
     @property
     def cleartext(self) -> bool:
-        """Whether requests without TLS are answered. Where all requests count as secure and TLS is spoken, what comes
-        without TLS is no request."""
+        """Whether requests without TLS are answered. On a Listener with TLS where all requests count as secure, they
+        are not."""
         return self.http and not (self.tls and self.model == "SECURE")
 
 
 class Socket(msgspec.Struct, frozen=True):
-    """What else stands in a Listener: of Envoy's listener only, and no business of Hosts."""
+    """Settings of a Listener that concern only Envoy's listener, not Hosts."""
 
     port: int
     layers: tuple[str, ...]
@@ -70,7 +70,7 @@ class Socket(msgspec.Struct, frozen=True):
 
 
 def socket(listener: Any) -> Socket:
-    """Of the view of a Listener. Raises ``InvalidListener``."""
+    """Reads the socket from the view of a Listener. Raises ``InvalidListener``."""
     layers = _layers(listener)
     if not 1 <= listener.port <= 65535:
         raise InvalidListener("InvalidListener", f"port {listener.port} is none; a port is a number up to 65535")
@@ -86,7 +86,7 @@ def socket(listener: Any) -> Socket:
 
 
 def open_listener(listener: Any, socket: Socket) -> OpenListener:
-    """What Hosts must know of a Listener. Raises ``InvalidListener``."""
+    """What Hosts need to know of a Listener. Raises ``InvalidListener``."""
     if listener.securityModel not in ("XFP", "SECURE", "INSECURE"):
         message = f"securityModel {listener.securityModel!r} is unknown; there are XFP, SECURE and INSECURE"
         raise InvalidListener("InvalidListener", message)
@@ -129,7 +129,7 @@ def _layers(listener: Any) -> tuple[str, ...]:
 
 
 def _statistics(layers: tuple[str, ...], port: int) -> str:
-    """The start of the statistics' names, as Ambassador has it."""
+    """The prefix of its statistics, as in Ambassador."""
     if "HTTP" in layers:
         return "ingress_https" if "TLS" in layers else "ingress_http"
     return f"ingress_tls_{port}" if "TLS" in layers else f"ingress_tcp_{port}"

@@ -1,9 +1,9 @@
-"""Why each element of Envoy is there: told to ``ctx.because`` when somebody asks, and at no other time.
+"""Explains why each Envoy element exists: yields reasons to ``ctx.because``, only while an explanation is requested.
 
-An element often follows from many resources, over facts: who is needed for it, and who could take another's place, is
-found by asking the rules themselves again with fewer of them (``sufficient.py``), or by going back from the element's
-name to all from whom it could follow. Reasons are complete: without a source of each the element is gone. One that
-could take another's place is named also while it is overruled. Nothing here decides what an element is.
+An element often follows from many resources, over facts. Which of them are needed, and which could replace another, is
+found by evaluating the rules again with fewer of them (``sufficient.py``), or by searching all resources from which the
+name of the element could follow. Reasons are complete: if one source of each is deleted, so is the element. A resource
+that could replace another is a reason even while it is overruled. Nothing here decides what an element is.
 """
 
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from intentc import Source
 
 Sources = tuple[Source, ...]
-"""What one reason needs, all of it."""
+"""All sources that one reason needs."""
 
 Reasons = Iterable[Sources]
 
 PartReasons = Iterable[tuple[str, Sources]]
-"""(part of an element, what one reason for it needs beside the element itself)"""
+"""(part of an element, the sources that one reason for it needs in addition to those of the element)"""

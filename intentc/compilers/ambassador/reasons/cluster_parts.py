@@ -1,4 +1,4 @@
-"""Why a cluster is as it is: its settings, its TLS, its endpoints."""
+"""Explains the parts of a cluster: its settings, its TLS, its endpoints."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def cluster_parts(ctx: Context, name: str, config: dict[str, Any]) -> PartReason
 
 
 def endpoint_parts(ctx: Context, name: str, endpoints: tuple[tuple[str, int], ...]) -> PartReasons:
-    """The reasons for each of ``endpoints``: the Service, and each place in its Endpoints where the address stands."""
+    """The reasons for each of ``endpoints``: the Service, and each place of the address in its Endpoints."""
     uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", name)]
     service = uses[0].upstream.service(gateway_namespace(ctx))
     if service is None:
@@ -57,7 +57,7 @@ def endpoint_parts(ctx: Context, name: str, endpoints: tuple[tuple[str, int], ..
 
 
 def _said(ctx: Context, sources: Sources, setting: Setting, value: Any, default: Any) -> Iterator[Sources]:
-    """Where who asks for the cluster has the setting from."""
+    """Where the resource that asks for the cluster gets the setting from."""
     if len(sources) == 1:
         yield from setting_from(ctx, _view(ctx, sources[0]), setting, value, default)
     elif value != default:
@@ -65,7 +65,7 @@ def _said(ctx: Context, sources: Sources, setting: Setting, value: Any, default:
 
 
 def _instead(ctx: Context, sources: Sources, field: str) -> Sources:
-    """``field`` of who asks for the cluster, in place of the one that names the service."""
+    """``field`` of the resource that asks for the cluster, instead of the field that names the service."""
     view = _view(ctx, sources[0])
     return (
         (Source.of(view, field),) if len(sources) == 1 and view is not None and getattr(view, field, None) else sources

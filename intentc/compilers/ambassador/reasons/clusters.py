@@ -1,4 +1,4 @@
-"""Why an upstream is a cluster, with its endpoints, and its TLS: everybody who would ask for it."""
+"""Explains why an upstream is a cluster, with its endpoints and TLS: every resource that would ask for it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _ONE_COUNTS: dict[str, tuple[str, Callable[[View, Context], Upstream]]] = {
     "rate_limit_service": ("service", rate_limit_upstream),
     "tracing_service": ("service", tracing_upstream),
 }
-"""Kinds of which one counts, and others would take its place: (field with the upstream, what it leads to)."""
+"""Kinds of which one resource takes effect, and others could replace it: (field with the upstream, how to read it)."""
 
 
 def cluster(ctx: Context, name: str) -> Reasons:
-    """Why there is the cluster ``name``."""
+    """Why the cluster ``name`` exists."""
     for contributor, use in ctx.contributions("cluster", name):
         match contributor.kind:
             case "mapping_group":
@@ -46,7 +46,7 @@ def cluster(ctx: Context, name: str) -> Reasons:
 
 
 def asking(ctx: Context, kind: str, cluster: str) -> list[View]:
-    """Those of a kind of which one counts who would ask for this cluster if they did."""
+    """The resources of a kind of which one takes effect that would ask for this cluster if they took effect."""
     found = []
     for service in in_order(kind, ctx):
         try:
@@ -58,14 +58,14 @@ def asking(ctx: Context, kind: str, cluster: str) -> list[View]:
 
 
 def joined(ctx: Context, clusters: tuple[str, ...]) -> Reasons:
-    """Why there is a cluster that joins these: one AuthService for each."""
+    """Why a cluster that joins these exists: one AuthService for each."""
     asked = ([(Source.of(one, "auth_service"),) for one in asking(ctx, "auth_service", name)] for name in clusters)
     return (tuple(source for sources in chosen for source in sources) for chosen in product(*asked))
 
 
 def endpoints(ctx: Context, name: str) -> Reasons:
-    """Why the cluster ``name`` has endpoints that Envoy chooses from: who asks for it, and the resolver that finds
-    them, if that is not built in."""
+    """Why the cluster ``name`` has endpoints: the resources that ask for it, and the resolver that finds them, unless
+    it is built in."""
     uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", name)]
     upstream = uses[0].upstream
     resolvers = declared(ctx, upstream)

@@ -1,4 +1,4 @@
-"""Who of a group is needed: for a route of it, and for an upstream to which it leads."""
+"""Finds the members of a group that are needed for one of its routes, or for one of its upstreams."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .sufficient import sufficient
 
 
 def members_of(ctx: Context, group: str) -> list[GroupMember]:
-    """Who contributes to a group of Mappings, as its intent sorts them."""
+    """The members of a group of Mappings, sorted as its intent sorts them."""
     contributed = (value for _, value in ctx.contributions("mapping_group", group))
     return sorted(contributed, key=lambda member: (member.name, member.kind))
 
 
 def route(ctx: Context, members: list[GroupMember], name: str) -> Reasons:
-    """Why there is the route ``name``: who matches, and the Hosts that select those who stand in its tables, or whose
-    wildcards theirs cross. The name says in which tables, so another selection makes another route."""
+    """Why the route ``name`` exists: the members that match, and the Hosts that select those in its tables, or whose
+    wildcards cross theirs. The name follows from the tables, so another selection makes another route."""
     written = [one for member in members for one in _written(member)]
     for some in sufficient(written, lambda some: name in _routes(some)):
         yield (*(_place(member, 0) for member in some), *_selecting(some, name), *_crossed(ctx, some, name))
@@ -45,9 +45,9 @@ def leading_along(members: list[GroupMember], name: str, cluster: str) -> Reason
 
 
 def leading_to(members: list[GroupMember], cluster: str) -> Reasons:
-    """Why a group that leads to an upstream does: who names it, and who lets him take part."""
+    """Why a group leads to an upstream: the member that names it, and the members that let it take part."""
     if len(members) == 1:
-        # As most are; and an upstream may be that of ten thousand groups.
+        # The usual case; an upstream may be that of ten thousand groups.
         yield (_place(members[0], 1),)
         return
     for some in sufficient(members, lambda some: cluster in _uses(_able(members, some))):
@@ -55,7 +55,7 @@ def leading_to(members: list[GroupMember], cluster: str) -> Reasons:
 
 
 def tcp_members_of(ctx: Context, group: str) -> list[TCPMember]:
-    """Who contributes to a group of TCPMappings, as its intent sorts them."""
+    """The members of a group of TCPMappings, sorted as its intent sorts them."""
     return sorted((value for _, value in ctx.contributions("tcp_mapping_group", group)), key=lambda one: one.name)
 
 
@@ -66,7 +66,7 @@ def tcp_leading_to(members: list[TCPMember], cluster: str) -> Reasons:
 
 
 def _written(member: GroupMember) -> Iterator[GroupMember]:
-    """The member as each place where it is written has it."""
+    """The member, once for each place where it is written."""
     yield member
     for field in member.again:
         yield msgspec.structs.replace(member, fields=(field, ""))
@@ -77,7 +77,7 @@ def _place(member: GroupMember, which: int) -> Source:
 
 
 def _routes(members: list[GroupMember]) -> dict[str, tuple[dict[str, Any], tuple[str, ...]]]:
-    """Route → (v3 JSON, the tables in which it stands)."""
+    """Route → (v3 JSON, its tables)."""
     return {
         config["name"]: (config, match.tables)
         for match, found in shared_routes(members)
@@ -86,7 +86,7 @@ def _routes(members: list[GroupMember]) -> dict[str, tuple[dict[str, Any], tuple
 
 
 def _able(members: list[GroupMember], some: list[GroupMember]) -> list[GroupMember]:
-    """``members``, of whom only ``some`` name a service that can be used: the others match what they match."""
+    """``members``, of which only ``some`` name a usable service: the others keep their match."""
     kept = set(map(id, some))
     return [one if id(one) in kept else msgspec.structs.replace(one, action=None) for one in members]
 
@@ -97,7 +97,7 @@ def _selecting(members: tuple[GroupMember, ...], name: str) -> Sources:
 
 
 def _crossed(ctx: Context, members: tuple[GroupMember, ...], name: str) -> Sources:
-    """Of each table that is there for a Host's wildcard (``hosts/crossing_wildcards.py``), the first such Host."""
+    """For each table that follows from a Host's wildcard (``hosts/crossing_wildcards.py``), the first such Host."""
     if not members[0].match.authority_asked:
         return ()
     found: list[Source] = []

@@ -1,4 +1,4 @@
-"""Why a listener asks something of who comes: the AuthService, the Module's lists of addresses, and so on."""
+"""Explains what a listener demands of clients: the AuthService, the Module's address lists, and so on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tls import of_host
 
 
 def guard_parts(ctx: Context, guards: list[str]) -> PartReasons:
-    """The reasons for each of a listener's ``guards``, by its place."""
+    """The reasons for each of a listener's ``guards``, by its index."""
     for position, guard in enumerate(guards):
         sort, _, hostname = guard.partition(" ")
         for sources in _sources(ctx, sort, hostname):

@@ -1,6 +1,6 @@
-"""Why Hosts are served: virtual hosts, and listeners with the ways into them.
+"""Explains why Hosts are served: virtual hosts, and listeners with their filter chains.
 
-Whoever is bound to a Listener could be what is served there, so each is a reason, also one that another overrules now.
+Each Host that is bound to a Listener could be served there, so each is a reason, even while another overrules it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _CLEARTEXT, _TLS = "cleartext", "tls"
 
 
 class _Served(NamedTuple):
-    """A Host on one side of a Listener: its binding, and what it needs to be served there."""
+    """A Host on one side of a Listener: its binding, and the sources that it needs to be served there."""
 
     binding: HostBinding
     sources: Sources
 
 
 def virtual_host(ctx: Context, route_configuration: str, domain: str) -> Reasons:
-    """Why there is this virtual host: a Listener and a Host of this name; or of a wider one, and a Mapping for it."""
+    """Why this virtual host exists: a Listener and a Host of this name; or a Host of a wider name, and a Mapping."""
     path, side, *guard = route_configuration.split("|")
     listener = _listener(ctx, path.replace("/", ":", 1))
     if listener is None:
@@ -45,7 +45,7 @@ def virtual_host(ctx: Context, route_configuration: str, domain: str) -> Reasons
             if side == _TLS and ([served.binding.name] if tls is not None and tls.required else []) != guard:
                 continue
             found.append(served)
-    for served in [*found, *_standing_in(ctx, listener, side, found)]:
+    for served in [*found, *_fallback(ctx, listener, side, found)]:
         if served.binding.hostname == domain:
             yield served.sources
         else:
@@ -54,7 +54,7 @@ def virtual_host(ctx: Context, route_configuration: str, domain: str) -> Reasons
 
 
 def listener(ctx: Context, name: str, port: int) -> Reasons:
-    """Why the Listener ``name`` (namespace:name) listens: it and a TCPMapping for its port, or a Host."""
+    """Why the Listener ``name`` (namespace:name) listens: it, and a TCPMapping for its port or a Host."""
     for sources in tcp_routes(ctx, routes_of(ctx, str(port))):
         yield (Source("listener", name), *sources)
     opened = _listener(ctx, name)
@@ -63,12 +63,12 @@ def listener(ctx: Context, name: str, port: int) -> Reasons:
     hostnames = sorted({key.uuid for key, _ in ctx.contributions("listener_binding", name) if key.kind == "hostname"})
     sides = (_CLEARTEXT, _TLS)
     found = [one for side in sides for hostname in hostnames for one in _served(ctx, opened, side, hostname)]
-    for served in (*found, *(one for side in sides for one in _standing_in(ctx, opened, side, found))):
+    for served in (*found, *(one for side in sides for one in _fallback(ctx, opened, side, found))):
         yield served.sources
 
 
 def tcp_routes(ctx: Context, routes: list[TCPRoute]) -> Reasons:
-    """Why connections are let in: a TCPMapping, and what ends TLS for it if it is for one host."""
+    """Why connections are accepted: a TCPMapping, and what terminates its TLS if it has a host."""
     for route in routes:
         members = tcp_members_of(ctx, route.group)
         for member, (_, sources) in product(members, of_connections(ctx, route.host)):
@@ -99,8 +99,8 @@ def _served(ctx: Context, listener: OpenListener, side: str, hostname: str) -> I
             yield _Served(binding, (*own, *of_host(ctx, binding)))
 
 
-def _standing_in(ctx: Context, listener: OpenListener, side: str, found: list[_Served]) -> Iterator[_Served]:
-    """The Host that would stand in if all of these were gone, and with them every Host that there is."""
+def _fallback(ctx: Context, listener: OpenListener, side: str, found: list[_Served]) -> Iterator[_Served]:
+    """The fallback Host that would serve if all Hosts were deleted."""
     named = {(served.binding.kind, served.binding.name) for served in found}
     there = [contributor for contributor, _ in ctx.contributions("host_binding", HOSTS)]
     if not there or len(there) > len(named):
@@ -118,7 +118,7 @@ def _standing_in(ctx: Context, listener: OpenListener, side: str, found: list[_S
 
 
 def _routed(ctx: Context, table: str) -> Iterator[Source]:
-    """Who stands in a table of routes: each makes it be there."""
+    """The resources in a route table: each is a reason for the table."""
     for contributor, _ in ctx.contributions("routing_table", table):
         for member in members_of(ctx, contributor.uuid):
             if table in member.match.tables and not member.shadow:

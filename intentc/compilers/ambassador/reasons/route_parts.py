@@ -1,4 +1,4 @@
-"""Why a route does what it does: who leads to each of its clusters, and who says how requests are treated."""
+"""Explains the parts of a route: the members that lead to each cluster, and the member that sets the treatment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TREATMENT = (
 )
 _STATISTICS = Setting("config.stat_prefix", "stats_name", "stats_name", "defaults", "defaults.stats_name")
 _DEFAULTS = {"prefix_rewrite": "/"}
-"""Of Mappings, where the typed value has another."""
+"""Defaults of Mappings that differ from those of the typed value."""
 
 
 def route_parts(
@@ -51,7 +51,7 @@ def route_parts(
 
 
 def _clusters(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(part, cluster) for each place where a route names one."""
+    """Yields (part, cluster) for each place where a route names a cluster."""
     route = config.get("route", {})
     if "cluster" in route:
         yield "config.route.cluster", route["cluster"]
@@ -62,10 +62,10 @@ def _clusters(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _said_by(found: Sharing, position: int) -> tuple[GroupMember, Treatment] | None:
-    """Who decides how requests on the route at ``position`` are treated; None if several do, or none."""
+    """The member that sets the treatment of requests on the route at ``position``; None if several or none do."""
     forwarding = [(one, one.action) for one in found.members if isinstance(one.action, Forward) and not one.shadow]
     if len({action.treatment for _, action in forwarding}) == 1:
-        # One who said something else would have a route of his own: the first of them keeps this one.
+        # A member with another treatment would have a route of its own: the first of them keeps this one.
         member, action = forwarding[0]
         return member, action.treatment
     part = found.parts[position] if position < len(found.parts) else None

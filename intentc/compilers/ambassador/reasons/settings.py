@@ -1,6 +1,6 @@
-"""Where a setting comes from: from a field of who asks for the element, or from the Module.
+"""Finds where a setting comes from: a field of the resource that asks for the element, or the Module.
 
-One that would be the same without either is nobody's, and not told.
+A setting that would be the same without both has no reason.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from ..gateway.module_settings import MODULE_NAME, ModuleSettings, module_settin
 from . import Reasons
 
 _UNSAID = (None, -1, "/")
-"""What fields that nobody set hold, where that is not empty: of numbers, and of a rewrite."""
+"""Values of unset fields that are not empty: of numbers, and of a rewrite."""
 
 
 class Setting(NamedTuple):
-    """``part``: where it stands in an element. ``attribute``: what it is called in the typed value. ``field``: of who
-    asks. ``key``: of the Module's ``config``, and ``of_module`` of its typed value; both empty if it has none."""
+    """``part``: its place in an element. ``attribute``: its name in the typed value. ``field``: its field in the
+    resource. ``key``: its key in the Module's ``config``, and ``of_module`` in the Module's typed value; both empty if
+    it has none."""
 
     part: str
     attribute: str
@@ -29,7 +30,7 @@ class Setting(NamedTuple):
 
 
 def setting_from(ctx: Context, asking: View | None, setting: Setting, value: Any, default: Any) -> Reasons:
-    """Why ``setting`` is ``value`` for who asks. ``default``: what it is if nobody says anything."""
+    """Why ``setting`` has ``value`` for ``asking``. ``default``: the value if no resource sets it."""
     says = asking is not None and _says(asking, setting.field)
     by_module, unsaid = default, default
     if setting.key:

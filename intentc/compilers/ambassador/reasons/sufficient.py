@@ -1,7 +1,7 @@
-"""Which of several suffice for something: the smallest sets of them that bring it about by themselves.
+"""Finds the smallest sets of candidates that suffice for a result.
 
-Pure. If one of each of these sets is taken away, none of the rules' inputs that are left brings it about, whatever the
-rules are: a set that did would hold a smallest one.
+Pure. If one member of each of these sets is removed, the remaining candidates don't bring about the result, whatever
+the rules are: a set that did would contain a smallest one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _MOST_TRIED_TOGETHER = 10
-"""Candidates of which all combinations are tried; of more, pairs."""
+"""The most candidates of which all combinations are tried; of more, pairs."""
 
 
 def sufficient(candidates: Sequence[T], brings_about: Callable[[list[T]], bool]) -> Iterator[tuple[T, ...]]:

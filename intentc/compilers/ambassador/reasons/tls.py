@@ -1,4 +1,4 @@
-"""What TLS stands on beside whoever asks for it: TLSContexts and Secrets."""
+"""Finds the TLSContexts and Secrets that TLS depends on, in addition to the resource that asks for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def secrets(settings: TLSSettings) -> Sources:
 
 
 def of_host(ctx: Context, binding: HostBinding) -> Sources:
-    """What the TLS of a Host needs beside it; nothing if it can't be spoken."""
+    """What the TLS of a Host needs in addition to the Host; nothing if it can't be used."""
     context = context_of(ctx, binding.name) if binding.kind == "host" and binding.name else ()
     return (*context, *secrets(binding.tls)) if binding.tls is not None else ()
 
@@ -42,8 +42,11 @@ def context_of(ctx: Context, name: str) -> Sources:
 
 
 def of_connections(ctx: Context, host: str) -> list[tuple[TLSSettings | None, Sources]]:
-    """By what TLS ends for connections that ask for ``host``: each Host that covers it and each TLSContext that lists
-    it could; (settings, what they stand on). Without ``host`` there is none, and nothing is needed."""
+    """What may terminate TLS for connections that request ``host``: (settings, the sources that they need).
+
+    Each Host that covers ``host`` and each TLSContext that lists it could. Without ``host`` there is no TLS, and
+    nothing is needed.
+    """
     if not host:
         return [(None, ())]
     found: list[tuple[TLSSettings | None, Sources]] = []
@@ -63,7 +66,7 @@ def of_connections(ctx: Context, host: str) -> list[tuple[TLSSettings | None, So
 
 
 def contexts(ctx: Context, upstream: Upstream) -> list[tuple[TLSSettings, Sources]]:
-    """The TLSContexts that an upstream may mean by the name that it has for one; (settings, what they stand on)."""
+    """The TLSContexts that an upstream may mean by its name for one; (settings, the sources that they need)."""
     first, dot, other = upstream.tls_context.rpartition(".")
     named = [view for view in ctx.select("tls_context", "name", upstream.tls_context) if ours(view, ctx)]
     qualified = ctx.find("tls_context", (other, first)) if dot else None

@@ -1,4 +1,4 @@
-"""Why Envoy gets a Secret: it is there, and somebody speaks TLS with it."""
+"""Explains why Envoy gets a Secret: it exists, and some TLS settings use it."""
 
 from __future__ import annotations
 

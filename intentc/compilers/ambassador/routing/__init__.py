@@ -1,4 +1,4 @@
 """What Mappings, TCPMappings and Ingresses match and do: typed values and pure functions of them.
 
-The intents stand in the package above.
+The intents are in the package above.
 """

@@ -1,6 +1,6 @@
-"""Which headers can be added to messages, and which removed, so that Envoy takes it: one at a time.
+"""Rules for single headers: which ones can be added to messages, and which removed, so that Envoy accepts it.
 
-What becomes of one that can't is decided by whoever reads it: Mappings, the Module, AuthServices, health checks.
+The readers decide what happens to the others: Mappings, the Module, AuthServices, health checks.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from ..gateway.substitution import HEADER_COMMANDS, mistake
 from ..gateway.traffic import HeaderAddition, HeaderName
 
 MOST_ADDITIONS = 999
-"""Envoy takes a thousand in one place, and one may be added that no user wrote (``add_linkerd_headers``)."""
+"""Envoy accepts a thousand in one place, and one may be added that no user wrote (``add_linkerd_headers``)."""
 
 
 def addition(name: str, value: Any) -> HeaderAddition:
-    """The header ``name`` with its ``value``, or with ``{value, append}``. Raises ``ValueError`` if Envoy would refuse
-    to add it."""
-    # v2 has the value alone where v3alpha1 has {value, append}.
+    """The header ``name`` with its ``value``, or with ``{value, append}``. Raises ``ValueError`` if Envoy would reject
+    it."""
+    # v2 has only the value where v3alpha1 has {value, append}.
     said = value if isinstance(value, dict) else {"value": value}
     try:
         found = msgspec.convert({**said, "name": name}, HeaderAddition)
@@ -31,7 +31,7 @@ def addition(name: str, value: Any) -> HeaderAddition:
 
 
 def unremovable(name: str) -> str:
-    """Why Envoy would refuse to remove the header ``name``; empty if it would not."""
+    """Why Envoy would reject the removal of the header ``name``; empty if it would not."""
     try:
         msgspec.convert(name, HeaderName)
     except msgspec.ValidationError:

@@ -1,6 +1,6 @@
-"""Where a path of an Ingress leads: its backend, a Service and a port of it, as the action of a route.
+"""Converts the backend of an Ingress path, a Service with a port, to the action of a route.
 
-What a Mapping would say and an Ingress can't (time-outs, retries, headers) is what the Module says for all.
+What a Mapping can set and an Ingress can't (timeouts, retries, headers) has the Module's values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .route_action import Core, Forward, HeaderChanges, RegexRewrite, Share, Tre
 from .route_match import SEGMENTS, RouteMatch
 
 KEEP_PATHS = "ambassador.ingress_keeps_paths"
-"""The setting by which a service gets the path as the client sent it."""
+"""The setting with which services get the path as the client sent it."""
 
 
 def keeps_paths(ctx: Context) -> bool:
@@ -30,8 +30,10 @@ def keeps_paths(ctx: Context) -> bool:
 def forward(
     ctx: Context, namespace: str, backend: Any, module: ModuleSettings, cut_off: RouteMatch | None = None
 ) -> Forward:
-    """The action for an ``IngressBackend`` in ``namespace``. ``cut_off``: what is matched, if a ``/`` takes its place
-    in the path, as a Mapping's ``rewrite`` does. Raises ``Unusable``."""
+    """The action for an ``IngressBackend`` in ``namespace``. Raises ``Unusable``.
+
+    ``cut_off``: the match, if ``/`` replaces the matched part of the path, as with a Mapping's ``rewrite``.
+    """
     balancer, defaults = module.load_balancer, module.defaults
     headers = HeaderChanges(
         add_request=defaults.add_request_headers,
@@ -53,8 +55,8 @@ def forward(
 
 
 def _segments_cut_off(match: RouteMatch) -> RegexRewrite:
-    """Whole segments: of ``/a`` the paths ``/a`` and ``/a/b`` become ``/`` and ``/b``, where a prefix would leave
-    ``//b``."""
+    """Replaces whole segments: for ``/a`` the paths ``/a`` and ``/a/b`` become ``/`` and ``/b``; a prefix rewrite would
+    leave ``//b``."""
     return RegexRewrite(f"^{re.escape(match.path)}/?", "/")
 
 

@@ -1,7 +1,8 @@
-"""What a Mapping does with the requests that it matches: its fields as a ``Forward`` or a ``Redirect``.
+"""Reads what a Mapping does with the requests that it matches, as a ``Forward`` or a ``Redirect``.
 
 Rules: docs/ambassador.md §4.3 (Mapping, *Action*), defaults from the Module §4.2. A setting that makes no sense is left
-out and told; where requests would go elsewhere than the user said, ``Unusable`` is raised, and they go nowhere.
+out and reported; where requests would go elsewhere than the user said, it raises ``Unusable``, and they are not
+forwarded.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..plain import boolean, plain, texts, typed
 from ..upstreams.service_url import parse_service
 from ..upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
 from ..upstreams.upstream_settings import HASHING, circuit_breakers, health_checks, keepalive, load_balancer
-from .header_changes import Tell, header_changes
+from .header_changes import Report, header_changes
 from .rate_limit_labels import RateLimits, rate_limits
 from .regexes import BadRegex, check, check_substitution
 from .route_action import Core, Forward, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
@@ -32,14 +33,14 @@ T = TypeVar("T")
 
 
 class MappingReader:
-    """Reads what one ``mapping`` does. ``domain``: that of the RateLimitService, empty without one. ``tell``: what
-    gets (reason, message) of problems."""
+    """Reads what one ``mapping`` does. ``domain``: that of the RateLimitService, empty without one. ``report``:
+    receives (reason, message) of problems."""
 
-    def __init__(self, mapping: View, module: ModuleSettings, domain: str, tell: Tell) -> None:
+    def __init__(self, mapping: View, module: ModuleSettings, domain: str, report: Report) -> None:
         self._mapping = mapping
         self._module = module
         self._domain = domain
-        self._tell = tell
+        self._report = report
 
     def action(self) -> Forward | Redirect:
         """Raises ``Unusable``."""
@@ -60,12 +61,12 @@ class MappingReader:
             raise Unusable("InvalidService", f"it names where host_redirect leads: {error}") from None
         given = [field for field in ("path_redirect", "prefix_redirect", "regex_redirect") if mapping.field(field)]
         for ignored in given[1:]:
-            self._tell("IgnoredField", f"{ignored} has no effect beside {given[0]}; take one of them out")
+            self._report("IgnoredField", f"{ignored} has no effect beside {given[0]}; take one of them out")
         chosen = given[0] if given else ""
         code = mapping.redirect_response_code or REDIRECT_CODES[0]
         if code not in REDIRECT_CODES:
             known = ", ".join(map(str, REDIRECT_CODES))
-            self._tell("InvalidRedirect", f"redirect_response_code {code} is none of {known}; 301 is taken")
+            self._report("InvalidRedirect", f"redirect_response_code {code} is none of {known}; 301 is taken")
             code = REDIRECT_CODES[0]
         return Redirect(
             host=f"[{target.host}]" if ":" in target.host else target.host,
@@ -77,7 +78,7 @@ class MappingReader:
             response_code=code,
             core=self._core(None),
             cors=self._cors(),
-            headers=header_changes(mapping, self._module.defaults, self._tell),
+            headers=header_changes(mapping, self._module.defaults, self._report),
         )
 
     # Forwarding
@@ -85,16 +86,16 @@ class MappingReader:
     def _forward(self) -> Forward:
         for field in ("path_redirect", "prefix_redirect", "regex_redirect", "redirect_response_code"):
             if self._mapping.field(field):
-                self._tell("IgnoredField", f"{field} has no effect without host_redirect; take it out or redirect")
+                self._report("IgnoredField", f"{field} has no effect without host_redirect; take it out or redirect")
         balancer = self._left_out("InvalidLoadBalancer", lambda: load_balancer(self._mapping.load_balancer), None)
         target = self._upstream(balancer)
-        headers = header_changes(self._mapping, self._module.defaults, self._tell)
+        headers = header_changes(self._mapping, self._module.defaults, self._report)
         share = Share(target, self._with_linkerd(headers, target), self._printable("host_rewrite"))
         hashing = balancer or (None if self._wants_no_balancer() else self._module.load_balancer)
         return Forward(share, self._core(hashing), self._treatment())
 
     def _wants_no_balancer(self) -> bool:
-        """Whether it has an empty ``load_balancer``, in place of the Module's."""
+        """Whether it has an empty ``load_balancer``, which overrides the Module's."""
         given = self._mapping.load_balancer
         return given is not None and not given
 
@@ -128,8 +129,7 @@ class MappingReader:
         return upstream(request, self._module)
 
     def _tls(self) -> str:
-        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: nothing goes out in clear that
-        should not."""
+        """``true``, ``false``, the name of a TLSContext, or empty. Raises ``Unusable``: no fallback to clear text."""
         field = self._mapping.tls
         if not field:
             return ""
@@ -157,9 +157,9 @@ class MappingReader:
             )
         without = "bypass_auth" if mapping.bypass_auth else "host_redirect"
         if extensions and mapping.field(without):
-            self._tell("IgnoredField", f"{field} has no effect beside {without}; take one of them out")
+            self._report("IgnoredField", f"{field} has no effect beside {without}; take one of them out")
         if mapping.rate_limit_labels and not self._domain:
-            self._tell("NoRateLimitService", "labels have no effect without a RateLimitService that works; make one")
+            self._report("NoRateLimitService", "labels have no effect without a RateLimitService that works; make one")
         limits: RateLimits = ()
         if self._domain:
             limits = self._left_out(
@@ -176,10 +176,10 @@ class MappingReader:
         mapping = self._mapping
         regex = self._regex_map("regex_rewrite") if mapping.regex_rewrite else None
         if regex is not None and mapping.rewrite not in ("", "/"):
-            self._tell("IgnoredField", "rewrite has no effect beside regex_rewrite; take one of them out")
+            self._report("IgnoredField", "rewrite has no effect beside regex_rewrite; take one of them out")
         auto = mapping.auto_host_rewrite
         if auto and mapping.host_rewrite:
-            self._tell("IgnoredField", "auto_host_rewrite has no effect beside host_rewrite; take one of them out")
+            self._report("IgnoredField", "auto_host_rewrite has no effect beside host_rewrite; take one of them out")
         return Treatment(
             prefix_rewrite=self._printable("rewrite") if regex is None else "",
             regex_rewrite=regex,
@@ -193,13 +193,13 @@ class MappingReader:
         )
 
     def _upgrades(self) -> tuple[str, ...]:
-        """Each protocol once: Envoy refuses one that is named twice, in whatever case."""
+        """Each protocol once: Envoy rejects duplicates, whatever their case."""
         found = dict.fromkeys(("websocket",) if self._mapping.use_websocket else ())
         for protocol in self._mapping.allow_upgrade:
             if _PROTOCOL.fullmatch(protocol):
                 found[protocol.lower()] = None
             else:
-                self._tell("InvalidUpgrade", f"allow_upgrade: {protocol!r} is no protocol; it is left out")
+                self._report("InvalidUpgrade", f"allow_upgrade: {protocol!r} is no protocol; it is left out")
         return tuple(found)
 
     def _retry_policy(self) -> RetryPolicy | None:
@@ -226,12 +226,14 @@ class MappingReader:
     # Fields
 
     def _left_out(self, reason: str, read: Callable[[], T], otherwise: T, field: str = "") -> T:
-        """What ``read`` gives; if it raises ``ValueError``, ``otherwise``, and the Mapping is told, with the name of
-        the ``field`` unless the error has it."""
+        """The result of ``read``; if it raises ``ValueError``, ``otherwise``, and a problem on the Mapping.
+
+        The message begins with ``field``, unless the error contains it.
+        """
         try:
             return read()
         except ValueError as error:
-            self._tell(reason, f"{field}: {error}; it is left out" if field else f"{error}; it is left out")
+            self._report(reason, f"{field}: {error}; it is left out" if field else f"{error}; it is left out")
             return otherwise
 
     def _boolean(self, field: str) -> bool | None:

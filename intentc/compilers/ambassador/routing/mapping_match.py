@@ -1,7 +1,8 @@
-"""What a Mapping matches: its fields as a ``RouteMatch``, or a refusal with what to write instead.
+"""Reads what a Mapping matches as a ``RouteMatch``, or rejects it with advice.
 
 Rules: docs/ambassador.md §4.3 (Mapping, *Match*). Of ``hostname``, ``host`` and the header ``:authority`` the first
-that is set counts. Nothing is guessed: a Mapping whose match can't be understood matches nothing, and is told so.
+that is set takes effect. Nothing is guessed: a Mapping whose match can't be understood matches nothing, and gets a
+problem.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _V2 = frozenset({"getambassador.io/v1", "getambassador.io/v2"})
 
 
 class Authority(NamedTuple):
-    """``pattern``: which table the Mapping stands in, None if it names no host. ``regex``: what the name must match
-    besides, or empty. ``fields``: all that name a host, the one that counts first."""
+    """``pattern``: the host name of the Mapping's table, None if it names no host. ``regex``: a further condition on
+    the name, or empty. ``fields``: all fields that name a host, the one in effect first."""
 
     pattern: str | None
     regex: str = ""
@@ -33,7 +34,7 @@ class Authority(NamedTuple):
 
 
 def authority(mapping: View) -> Authority:
-    """The host names that a Mapping is for. Raises ``Unusable`` for one that no name can match."""
+    """The host names of a Mapping. Raises ``Unusable`` if no name can match."""
     named = {
         "hostname": mapping.hostname,
         "host": mapping.host,
@@ -54,7 +55,7 @@ def authority(mapping: View) -> Authority:
 
 
 def match_of(mapping: View, host: Authority, tables: tuple[str, ...], regex_limit: int) -> RouteMatch:
-    """What ``mapping``, which stands in these tables, matches. Raises ``Unusable``."""
+    """The match of ``mapping`` in these tables. Raises ``Unusable``."""
     prefix = mapping.prefix
     if not prefix:
         raise Unusable("InvalidPrefix", "prefix is empty; write / to match every path")
@@ -69,7 +70,7 @@ def match_of(mapping: View, host: Authority, tables: tuple[str, ...], regex_limi
         path=prefix,
         path_sort=sort,
         case_sensitive=mapping.case_sensitive,
-        # Who names no host shares with those who name them all.
+        # A Mapping without a host shares with those for all hosts.
         authority=host.regex or host.pattern or ANY,
         authority_regex=bool(host.regex),
         method=method,
@@ -92,7 +93,7 @@ def _pattern(text: str, field: str) -> str:
 
 
 def _header(headers: Mapping[str, object]) -> str:
-    """What a map of headers says of the host, empty if nothing."""
+    """The host in a map of headers, empty if there is none."""
     return next((str(value) for name, value in headers.items() if name.lower() == _AUTHORITY), "")
 
 
@@ -117,7 +118,7 @@ def _query(mapping: View) -> Iterator[Condition]:
 
 
 def _exact_or_present(name: str, value: object, field: str) -> Condition:
-    """``true`` (v2), and an empty text, ask only that it be there: Envoy refuses to compare with nothing."""
+    """``true`` (v2) and an empty text only require presence: Envoy rejects a comparison with an empty text."""
     if value is True or value == "":
         return Condition(name, PRESENT)
     return Condition(name, EXACT, _text(value, f"{field}[{name!r}]"))
@@ -130,7 +131,7 @@ def _text(value: object, field: str) -> str:
 
 
 def _conditions(found: Iterable[Condition], field: str, name: object) -> tuple[Condition, ...]:
-    """Sorted. ``name``: the type of what may be asked for. Raises ``Unusable``."""
+    """The conditions, sorted. ``name``: the type of their names. Raises ``Unusable``."""
     conditions = tuple(sorted(found))
     for condition in conditions:
         try:
@@ -148,7 +149,7 @@ def _check_text(text: str, field: str, reason: str) -> None:
 
 
 def _check_regexes(match: RouteMatch, limit: int) -> None:
-    """That RE2 takes all regular expressions of a match. Raises ``Unusable``."""
+    """Checks that RE2 accepts all regular expressions of a match. Raises ``Unusable``."""
     patterns = [(c.name, c.value) for c in (*match.headers, *match.query) if c.sort == REGEX]
     patterns += [("prefix", match.path)] if match.path_sort == REGEX else []
     patterns += [("method", match.method)] if match.method_regex else []

@@ -1,9 +1,9 @@
-"""By what requests of a Mapping are counted: its ``labels`` as actions of Envoy's rate limits.
+"""Converts the ``labels`` of a Mapping, by which rate limits count its requests, to Envoy's rate limit actions.
 
-Form in v3alpha1 (docs/ambassador.md §4.3): ``{domain: [{group: [action, …]}, …]}`` with one of Envoy's actions each,
-in v2 with their short forms (``remote_address``; ``{generic_key: text}``; ``{key: {header: name}}``; a text). Each
-group is one descriptor, and begins with what the Module's ``default_labels`` say for the domain. A request that lacks a
-header of a group has no descriptor of that group; ``omit_if_not_present`` is taken, and changes nothing about that.
+Form in v3alpha1 (docs/ambassador.md §4.3): ``{domain: [{group: [action, …]}, …]}`` with one of Envoy's actions each; in
+v2 with short forms (``remote_address``; ``{generic_key: text}``; ``{key: {header: name}}``; a text). Each group is one
+descriptor, and begins with the Module's ``default_labels`` for the domain. A request that lacks a header of a group has
+no descriptor of that group; ``omit_if_not_present`` is accepted, and does not change that.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ RateLimits = tuple[tuple[LabelAction, ...], ...]
 
 
 def rate_limits(labels: Any, domain: str, module: ModuleSettings) -> RateLimits:
-    """The descriptors for ``domain``, that of the RateLimitService. Raises ``ValueError`` if the labels have another
-    form: a request that is not counted at all would go round the limit."""
+    """The descriptors for ``domain``, that of the RateLimitService.
+
+    Raises ``ValueError`` if the labels have another form: a request that is not counted at all would bypass the limit.
+    """
     defaults = next((each.actions for each in module.default_labels if each.domain == domain), ())
     given = plain(labels).get(domain, [])
     if not isinstance(given, list):
@@ -73,7 +75,7 @@ def _fields(given: Any) -> dict[str, Any]:
     if not isinstance(said.get("omit_if_not_present", False), bool):
         raise ValueError(f"{kind}: omit_if_not_present is true or false")
     if kind in _WITHOUT_FIELDS:
-        # `key` has one value only, and Envoy knows it.
+        # `key` has only one value, and Envoy knows it.
         return {"kind": kind}
     needed = "value" if kind == "generic_key" else "header_name"
     if not said.get(needed):

@@ -1,8 +1,8 @@
-"""Regular expressions as RE2 takes them, which is what Envoy matches with; no other part looks into one.
+"""Checks regular expressions before Envoy (RE2) does; no other module parses them.
 
-A pattern that Envoy refuses holds up its whole route configuration, so what can be told before is told on the resource.
-What can't: the exact size of the program that RE2 makes of it. ``Shape.size`` is a lower bound, so that none is refused
-wrongly; Envoy has the last word (``envoy_rejection``).
+Envoy rejects a whole route configuration for one bad pattern, so all that can be found out in advance is reported on
+the resource. The exact size of RE2's program can't: ``Shape.size`` is a lower bound, so that no valid pattern is
+rejected; Envoy decides the rest (``envoy_rejection``).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _ESCAPES = frozenset("afnrtvdDsSwWbBAzC0xQE")
 
 
 class BadRegex(ValueError):
-    """What RE2 would not take, in words."""
+    """What RE2 would reject, in words."""
 
 
 class Shape(NamedTuple):
-    """``size``: how many instructions RE2 makes of a pattern, at least. ``groups``: how many it captures."""
+    """``size``: the least number of instructions in RE2's program. ``groups``: the number of capturing groups."""
 
     size: int
     groups: int
 
 
 def shape(pattern: str) -> Shape:
-    """What can be told of ``pattern`` without RE2. Raises ``BadRegex`` for what RE2 does not take."""
+    """What is known of ``pattern`` without RE2. Raises ``BadRegex`` for what RE2 rejects."""
     sizes, groups, last, position, repeatable = [0], 0, 0, 0, False
     while position < len(pattern):
         token = _TOKEN.match(pattern, position)
@@ -77,7 +77,7 @@ def shape(pattern: str) -> Shape:
 
 
 def check(pattern: str, most: int) -> Shape:
-    """That RE2 takes ``pattern`` and that its size is ``most`` or less. Raises ``BadRegex``."""
+    """Checks that RE2 accepts ``pattern`` and that its size is ``most`` or less. Raises ``BadRegex``."""
     if not pattern:
         raise BadRegex("it is empty")
     found = shape(pattern)
@@ -87,7 +87,7 @@ def check(pattern: str, most: int) -> Shape:
 
 
 def check_substitution(substitution: str, groups: int) -> None:
-    """That ``substitution`` names only groups that there are (``\\1`` …, ``\\0`` for all). Raises ``BadRegex``."""
+    """Checks that ``substitution`` names only existing groups (``\\1`` …, ``\\0`` for all). Raises ``BadRegex``."""
     if not substitution.isprintable():
         raise BadRegex(f"substitution: {substitution!r} has characters that can't stand there")
     for escape in re.findall(r"\\(?:.|$)", substitution, re.DOTALL):
@@ -98,7 +98,7 @@ def check_substitution(substitution: str, groups: int) -> None:
 
 
 def _literal(token: re.Match[str]) -> int:
-    """The size of what is matched once. Raises ``BadRegex``."""
+    """The size of one match. Raises ``BadRegex``."""
     if token["escaped"] is not None:
         letter = token["escaped"]
         if letter in "123456789k":
@@ -117,7 +117,7 @@ def _literal(token: re.Match[str]) -> int:
 
 
 def _check_class(text: str) -> None:
-    """That no range runs backwards. Raises ``BadRegex``."""
+    """Checks that no range runs backwards. Raises ``BadRegex``."""
     without_escapes = re.sub(r"\\(?:x[0-9a-fA-F]{2}|x\{\w+\}|[0-7]{1,3}|.)", "\\0", text)
     for first, last in re.findall(r"([0-9A-Za-z])-([0-9A-Za-z])", without_escapes):
         if first > last:
@@ -125,7 +125,7 @@ def _check_class(text: str) -> None:
 
 
 def _times(token: re.Match[str]) -> int:
-    """How often what is repeated stands in the program. Raises ``BadRegex``."""
+    """How often RE2's program repeats the token. Raises ``BadRegex``."""
     if token["least"] is None:
         return 1
     least, most = int(token["least"]), int(token["most"] or token["least"])

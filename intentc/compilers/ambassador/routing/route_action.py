@@ -1,7 +1,7 @@
-"""What a route does with a request, as typed values, and what a Mapping contributes to the group that makes the route.
+"""What a route does with requests, and what a Mapping contributes to the group that makes the route: typed values.
 
-Values only: ``mapping_action.py`` makes them from Mappings, ``mapping_group.py`` joins those of a group, and
-``envoy/route.py`` says it in Envoy's words. Whoever else makes routes (an Ingress) contributes a ``GroupMember``, too::
+``mapping_action.py`` makes them from Mappings, ``mapping_group.py`` joins those of a group, and ``envoy/route.py``
+converts them to Envoy's JSON. Other sources of routes (an Ingress) contribute a ``GroupMember``, too::
 
     yield Fact("mapping_group", group_name(member.match), member)
 """
@@ -28,8 +28,8 @@ class HeaderChanges(msgspec.Struct, frozen=True):
 
 
 class Core(msgspec.Struct, frozen=True):
-    """What the first Mapping of a group fixes for all: whom requests are asked about, by what they are counted, and
-    what keeps them together. ``hash_on``: a balancer that hashes, or None."""
+    """What the first Mapping of a group sets for all: authorization, rate limits, and session affinity. ``hash_on``: a
+    balancer that hashes, or None."""
 
     bypass_auth: bool = False
     auth_context_extensions: tuple[tuple[str, str], ...] = ()
@@ -38,8 +38,8 @@ class Core(msgspec.Struct, frozen=True):
 
 
 class Treatment(msgspec.Struct, frozen=True):
-    """What Envoy decides by route, and not by cluster. ``prefix_rewrite``: empty for none. ``timeout_ms``: 0 for none;
-    ``idle_timeout_ms``: None means what the listener says. ``upgrades``: protocols such as ``websocket``."""
+    """What Envoy decides per route, and not per cluster. ``prefix_rewrite``: empty for none. ``timeout_ms``: 0 for
+    none; ``idle_timeout_ms``: None for the listener's value. ``upgrades``: protocols such as ``websocket``."""
 
     prefix_rewrite: str = ""
     regex_rewrite: RegexRewrite | None = None
@@ -53,7 +53,7 @@ class Treatment(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """Where a part of the requests goes, and what Envoy decides by cluster. Equal shares of a group are one."""
+    """Where a part of the requests goes, and what Envoy decides per cluster. Equal shares of a group are one."""
 
     upstream: Upstream
     headers: HeaderChanges = HeaderChanges()
@@ -67,7 +67,7 @@ class Forward(msgspec.Struct, frozen=True):
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """``host``: where to; at most one of ``path``, ``prefix`` and ``regex`` says what becomes of the path."""
+    """``host``: the target; at most one of ``path``, ``prefix`` and ``regex`` changes the path."""
 
     host: str
     scheme: str = ""
@@ -82,10 +82,12 @@ class Redirect(msgspec.Struct, frozen=True):
 
 
 class GroupMember(msgspec.Struct, frozen=True, kw_only=True):
-    """What one resource (``kind``, ``name`` as ``namespace:name``) contributes to its group. ``action``: None if what
-    it asks for can't be done, which it was told; its requests are refused then, and go nowhere else. ``weight``:
-    percent, None if it does not say. ``shadow``: it gets copies of requests. ``fields``: where match and action are
-    written; ``again``: where the same match is written again, which counts once the first goes."""
+    """What one resource (``kind``, ``name`` as ``namespace:name``) contributes to its group.
+
+    ``action``: None if it can't be done, which the resource reports; then its requests are rejected, and go nowhere
+    else. ``weight``: percent, None if not set. ``shadow``: it gets copies of requests. ``fields``: the fields of match
+    and action; ``again``: fields that repeat the match, which take effect if the first is deleted.
+    """
 
     kind: str
     name: str

@@ -1,7 +1,7 @@
 """What a route matches, as a value: the identity of a group of Mappings and its place among the routes.
 
-Mappings that match the same belong to one group, whose name follows from everything that is matched, and from nothing
-else. How a Mapping says it is read in ``mapping_match.py``; how Envoy is told stands in ``envoy/route_match.py``.
+Mappings with the same match belong to one group, whose name is a function of the match alone. ``mapping_match.py``
+reads the match of a Mapping; ``envoy/route_match.py`` converts it to Envoy's JSON.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _RANKS = {EXACT: "2", PREFIX: "1", SEGMENTS: "1", REGEX: "0"}
 
 
 class Condition(msgspec.Struct, frozen=True, order=True):
-    """On a header or a query parameter. ``sort``: ``exact``, ``regex`` (of the whole value) or ``present``."""
+    """A condition on a header or query parameter. ``sort``: ``exact``, ``regex`` (whole value) or ``present``."""
 
     name: str
     sort: str = PRESENT
     value: str = ""
 
     def length(self) -> int:
-        """Its share in the order of routes (docs/ambassador.md §4.4): name and value, one more for a regex."""
+        """Its weight in the order of routes (docs/ambassador.md §4.4): name and value, one more for a regex."""
         return len(self.name) + len(self.value or "*") + (self.sort == REGEX)
 
     def key(self) -> str:
@@ -54,22 +54,27 @@ class RouteMatch(msgspec.Struct, frozen=True):
 
 
 def group_name(match: RouteMatch) -> str:
-    """The name of the group of all that match the same, in whatever tables."""
+    """The name of the group of all with the same match, whatever their tables."""
     return route_name(msgspec.structs.replace(match, tables=()))
 
 
 def route_name(match: RouteMatch) -> str:
-    """The name of the route that matches this in these tables: a readable start and a hash of all that is matched.
-    Different matches have different names whatever stands in them: every text is hashed with its length
-    (docs/ambassador.md §5.8)."""
+    """The name of the route with this match in these tables: a readable start and a hash of the match.
+
+    Different matches have different names whatever they contain: every text is hashed with its length
+    (docs/ambassador.md §5.8).
+    """
     start = _UNREADABLE.sub("-", f"{match.method}-{match.path}").strip("-")[:_READABLE].strip("-")
     return f"{start or 'root'}-{hashlib.sha256(_identity(match)).hexdigest()[:32]}"
 
 
 def sort_key(match: RouteMatch, name: str) -> str:
-    """The place of the route ``name`` among all: highest first (docs/ambassador.md §4.4: precedence,
-    length of the prefix, of the headers, of the query, then reverse alphabetical). An exact path goes before a prefix
-    of the same text, which would hide it; the name comes last, so that no two are equal."""
+    """The sort key of the route ``name``; routes are in descending order.
+
+    Precedence, length of the prefix, of the headers, of the query, then reverse alphabetical (docs/ambassador.md §4.4).
+    An exact path sorts before a prefix of the same text, which would hide it; the name is last, so that no two are
+    equal.
+    """
     headers = list(match.headers)
     if match.authority:
         headers.append(Condition(":authority", REGEX if match.authority_regex else EXACT, match.authority))
@@ -91,7 +96,7 @@ def sort_key(match: RouteMatch, name: str) -> str:
 
 
 def _number(value: int) -> str:
-    """In a form that is ordered as a text like the number; what is beyond 10**9 is taken for that."""
+    """A text form that sorts like the number; numbers beyond 10**9 are clamped."""
     return f"{max(-(10**9), min(value, 10**9)) + 10**9:010d}"
 
 

@@ -1,7 +1,7 @@
-"""Who of a group takes part in its route, and with which share: a pure function of the members.
+"""Decides which members of a group take part in its route, and with which share: a pure function of the members.
 
-The first by name decides what the group does; whoever does not fit to it is refused and told so *itself*, with the name
-of the one that it does not fit to (docs/ambassador.md §4.4, §5.13: the peer tells the first one).
+The first by name decides what the group does. A member that does not fit it is rejected, and gets a problem *itself*
+that names the first one (docs/ambassador.md §4.4, §5.13: Emissary reports it on the first one).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What goes to one place and is treated in one way."""
+    """A part of the requests with one destination and one treatment."""
 
     share: Share
     treatment: Treatment
@@ -31,9 +31,9 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Sharing(msgspec.Struct, frozen=True):
-    """``leading``: the first member that counts, None if none does. ``members``: those who take part. ``parts``: of
-    the requests, none for a redirect. ``mirror``: who gets copies, of how many percent. Members without a leading one
-    can't be served."""
+    """``leading``: the first member in effect, None if there is none. ``members``: those that take part. ``parts``: of
+    the requests, empty for a redirect. ``mirror``: the member that gets copies, and of how many percent. Members
+    without a leading one can't be served."""
 
     leading: GroupMember | None
     members: tuple[GroupMember, ...] = ()
@@ -83,7 +83,7 @@ def _refused_by_redirect(member: GroupMember, leading: GroupMember) -> Refusal:
 
 
 def _fitting(able: Sequence[GroupMember], leading: GroupMember) -> tuple[list[GroupMember], list[Refusal]]:
-    """(who forwards as the leading one does, who is refused)"""
+    """(members that forward as the leading one does, refusals for the others)"""
     fitting, refusals = [], []
     for member in able:
         if mistake := _misfit(member, leading):
@@ -94,7 +94,7 @@ def _fitting(able: Sequence[GroupMember], leading: GroupMember) -> tuple[list[Gr
 
 
 def _misfit(member: GroupMember, leading: GroupMember) -> str:
-    """What keeps ``member`` from sharing a route with ``leading``, empty if nothing does."""
+    """What prevents ``member`` from sharing a route with ``leading``, empty if nothing does."""
     if isinstance(member.action, Redirect):
         return f"{leading.name} matches the same and forwards; a redirect can't share with it: change one's match"
     assert member.action is not None and leading.action is not None, "those that can't be done are left out before"
@@ -115,7 +115,7 @@ _FIELDS = {
 
 
 def _within_the_whole(fitting: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Refusal]]:
-    """(those whose weights sum to 100 at most, the others)"""
+    """(members whose weights sum to 100 at most, refusals for the others)"""
     over = over_the_whole([member.weight for member in fitting])
     message = f"its weight takes the sum of the group over {WHOLE}; make it less, or that of the others"
     refusals = [Refusal(fitting[position], "WeightOver100", message) for position in sorted(over)]
@@ -123,7 +123,7 @@ def _within_the_whole(fitting: Sequence[GroupMember]) -> tuple[list[GroupMember]
 
 
 def _parts(taken: Sequence[GroupMember]) -> tuple[Part, ...]:
-    """What goes where: the same place named twice gets both shares."""
+    """The parts: a destination that is named twice gets both shares."""
     found: dict[tuple[Share, Treatment], int] = {}
     for member, part in zip(taken, proportions([member.weight for member in taken]), strict=True):
         assert isinstance(member.action, Forward), "only who forwards fits"
@@ -133,7 +133,7 @@ def _parts(taken: Sequence[GroupMember]) -> tuple[Part, ...]:
 
 
 def _without_weight(taken: Sequence[GroupMember]) -> list[Refusal]:
-    """What is told of shares that nobody can have meant."""
+    """Reports shares that can't be intended."""
     weights = [member.weight for member in taken]
     if len(taken) > 1 and not any(weight is None or weight for weight in weights):
         message = "all Mappings of the group have the weight 0, so they share equally; give one of them a weight"
@@ -147,7 +147,7 @@ def _without_weight(taken: Sequence[GroupMember]) -> list[Refusal]:
 
 
 def _mirroring(shadows: Sequence[GroupMember]) -> tuple[list[GroupMember], list[Refusal]]:
-    """(who gets copies: one at most, who is refused)"""
+    """(at most one member that gets copies, refusals for the others)"""
     mirroring: list[GroupMember] = []
     refusals = []
     for member in shadows:

@@ -1,7 +1,7 @@
 """What TCPMappings mean, as typed values: what each contributes to its group, and what a group is on its port.
 
-A group is named after what its members have in common: port, address and host, joined by ``|``, which stands in none of
-them. Connections of a group are divided among its members, and go nowhere else.
+The name of a group is what its members have in common: port, address and host, joined by ``|``, which none of them
+contains. The members of a group divide its connections, which go nowhere else.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .weights import WHOLE, over_the_whole, proportions
 
 class TCPMember(msgspec.Struct, frozen=True, kw_only=True):
     """What one TCPMapping (``name``: namespace:name) contributes to its group. ``address``: empty for the gateway's
-    own. ``host``: empty for connections of any sort. ``weight``: percent, None if it does not say. ``idle_timeout_ms``:
-    None if it does not say, 0 for no limit."""
+    own. ``host``: empty for all connections. ``weight``: percent, None if not set. ``idle_timeout_ms``: None if not
+    set, 0 for no limit."""
 
     name: str
     port: int
@@ -39,13 +39,13 @@ class TCPMember(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def socket(self) -> str:
-        """The name of the fact ``tcp_route``: the port, and before it the address if it is not the gateway's own."""
+        """The name of the fact ``tcp_route``: the port, after the address if that is not the gateway's own."""
         return f"{self.address}|{self.port}" if self.address else str(self.port)
 
 
 class TCPRoute(msgspec.Struct, frozen=True, order=True):
-    """What a group is on its port (fact ``tcp_route``). ``clusters``: (name, part) sorted by name, whose parts make the
-    whole. With a ``host`` there is ``tls``, which ends at the gateway. ``origins``: the TCPMappings."""
+    """What a group is on its port (fact ``tcp_route``). ``clusters``: (name, part) sorted by name; the parts sum to the
+    whole. With a ``host`` there is ``tls``, which the gateway terminates. ``origins``: the TCPMappings."""
 
     host: str
     group: str
@@ -57,13 +57,13 @@ class TCPRoute(msgspec.Struct, frozen=True, order=True):
 
 
 def routes_of(ctx: Context, socket: str) -> list[TCPRoute]:
-    """What there is on a port (``TCPMember.socket``), by host: first what is for connections of any sort."""
+    """The routes on a port (``TCPMember.socket``), by host: first the one for all connections."""
     return sorted((route for _, route in ctx.contributions("tcp_route", socket)), key=lambda route: route.host)
 
 
 def divided(members: list[TCPMember]) -> tuple[dict[str, int], list[tuple[TCPMember, str, str]]]:
-    """(cluster → its part of the connections, without those that get none; (who is told, reason, message)) of
-    ``members``, sorted by name."""
+    """Returns (cluster → its part of the connections, without those that get none; [(member, reason, message) of
+    problems]) of ``members``, sorted by name."""
     refusals: list[tuple[TCPMember, str, str]] = []
     over = over_the_whole([member.weight for member in members]) if len(members) > 1 else frozenset()
     for position in over:

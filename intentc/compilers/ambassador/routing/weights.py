@@ -1,8 +1,7 @@
-"""How those who share a group's requests or connections divide them, by their weights in percent
-(docs/ambassador.md §4.4).
+"""Divides requests or connections among the members of a group, by weights in percent (docs/ambassador.md §4.4).
 
-The proportions are whole numbers whose sum is the whole, so nothing falls beside it where weights sum to less than 100
-(docs/ambassador.md §5.4, §5.5). Who is told what, and what Envoy is told, is left to the callers.
+The proportions are whole numbers that sum to the whole, so no request is lost where weights sum to less than 100
+(docs/ambassador.md §5.4, §5.5). The callers report problems and configure Envoy.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ WHOLE = 100
 
 
 def over_the_whole(weights: Sequence[int | None]) -> frozenset[int]:
-    """The positions of those who would take the sum over 100; those after them may still fit.
+    """The positions of members that would raise the sum above 100; later ones may still fit.
 
     >>> sorted(over_the_whole([60, 50, 40, None, 1]))
     [1, 4]
@@ -29,9 +28,10 @@ def over_the_whole(weights: Sequence[int | None]) -> frozenset[int]:
 
 
 def proportions(weights: Sequence[int | None]) -> tuple[int, ...]:
-    """The shares of members with these ``weights`` (None: not set), whose sum is at most 100. Those without one share
-    equally what the others leave. Where all have one, their sum is the whole; where that is zero, all share equally. A
-    member that is alone gets everything.
+    """The shares of members with these ``weights`` (None: not set), whose sum is at most 100.
+
+    Members without a weight share equally what the others leave. If all have one, their sum is the whole; if that is
+    zero, all share equally. A single member gets everything.
 
     >>> proportions([80, 20]), proportions([20, 30]), proportions([10, None, None]), proportions([0])
     ((80, 20), (20, 30), (20, 90, 90), (1,))

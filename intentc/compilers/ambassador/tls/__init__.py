@@ -1,1 +1,1 @@
-"""TLS with clients: its settings, and whether certificates and keys are what they say."""
+"""TLS settings towards clients, and checks of certificates and keys."""

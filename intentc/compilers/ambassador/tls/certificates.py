@@ -1,9 +1,9 @@
-"""Whether a certificate, a key and a list of revoked certificates are what they say, told before Envoy is asked.
+"""Checks certificates, keys and revocation lists before Envoy does, and says what is wrong with them.
 
-Envoy refuses a secret that it can't read, and says so to nobody whom it concerns; here it is told on the Secret and on
-the Host. Only what is needed for that is read: that the text is PEM, that its outer structure is what the label says,
-and that the key is the certificate's. Who signed what, and until when, is the clients' business. Nothing of a key
-stands in a message.
+Envoy rejects a secret that it can't read, and nobody who could fix it sees its message; here it is reported on the
+Secret and on the Host. Only what is needed for that is parsed: that the text is PEM, that its outer structure is what
+the label says, and that the key belongs to the certificate. Issuers and validity are left to the clients. No message
+contains any part of a key.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ _CURVES = {
     bytes.fromhex("2b81040023"): "P-521",
 }
 _SHORTEST_RSA = 2048
-"""Bits. Envoy takes no shorter key, and no other curves, for a server's certificate."""
+"""Bits. Envoy accepts no shorter key, and no other curves, in a server's certificate."""
 _KEYS = ("PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY")
 
 
 class Block(NamedTuple):
-    """One block of a PEM text: its label, and what is in it."""
+    """One block of a PEM text: its label and its content."""
 
     label: str
     content: bytes
 
 
 class PublicKey(NamedTuple):
-    """``algorithm``: ``RSA`` or ``EC``. ``value``: what is equal for a certificate and its key; empty if the key does
-    not say."""
+    """``algorithm``: ``RSA`` or ``EC``. ``value``: equal for a certificate and its key; empty if the key lacks it."""
 
     algorithm: str
     value: bytes
@@ -114,7 +113,7 @@ def _public_key_info(certificate: Node) -> tuple[Node, ...]:
     if len(parts) != 3:
         raise Malformed("a certificate has three parts")
     fields = children(parts[0])
-    # An explicit version comes first, in all but the oldest; the sixth field after it is the public key.
+    # All but the oldest certificates begin with an explicit version; the sixth field after it is the public key.
     at = 6 if fields and fields[0].tag == 0xA0 else 5
     if len(fields) <= at:
         raise Malformed("a certificate without a public key")
@@ -177,7 +176,7 @@ def _rsa(fields: tuple[Node, ...]) -> PublicKey:
 
 
 def _ec(fields: tuple[Node, ...]) -> PublicKey:
-    """RFC 5915: version, number, and, if it says them, curve ([0]) and public key ([1])."""
+    """RFC 5915: version, number, and optionally curve ([0]) and public key ([1])."""
     if len(fields) < 2:
         raise Malformed("an elliptic curve key has at least two parts")
     for field in fields[2:]:

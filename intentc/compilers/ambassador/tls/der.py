@@ -1,4 +1,4 @@
-"""The distinguished encoding rules (X.690), as far as certificates and keys need them: definite lengths, low tags."""
+"""Decodes the parts of DER (X.690) that certificates and keys need: definite lengths, low tags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _CONSTRUCTED = 0x20
 
 
 class Malformed(ValueError):
-    """A text is not what its label says; the message holds nothing of it."""
+    """A text is not what its label says; the message contains nothing of it."""
 
 
 class Node(NamedTuple):
@@ -19,7 +19,7 @@ class Node(NamedTuple):
 
 
 def node(data: bytes) -> Node:
-    """The one element that ``data`` is. Raises ``Malformed``."""
+    """Decodes ``data`` as one element. Raises ``Malformed``."""
     found, rest = _first(data)
     if rest:
         raise Malformed("there is more than its length says")
@@ -27,7 +27,7 @@ def node(data: bytes) -> Node:
 
 
 def children(parent: Node) -> tuple[Node, ...]:
-    """The elements in one that is made of others. Raises ``Malformed``."""
+    """The elements of a constructed one. Raises ``Malformed``."""
     if not parent.tag & _CONSTRUCTED:
         raise Malformed("a part that should be made of others is not")
     found: list[Node] = []

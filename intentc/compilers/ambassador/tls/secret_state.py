@@ -1,8 +1,8 @@
-"""What is in a Secret, and who uses it, as typed values; names of the secrets that Envoy asks for by SDS.
+"""What a Secret holds, who uses it, and the names of the secrets that Envoy requests by SDS: typed values.
 
 A Secret is used for one of two parts: ``tls`` (a certificate chain with its key) or ``ca`` (who signs peers'
-certificates, and, if wanted, which of them are revoked: that list may stand in another Secret). Whoever uses one
-contributes the fact ``secret_use`` with the name from here, and refers to the same name in its configuration.
+certificates, and optionally which are revoked: that list may be in another Secret). Its users contribute the fact
+``secret_use`` with the name from here, and refer to the same name in their configuration.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .tls_settings import TLSSettings
 
 
 class SecretState(msgspec.Struct, frozen=True):
-    """What is wrong with a Secret (fact ``secret_state``), for each part that it can be used for; empty: nothing. It
-    holds nothing of what is secret."""
+    """What is wrong with a Secret (fact ``secret_state``), for each possible use; empty: nothing. It contains no
+    secrets."""
 
     tls: str = ""
     ca: str = ""
@@ -29,11 +29,11 @@ class SecretState(msgspec.Struct, frozen=True):
 
 
 PARTS = SecretState.__struct_fields__
-"""What a Secret can be used for."""
+"""The possible uses of a Secret."""
 
 
 class Use(NamedTuple):
-    """That the Secret ``secret`` (namespace:name) is used for ``part``: tls, ca, or crl."""
+    """The Secret ``secret`` (namespace:name) is used for ``part``: tls, ca, or crl."""
 
     secret: str
     part: str
@@ -51,19 +51,19 @@ def certificate_name(secret: str) -> str:
 
 
 def authority_name(secret: str, revoked: str = "") -> str:
-    """The name by which Envoy asks for what peers are verified by: the authority in ``secret``, and the list of revoked
-    certificates in ``revoked``, if any (both namespace:name)."""
+    """The name by which Envoy requests what verifies peers: the authority in ``secret``, and the revocation list in
+    ``revoked``, if any (both namespace:name)."""
     return f"{secret}|ca|{revoked}" if revoked else f"{secret}|ca"
 
 
 def secrets_in(name: str) -> tuple[str, ...]:
-    """The Secrets (namespace:name) of which Envoy gets something under such a name."""
+    """The Secrets (namespace:name) whose content Envoy gets under ``name``."""
     secret, _, *revoked = name.split("|")
     return (secret, *revoked)
 
 
 def names(settings: TLSSettings) -> tuple[str, ...]:
-    """The names of the facts ``secret_use`` for whoever speaks TLS with ``settings``."""
+    """The names of the facts ``secret_use`` for TLS with ``settings``."""
     found = [certificate_name(settings.secret)] if settings.secret else []
     if settings.authority:
         found.append(authority_name(settings.authority, settings.revoked))

@@ -1,9 +1,8 @@
-"""How TLS is spoken with clients, as a typed value, read from a TLSContext or from ``tls`` of a Host
-(docs/ambassador.md §4.3).
+"""TLS settings towards clients, as a typed value, read from a TLSContext or from ``tls`` of a Host (docs/ambassador.md
+§4.3).
 
-What can't be done as it is written is refused whole (``UnusableTLS``): whoever asked for TLS gets that, or nothing; a
-setting that would be left out could be the one that keeps somebody out. Which Secrets there are, and what is in them,
-is looked at by whoever uses these settings.
+Settings that can't be applied as written are rejected as a whole (``UnusableTLS``), because a setting that is left out
+could be the one that keeps somebody out. The users of these settings check which Secrets exist, and what they contain.
 """
 
 from __future__ import annotations
@@ -24,18 +23,19 @@ CIPHER_SUITES = frozenset(
     for exchange in ("ECDHE-ECDSA", "ECDHE-RSA")
     for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305", "AES128-SHA", "AES256-SHA")
 ) | {"AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES128-SHA", "AES256-SHA"}
-"""What Envoy 1.40 takes for TLS up to 1.2, beside groups such as ``[ECDHE-RSA-AES128-GCM-SHA256|…]``."""
+"""Suites that Envoy 1.40 accepts for TLS up to 1.2, in addition to groups such as ``[ECDHE-RSA-AES128-GCM-SHA256|…]``.
+"""
 _GROUP = re.compile(r"\[([^\[\]]*)\]")
 CURVES = frozenset({"X25519", "P-256", "P-384", "P-521", "X25519MLKEM768"})
 _LONGEST_NAME = 255
-"""Bytes, of a protocol and of a server in the TLS handshake."""
+"""Bytes, of a protocol or a server name in the TLS handshake."""
 _LONGEST_PROTOCOLS = 65535
-"""Bytes, of all protocols with one for the length of each."""
+"""Bytes, of all protocols with one byte for the length of each."""
 _FILES = ("cert_chain_file", "private_key_file", "cacert_chain_file", "crl_file")
 
 
 class UnusableTLS(Exception):
-    """TLS can't be spoken as a resource has it: ``reason`` and ``message`` of the problem."""
+    """TLS can't be used as a resource configures it: ``reason`` and ``message`` of the problem."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -44,10 +44,10 @@ class UnusableTLS(Exception):
 
 
 class TLSSettings(msgspec.Struct, frozen=True, order=True):
-    """How TLS is spoken with clients. Secrets by their names, ``namespace:name``, empty where there is none.
+    """TLS towards clients. Secrets by their names, ``namespace:name``, empty if there is none.
 
-    ``authority`` verifies client certificates, ``revoked`` says which of them count no more; ``required``: nobody comes
-    in without one. Versions as in ``VERSIONS``, empty for Envoy's default.
+    ``authority`` verifies client certificates, ``revoked`` lists those that are invalid; ``required``: clients need a
+    certificate. Versions as in ``VERSIONS``, empty for Envoy's default.
     """
 
     secret: str = ""
@@ -62,11 +62,10 @@ class TLSSettings(msgspec.Struct, frozen=True, order=True):
 
 
 def tls_settings(fields: Any, ctx: Context, namespace: str, secret: str = "", split: bool = True) -> TLSSettings:
-    """The settings in ``fields``: the view of a TLSContext, or the struct of ``tls`` of a Host. ``secret``: the name of
-    the server's Secret (``namespace:name``), if it is not the TLSContext's own. ``split``: whether ``name.namespace``
-    may name a Secret of another namespace.
+    """The settings in ``fields``: the view of a TLSContext, or the struct of ``tls`` of a Host. Raises ``UnusableTLS``.
 
-    Raises ``UnusableTLS``.
+    ``secret``: the name of the server's Secret (``namespace:name``), if it is not the TLSContext's own. ``split``:
+    whether ``name.namespace`` may name a Secret of another namespace.
     """
     for name in _FILES:
         if getattr(fields, name):
@@ -80,7 +79,7 @@ def tls_settings(fields: Any, ctx: Context, namespace: str, secret: str = "", sp
         minimum=fields.min_tls_version,
         maximum=fields.max_tls_version,
         cipher_suites=tuple(fields.cipher_suites),
-        # Envoy refuses a curve that is named twice; once says the same.
+        # Envoy rejects a duplicate curve; once means the same.
         curves=tuple(dict.fromkeys(fields.ecdh_curves)),
         protocols=tuple(one.strip() for one in fields.alpn_protocols.split(",") if one.strip()),
     )
@@ -89,8 +88,11 @@ def tls_settings(fields: Any, ctx: Context, namespace: str, secret: str = "", sp
 
 
 def secret_named(ctx: Context, name: str, namespace: str, split: bool = True) -> str:
-    """``namespace:name`` of the Secret that a resource of ``namespace`` calls ``name``: one of its own namespace, or,
-    where there is none and ``split`` is set, ``name.namespace`` of another. Empty for an empty name."""
+    """``namespace:name`` of the Secret that a resource of ``namespace`` calls ``name``.
+
+    It is in the resource's own namespace, or, if there is none and ``split`` is set, ``name.namespace`` in another.
+    Empty for an empty name.
+    """
     if not name:
         return ""
     first, dot, other = name.rpartition(".")
@@ -100,14 +102,14 @@ def secret_named(ctx: Context, name: str, namespace: str, split: bool = True) ->
 
 
 def check_server_name(name: str, field: str) -> None:
-    """That ``name`` can be asked for in a handshake. Raises ``UnusableTLS``."""
+    """Checks that a TLS handshake can request ``name``. Raises ``UnusableTLS``."""
     if len(name.encode()) > _LONGEST_NAME or not name.isprintable():
         message = f"{field} {name[:40]!r} is no name of a server; a name has at most {_LONGEST_NAME} characters"
         raise UnusableTLS("InvalidTLS", message)
 
 
 def _suites(given: str) -> list[str]:
-    """Those in a group of equal rank (``[a|b]``), or the one that ``given`` is."""
+    """The suites in a group of equal rank (``[a|b]``), or ``given`` itself."""
     group = _GROUP.fullmatch(given)
     return group[1].split("|") if group else [given]
 
@@ -142,10 +144,11 @@ def _check(settings: TLSSettings) -> None:
 
 
 def context_named(ctx: Context, name: str, namespace: str) -> View | None:
-    """The TLSContext of this gateway that a resource of ``namespace`` calls ``name``: of its own namespace, or
-    ``name.namespace``, or of the gateway's namespace, or the only one of this name anywhere. None if there is none.
+    """The TLSContext of this gateway that a resource of ``namespace`` calls ``name``, None if there is none.
 
-    Raises ``UnusableTLS`` (``AmbiguousTLSContext``): who of several is meant is not guessed."""
+    It is in the resource's own namespace, or ``name.namespace``, or in the gateway's namespace, or the only one of this
+    name anywhere. Raises ``UnusableTLS`` (``AmbiguousTLSContext``) if there are several: it does not guess.
+    """
     first, dot, other = name.rpartition(".")
     qualified = [(other, first)] if dot else []
     for place in ((namespace, name), *qualified, (gateway_namespace(ctx), name)):

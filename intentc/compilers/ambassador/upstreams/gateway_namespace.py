@@ -1,6 +1,5 @@
-"""The namespace in which the gateway itself runs: names of Services there need none (docs/ambassador.md §4.4), and what
-is said there about the whole gateway goes before what anybody says elsewhere.
-"""
+"""The gateway's own namespace: Services there need no namespace in their name (docs/ambassador.md §4.4), and
+gateway-wide resources there take precedence over others."""
 
 from __future__ import annotations
 
@@ -22,8 +21,11 @@ def gateway_namespace(ctx: Context) -> str:
 
 
 def in_order(kind: str, ctx: Context) -> Iterator[View]:
-    """The resources of ``kind`` for this gateway, those of its own namespace first, then by name: of several that are
-    for all of it the first counts. Those that nobody asks for are not read: one that can't be holds back nobody."""
+    """The resources of ``kind`` for this gateway, those in its own namespace first, then by name.
+
+    Of several gateway-wide resources the first takes effect. It reads no further than the caller iterates, so that an
+    unreadable one does not hold back callers that need only the first.
+    """
     own = gateway_namespace(ctx)
     for resource in ctx.select(kind, "name", own):
         if resource.fq_name[0] == own and ours(resource, ctx):

@@ -1,7 +1,7 @@
-"""TLS towards an upstream: what its TLSContext says, and whether everything for it is there.
+"""TLS towards an upstream: the settings of its TLSContext, and whether all its Secrets exist.
 
-Whoever asked for TLS gets that, or nothing (docs/ambassador.md §5.7): a missing TLSContext or Secret makes the
-upstream unreachable.
+TLS is used as requested, or not at all (docs/ambassador.md §5.7): without its TLSContext or Secret an upstream is
+unreachable.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .upstream import Upstream
 
 
 class Origination(NamedTuple):
-    """``server_name``: the host asked for in the handshake, empty for none."""
+    """``server_name``: the name in the handshake (SNI), empty for none."""
 
     settings: TLSSettings
     server_name: str
 
 
 def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
-    """How TLS is spoken with an ``upstream`` that asks for it, at ``host`` (a qualified name, or an address).
+    """The TLS settings for an ``upstream`` with TLS, at ``host`` (a qualified name, or an address).
 
-    The name asked for is that of the context (``sni``), else the rewritten host, else ``host`` if it is a name.
-    Raises ``Unreachable`` (``NoTLSContext``, or what is wrong with the context).
+    The name in the handshake is that of the context (``sni``), otherwise the rewritten host, otherwise ``host`` if it
+    is a name. Raises ``Unreachable`` (``NoTLSContext``, or what is wrong with the context).
     """
     settings, context_sni = _context(ctx, upstream) if upstream.tls_context else (TLSSettings(), "")
     own = host.removesuffix(".") if address(host) is None else ""
@@ -37,7 +37,7 @@ def origination(ctx: Context, upstream: Upstream, host: str) -> Origination:
 
 
 def check_secrets(ctx: Context, settings: TLSSettings) -> None:
-    """That all Secrets of ``settings`` can be used. Raises ``Unreachable`` (``NoSecret``, ``InvalidSecret``)."""
+    """Checks that all Secrets in ``settings`` can be used. Raises ``Unreachable`` (``NoSecret``, ``InvalidSecret``)."""
     for secret, part in secret_uses(settings):
         state: SecretState | None = ctx.fact("secret_state", secret)
         if state is None:

@@ -1,11 +1,11 @@
-"""The endpoints behind a Service: its ports joined with the ready addresses in the Endpoints of the same name.
+"""The endpoints of a Service: its ports joined with the ready addresses in the Endpoints of the same name.
 
-Kubernetes names the ports of Endpoints as those of the Service (docs/ambassador.md §4.1); Endpoints that people write
-may leave the names out, then the target port tells. Addresses that are not ready take no requests. Whether an address
-may be a target is left to ``targets.py``.
+Kubernetes names the ports of Endpoints like those of the Service (docs/ambassador.md §4.1); Endpoints that people write
+may omit the names, then the target port decides. Addresses that are not ready get no requests. ``targets.py`` decides
+whether an address is allowed as a target.
 
-Neither kind has an intent: a cluster has thousands that nothing leads to, and what is wrong in one concerns the gateway
-once it sends requests there.
+Neither kind has an intent: a cluster has thousands without a route, and a mistake in one concerns the gateway only
+while requests go there.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _MOST_PORT = 65535
 
 
 def service_endpoints(ctx: Context, service: tuple[str, str], port: int) -> tuple[tuple[str, int], ...]:
-    """(address, port) of each ready endpoint of ``port`` of the Service (namespace, name), sorted; at least one. What
-    is wrong in the Endpoints is told on them.
+    """(address, port) of each ready endpoint of ``port`` of the Service (namespace, name), sorted; at least one. It
+    reports mistakes on the Endpoints.
 
     Raises ``Unreachable`` (``NoService``, ``NoPort``, ``NoEndpoints``).
     """
@@ -38,7 +38,7 @@ def service_endpoints(ctx: Context, service: tuple[str, str], port: int) -> tupl
         raise Unreachable("NoPort", f"Service {shown} has no TCP port {port}; write one that it has: {known}")
     listed = ctx.find("endpoints", service)
     if listed is not None:
-        _tell_mistakes(ctx, shown, listed.subsets)
+        _report_mistakes(ctx, shown, listed.subsets)
     endpoints = sorted({endpoint for endpoint, _, _ in _ready(listed, declared)}) if listed is not None else []
     if not endpoints:
         raise Unreachable("NoEndpoints", f"no address behind port {port} of Service {shown} is ready")
@@ -46,8 +46,7 @@ def service_endpoints(ctx: Context, service: tuple[str, str], port: int) -> tupl
 
 
 def endpoint_places(ctx: Context, service: tuple[str, str], port: int) -> dict[tuple[str, int], list[str]]:
-    """(address, port) of each ready endpoint → the fields of the Endpoints where it stands; nothing where
-    ``service_endpoints`` raises."""
+    """(address, port) of each ready endpoint → its fields in Endpoints; empty where ``service_endpoints`` raises."""
     found, listed = ctx.find("service", service), ctx.find("endpoints", service)
     ports = [one for one in found.ports if _is_tcp(one) and one.port == port] if found is not None else []
     places: dict[tuple[str, int], list[str]] = {}
@@ -57,7 +56,7 @@ def endpoint_places(ctx: Context, service: tuple[str, str], port: int) -> dict[t
     return places
 
 
-def _tell_mistakes(ctx: Context, name: str, subsets: tuple[Any, ...]) -> None:
+def _report_mistakes(ctx: Context, name: str, subsets: tuple[Any, ...]) -> None:
     for subset in subsets:
         for one in subset.addresses:
             if not _is_address(one.ip):
@@ -82,7 +81,7 @@ def _ready(endpoints: View, declared: Any) -> Iterator[tuple[tuple[str, int], in
 
 
 def _is_address(text: str) -> bool:
-    """Whether it can be an endpoint: no address of another machine has a network interface of ours behind a ``%``."""
+    """Whether it can be an endpoint. An address with a network interface (``%``) belongs to no other machine."""
     return "%" not in text and address(text) is not None
 
 

@@ -1,8 +1,8 @@
-"""Where a ``service`` leads: ``[http://|https://]host[:port]``, taken apart and refused if it is anything else.
+"""Parses a ``service``: ``[http://|https://]host[:port]``, and rejects everything else.
 
-The rule is Ambassador's (docs/ambassador.md §4.3, §4.4) with the holes closed: a text that could be read in two ways
-(a path, a user, a number that a resolver would take for an address) is refused, since what is dialled must be what was
-checked. Which namespace an unqualified name is in, and whether a target is allowed, is left to others.
+The rule is Ambassador's (docs/ambassador.md §4.3, §4.4) with its holes closed: a text with two readings (a path, a
+user, a number that a resolver would take for an address) is rejected, because the target that is checked must be the
+one that is dialled. Others decide on the namespace of an unqualified name, and whether a target is allowed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _LONGEST_HOST = 253
 
 
 class ServiceUrl(NamedTuple):
-    """``scheme``: ``http``, ``https``, or empty if none is written. ``host``: a DNS name in lower case, or an address
-    without brackets. ``port``: 0 if none is written."""
+    """``scheme``: ``http``, ``https``, or empty if there is none. ``host``: a DNS name in lower case, or an address
+    without brackets. ``port``: 0 if there is none."""
 
     scheme: str
     host: str
@@ -32,7 +32,7 @@ class ServiceUrl(NamedTuple):
 
     @property
     def unqualified(self) -> bool:
-        """Whether the host is the name of a service alone, which a namespace is missing from."""
+        """Whether the host is only the name of a service, without a namespace."""
         return "." not in self.host and ":" not in self.host and self.host != "localhost"
 
 
@@ -61,9 +61,8 @@ def parse_service(text: str) -> ServiceUrl:
 
 @lru_cache(maxsize=1024)
 def address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """``host`` as an address, None if it is none."""
-    # Parsing is expensive, and one host is asked about at each step of the way; most names are told by their last
-    # letter.
+    """``host`` as an address, None if it is a name."""
+    # Parsing is expensive, and each step asks about the same host; the last letter identifies most names.
     if ":" not in host and not host[-1:].isdigit():
         return None
     try:

@@ -1,8 +1,8 @@
-"""Which targets an upstream may have. The gateway stands inside: an address that means the gateway's own machine, or
-the cloud's metadata service, would lend its rights to whoever may write a Mapping.
+"""Decides which targets an upstream may have.
 
-The setting ``ambassador.allowed_targets`` (a list of CIDRs and host names) lifts that for what is in it. Names are
-judged as they are written: what DNS answers later is not seen here.
+The gateway is inside the network: an address of its own machine, or of the cloud's metadata service, would lend its
+rights to everybody who may write a Mapping. The setting ``ambassador.allowed_targets`` (a list of CIDRs and host names)
+allows exceptions. Names are checked as they are written: what DNS answers later is not visible here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
 _METADATA_ADDRESSES = frozenset(
     map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
 )
-"""Of clouds whose metadata service is not on a link-local address."""
+"""Metadata services of clouds that don't use a link-local address."""
 _METADATA_NAMES = frozenset(
     {
         *("metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal"),
@@ -39,7 +39,7 @@ _ISATAP = (bytes.fromhex("00005efe"), bytes.fromhex("02005efe"))
 
 
 class AllowedTargets(NamedTuple):
-    """What is allowed although it would be refused."""
+    """Exceptions: targets that are allowed although they would be rejected."""
 
     networks: tuple[Network, ...] = ()
     names: frozenset[str] = frozenset()
@@ -91,8 +91,8 @@ def _guarded(one: Address) -> bool:
 
 
 def _meant(found: Address) -> tuple[Address, ...]:
-    """The addresses that packets for ``found`` may reach: the IPv4 addresses that an IPv6 address contains by one of
-    the known rules, and else itself.
+    """The addresses that packets for ``found`` may reach: the IPv4 addresses embedded in an IPv6 address, otherwise
+    itself.
 
     >>> _meant(ipaddress.ip_address("64:ff9b::a9fe:a9fe"))
     (IPv4Address('169.254.169.254'),)
@@ -109,7 +109,8 @@ def _meant(found: Address) -> tuple[Address, ...]:
     if found in _NAT64[0]:
         return (ipaddress.IPv4Address(packed[12:]),)
     if found in _NAT64[1]:
-        # Where the address stands depends on the length of the translator's prefix (RFC 6052 2.2); byte 8 is left out.
+        # The position of the address depends on the length of the translator's prefix (RFC 6052 2.2); byte 8 is
+        # skipped.
         spread = packed[:8] + packed[9:]
         parts = [ipaddress.IPv4Address(part) for part in (spread[6:10], spread[7:11], spread[8:12])]
         return (*(one for one in parts if one not in _THIS_NETWORK), ipaddress.IPv4Address(packed[12:]))

@@ -1,7 +1,7 @@
-"""That an upstream can't be, or must not be, reached as it is asked for.
+"""An upstream can't be, or must not be, reached as requested.
 
-Whatever the reason is, the answer is the same: a cluster without endpoints, which answers 503, and a problem on each
-resource that leads there. Nothing is ever sent to a second best place.
+Whatever the reason, the result is the same: a cluster without endpoints, which answers 503, and a problem on each
+resource that leads there. There is never a second choice.
 """
 
 from __future__ import annotations

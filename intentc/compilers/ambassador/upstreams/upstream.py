@@ -1,9 +1,9 @@
 """An upstream: all the settings of one cluster, and the name that follows from all of them.
 
-Whoever sends requests somewhere (Mappings, TCPMappings, AuthService, RateLimitService, TracingService, LogService) asks
-``upstream`` for the settings and yields ``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``; what becomes
-of it is ``cluster.py``'s business. Two uses share a cluster exactly if they agree in every setting (docs/ambassador.md
-§5.6); who uses it is no part of the identity.
+Resources with a service (Mappings, TCPMappings, AuthService, RateLimitService, TracingService, LogService) call
+``upstream`` for the settings and yield ``Fact("cluster", upstream.name, ClusterUse(upstream, origins))``;
+``cluster.py`` makes the cluster. Two uses share a cluster exactly if all their settings are equal (docs/ambassador.md
+§5.6); the users are not part of its identity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNREADABLE = re.compile(r"[^0-9A-Za-z_]")
 
 
 class Unusable(Exception):
-    """A request from which no upstream can be made; ``reason`` and ``message`` are those of a problem."""
+    """No upstream can be made of this request; ``reason`` and ``message`` are those of the problem."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -37,12 +37,12 @@ class Unusable(Exception):
 
 
 class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a resource says of where its requests go; 0, empty texts and None mean "not said" (the Module, then a
-    default); empty ``circuit_breakers``, an empty ``keepalive``, and ``own_load_balancer`` without one mean none.
+    """What a resource asks for. 0, empty texts and None mean "not set" (the Module, then a default); empty
+    ``circuit_breakers``, an empty ``keepalive``, and ``own_load_balancer`` without one mean none.
 
     ``namespace``: of the resource, in which names are looked up. ``service``: ``[https://]host[:port]``. ``tls``:
-    ``"true"``, ``"false"`` or a TLSContext's name. ``host_rewrite``: the host that upstream sees, which it is asked for
-    in the TLS handshake, too. ``marker``: sets apart what must not be shared whatever it has in common (``shadow``,
+    ``"true"``, ``"false"`` or a TLSContext's name. ``host_rewrite``: the host that the upstream sees, also in the TLS
+    handshake. ``marker``: separates clusters that must not be shared although their settings are equal (``shadow``,
     ``extauth``, …). Times are in milliseconds.
     """
 
@@ -70,14 +70,13 @@ class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Upstream(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings of a cluster, complete: no Module is needed any more.
+    """All settings of a cluster, complete: the Module is already applied.
 
-    ``host``: DNS name or address, as it was written. ``service_namespace``: which an unqualified host is in, empty
-    for that of the gateway (and for qualified ones). ``namespace``: where ``tls_context`` and ``resolver`` are looked
-    up first; empty while neither is named. ``tls``: whether TLS is spoken; the ``tls_context`` may be missing from the
-    world, and then nothing at all is spoken. ``sni``: the host asked for, empty: of the context, or its own.
-    ``dns_type``: ``strict_dns`` or ``logical_dns``. ``stats_name``: the name in statistics. Times are in milliseconds,
-    0: none.
+    ``host``: DNS name or address, as it was written. ``service_namespace``: that of an unqualified host, empty for the
+    gateway's (and for qualified ones). ``namespace``: where ``tls_context`` and ``resolver`` are looked up first; empty
+    if neither is named. ``tls``: whether TLS is used; if the ``tls_context`` does not exist, nothing is sent at all.
+    ``sni``: the name in the handshake, empty: that of the context, or the host. ``dns_type``: ``strict_dns`` or
+    ``logical_dns``. ``stats_name``: the name in statistics. Times are in milliseconds, 0: none.
     """
 
     host: str
@@ -107,14 +106,14 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """A readable start, and a hash over every field. msgpack writes the length before each text and list, so no
-        two different upstreams have the same bytes (docs/ambassador.md §5.8)."""
+        """A readable start, and a hash over every field. msgpack writes the length before each text and list, so
+        different upstreams have different bytes (docs/ambassador.md §5.8)."""
         start = "_".join(part for part in (self.cluster_tag, self.marker, self.host, str(self.port)) if part)
         readable = _UNREADABLE.sub("_", f"cluster_{start}")[:_LONGEST_READABLE_START]
         return f"{readable}-{hashlib.sha256(msgspec.msgpack.encode(self)).hexdigest()[:32]}"
 
     def service(self, gateway_namespace: str) -> tuple[str, str] | None:
-        """(namespace, name) of the Service that is meant, None if the host can't be one: ``name``, ``name.namespace``
+        """(namespace, name) of the Service that the host means, None if it can't be one: ``name``, ``name.namespace``
         or ``name.namespace.svc[.<domain>]``."""
         if address(self.host) is not None or self.host == "localhost":
             return None
@@ -124,7 +123,8 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
         return (rest[0], name) if len(rest) == 1 or rest[1] == "svc" else None
 
     def dns_name(self, gateway_namespace: str) -> str:
-        """The host as it is looked up: qualified, unless it is in the gateway's namespace (docs/ambassador.md §4.4)."""
+        """The host as DNS is asked for it: qualified, unless it is in the gateway's namespace (docs/ambassador.md
+        §4.4)."""
         return f"{self.host}.{self.service_namespace}" if self._elsewhere(gateway_namespace) else self.host
 
     def _elsewhere(self, gateway_namespace: str) -> bool:
@@ -132,18 +132,17 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterUse(msgspec.Struct, frozen=True):
-    """The value of a fact ``cluster``: an upstream, and the users' resources on whose account it is there."""
+    """The value of a fact ``cluster``: an upstream, and the users' resources that ask for it."""
 
     upstream: Upstream
     origins: tuple[Origin, ...]
 
 
 def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
-    """The upstream that ``request`` asks for. Raises ``Unusable`` (``InvalidService``, ``InvalidDnsType``,
-    ``InvalidText``) if there can't be one: the caller tells it on its resource, and leads no request to anything else.
+    """The upstream of ``request``. Raises ``Unusable`` (``InvalidService``, ``InvalidDnsType``, ``InvalidText``).
 
-    A scheme ``https`` or a TLS context means TLS whatever else is said: where settings contradict each other, nothing
-    goes out in clear.
+    The caller reports that on its resource, and sends requests nowhere else. A scheme ``https`` or a TLS context means
+    TLS whatever else is set: contradicting settings never result in clear text.
     """
     try:
         url = parse_service(request.service)
@@ -156,7 +155,7 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
     tls = url.scheme == "https" or request.tls == "true" or bool(context)
     resolver = request.resolver or module.resolver or DEFAULT_RESOLVER
     in_gateways = not url.unqualified or module.use_ambassador_namespace_for_service_resolution
-    # The Module's policy is for those who have endpoints to choose from, and wrong for nobody else.
+    # The Module's policy applies only to upstreams with endpoints to choose from.
     balancer = request.load_balancer
     if balancer is None and not request.own_load_balancer and resolver != DEFAULT_RESOLVER:
         balancer = module.load_balancer
@@ -190,7 +189,7 @@ def upstream(request: UpstreamRequest, module: ModuleSettings) -> Upstream:
 
 
 def _keepalive(request: UpstreamRequest, module: ModuleSettings) -> Keepalive | None:
-    """Its own, an empty one included, which means none; else the Module's."""
+    """Its own, even an empty one, which means none; otherwise the Module's."""
     if request.keepalive is None:
         return module.keepalive
     return request.keepalive if request.keepalive != Keepalive() else None
@@ -206,7 +205,7 @@ def statistics_name(service: str) -> str:
 
 
 def _server_name(host: str) -> str:
-    """What of a ``Host`` header may stand in a TLS handshake: the name without its port, and no address. Raises
+    """The part of a ``Host`` header that a TLS handshake may contain: the name without its port, no address. Raises
     ``Unusable``."""
     if not host:
         return ""

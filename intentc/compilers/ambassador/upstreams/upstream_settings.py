@@ -1,9 +1,9 @@
-"""What resources say about the traffic to an upstream, from the schema's values to the typed ones of a cluster.
+"""Reads settings for the traffic to an upstream from the schema's values into the typed ones of a cluster.
 
-Mapping, TCPMapping and AuthService say it in the same words (types ``LoadBalancer``, ``CircuitBreaker``, ``Keepalive``
-and ``HealthCheck`` of ``types.yml``). All readers raise ``ValueError`` with what is wrong: the caller tells it on its
-resource and leaves out the setting. What Envoy is told is the business of ``envoy/cluster.py``; the hash policies of
-routes are that of their owner.
+Mapping, TCPMapping and AuthService share their form (types ``LoadBalancer``, ``CircuitBreaker``, ``Keepalive`` and
+``HealthCheck`` of ``types.yml``). All readers raise ``ValueError`` with the mistake: the caller reports it on its
+resource and leaves out the setting. ``envoy/cluster.py`` converts the values to Envoy's JSON; the routes' owners read
+their hash policies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..plain import plain, typed
 from ..routing.header_rules import MOST_ADDITIONS, addition, unremovable
 
 HASHING = ("ring_hash", "maglev")
-"""The policies that choose an endpoint by something of the request."""
+"""The policies that choose an endpoint by a part of the request."""
 _MOST_CHECKS = 2**32 - 1
 
 
@@ -67,8 +67,8 @@ def circuit_breakers(values: Iterable[Any] | None) -> tuple[CircuitBreaker, ...]
 
 
 def keepalive(value: Any) -> Keepalive | None:
-    """From the schema's ``Keepalive``; None if it is not given. ``time`` is the older name of ``idle_time``, which
-    counts if both are there (docs/ambassador.md §5.10)."""
+    """From the schema's ``Keepalive``; None if it is not set. ``time`` is the older name of ``idle_time``, which takes
+    precedence (docs/ambassador.md §5.10)."""
     if value is None:
         return None
     found = plain(value)

@@ -1,7 +1,7 @@
-"""How an upstream is reached: by which resolver, under which name, and with which TLS; or that it can't be.
+"""Finds how an upstream is reached: by which resolver, under which name, and with which TLS; or that it can't be.
 
-Never clear text instead of TLS (docs/ambassador.md §5.7). What becomes of it in Envoy is the business of
-``cluster.py``; whoever must be sure that somebody could be asked at all calls ``check_way``.
+Never clear text instead of TLS (docs/ambassador.md §5.7). ``cluster.py`` makes the cluster; ``check_way`` is for
+callers that must be sure that a service can be asked at all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Way(NamedTuple):
 
 
 def check_way(ctx: Context, upstream: Upstream) -> None:
-    """That there is a way to ``upstream`` as it was asked for, whoever answers there. Raises ``Unreachable``."""
+    """Checks that ``upstream`` can be reached as requested, whoever answers there. Raises ``Unreachable``."""
     troubles: list[Unreachable] = []
     way_to(ctx, upstream, troubles)
     if troubles:
@@ -36,7 +36,7 @@ def check_way(ctx: Context, upstream: Upstream) -> None:
 
 
 def way_to(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) -> Way:
-    """The way to ``upstream``; what keeps it from being as it was asked for is added to ``troubles``."""
+    """The way to ``upstream``; obstacles are added to ``troubles``."""
     host, tls = upstream.dns_name(gateway_namespace(ctx)), None
     try:
         found = discovery(ctx, upstream)

@@ -1,8 +1,7 @@
-"""What people may look at of a gateway (docs/ambassador.md §4.6): its routes, its host names, connections that pass as
-they are, and the services in use.
+"""The views of a gateway (docs/ambassador.md §4.6): its routes, its host names, its TCP connections, and its services.
 
-Each module is one view, a pure function of the elements of Envoy that stand in etcd; ``telling`` is what they share.
-Paging and filtering are left to those who ask.
+Each module is one view, a pure function of the Envoy elements in etcd; ``columns`` is what they share. The callers do
+paging and filtering.
 """
 
 from intentc import Overview
@@ -13,4 +12,4 @@ from .routes import ROUTES
 from .services import SERVICES
 
 VIEWS: dict[str, Overview] = {"routes": ROUTES, "domains": DOMAINS, "connections": CONNECTIONS, "services": SERVICES}
-"""By the names under which they are asked for."""
+"""By the names under which commands and the API offer them."""

@@ -1,4 +1,4 @@
-"""Connections that pass as they are (TCPMappings): port and host name → services with their shares."""
+"""TCP connections (TCPMappings): port and host name → services with their shares."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from intentc import Compiled, Overview, Row
 
-from .telling import USERS, Element, host_and_port, origins, problems_of, proxied, services_of, shares, told
+from .columns import USERS, Element, host_and_port, origins, problems_of, proxied, services_of, shared_columns, shares
 
 
 def _rows(compiled: Compiled) -> Iterator[Row]:
@@ -20,13 +20,13 @@ def _rows(compiled: Compiled) -> Iterator[Row]:
                 "hostnames": chain.get("filter_chain_match", {}).get("server_names", []),
                 "tls": "transport_socket" in chain,
                 "to": shares(clusters, services),
-                **told(asking, problems),
+                **shared_columns(asking, problems),
                 "listener": listener["fq_name"][0],
             }
 
 
 def _asking(compiled: Compiled, listener: Element, clusters: list[str]) -> list[dict[str, str]]:
-    """Of those whom the listener comes from, those whom one of the clusters comes from."""
+    """The origins of the listener that are also origins of one of the clusters."""
     leading = [compiled.named("envoy_cluster", name) for name in clusters]
     known = {(one["kind"], one["name"]) for cluster in leading if cluster is not None for one in origins(cluster)}
     return [one for one in origins(listener) if (one["kind"], one["name"]) in known]

@@ -1,4 +1,4 @@
-"""The host names that are served: on which side of which Listener, and what becomes of requests that are not secure."""
+"""The host names that are served: on which side of which Listener, and what happens to insecure requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from intentc import Compiled, Overview, Row
 
-from .telling import Element, problems_of, told
+from .columns import Element, problems_of, shared_columns
 
 
 def _rows(compiled: Compiled) -> Iterator[Row]:
@@ -19,7 +19,7 @@ def _rows(compiled: Compiled) -> Iterator[Row]:
             "side": side.partition("|")[0],
             "insecure": _insecure(virtual_host),
             "hosts": [scope for scope in virtual_host["scopes"] if scope],
-            **told(virtual_host, problems),
+            **shared_columns(virtual_host, problems),
         }
 
 

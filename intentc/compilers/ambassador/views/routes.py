@@ -1,4 +1,4 @@
-"""The route table: what each route matches, and where its requests go; of one host name, the first asked first."""
+"""The route table: what each route matches, and where its requests go; per host name in the order of matching."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..envoy.route import CODES, PARTS
 from ..envoy.route_match import PATHS
 from ..hosts.hostnames import ANY, covers
 from ..routing.route_match import REGEX
-from .telling import USERS, Element, problems_of, services_of, shares, told
+from .columns import USERS, Element, problems_of, services_of, shared_columns, shares
 
 
 def _rows(compiled: Compiled) -> Iterator[Row]:
     services, problems = services_of(compiled), problems_of(compiled)
     before, reached = "", 0
     for route, hostnames in _in_order(compiled.objects("envoy_route"), _Served(compiled)):
-        # Several routes of one name stand together, and each says which part of the requests it and those before take.
+        # Several routes of one name are adjacent; the fraction of each includes those before it.
         group = route["sort_key"].rpartition("\t")[0]
         first = reached if group == before else 0
         before, reached = group, _numerator(route["config"]["match"])
@@ -27,13 +27,13 @@ def _rows(compiled: Compiled) -> Iterator[Row]:
             **_match(route),
             "to": _to(route["config"], services, 100 * (reached - first) / PARTS),
             "mirrored": _mirrored(route["config"], services),
-            **told(route, problems),
+            **shared_columns(route, problems),
             "route": route["fq_name"][0],
         }
 
 
 class _Served:
-    """For which names routes are asked: not all that stand in a table are reached by all of its names."""
+    """Finds the host names that reach a route: not every route of a table is reached by all names of the table."""
 
     def __init__(self, compiled: Compiled) -> None:
         self._of_host = {
@@ -44,8 +44,11 @@ class _Served:
         self._reached: dict[str, bool] = {}
 
     def hostnames(self, route: Element) -> list[str]:
-        """Those of a Host that selects the route are the Host's own; the others count if a Host without a selector
-        serves them. If nothing is left, what the route itself names: nobody asks for it."""
+        """The host names that reach ``route``.
+
+        For a Host that selects the route these are the Host's own; other names count if a Host without a selector
+        serves them. If none is left, these are the names of the route itself, and no request reaches it.
+        """
         tables = [table.partition("|") for table in route["tables"]]
         found = {self._narrower(scope, pattern) for scope, _, pattern in tables if scope or self._serves_all(pattern)}
         return sorted(found or {pattern for _, _, pattern in tables})
@@ -55,7 +58,7 @@ class _Served:
         return own if covers(pattern, own) else pattern
 
     def _serves_all(self, pattern: str) -> bool:
-        """Whether a Host without a selector serves names that ``pattern`` stands for."""
+        """Whether a Host without a selector serves names that ``pattern`` covers."""
         if pattern not in self._reached:
             self._reached[pattern] = pattern in self._of_all or (
                 ANY in pattern and any(covers(pattern, domain) for domain in self._of_all)
@@ -64,7 +67,7 @@ class _Served:
 
 
 def _in_order(routes: Iterable[Element], served: _Served) -> list[tuple[Element, list[str]]]:
-    """Each with its host names; by host name, and of one in Envoy's order."""
+    """The routes with their host names; sorted by host name, then in Envoy's order."""
     descending = sorted(routes, key=lambda route: str(route["sort_key"]), reverse=True)
     return sorted(((route, served.hostnames(route)) for route in descending), key=lambda found: found[1][:1])
 
@@ -161,5 +164,5 @@ ROUTES = Overview(
     ),
     _rows,
 )
-"""``hosts``: the Hosts that select it, where not all do. ``to``: services with their percent of the requests, a
-redirect, or the status of an answer."""
+"""``hosts``: the Hosts that select it, unless all do. ``to``: services with their percent of the requests, a redirect,
+or the status of an answer."""

@@ -1,4 +1,4 @@
-"""The services in use: what each cluster is for, where its endpoints are, and how many routes lead there."""
+"""The services in use: their clusters, their endpoints, and how many routes lead to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from intentc import Compiled, Overview, Row
 
-from .telling import USERS, Element, Problems, addresses, joined, problems_of, proxied, services_of, told
+from .columns import USERS, Element, Problems, addresses, joined, problems_of, proxied, services_of, shared_columns
 
 
 def _rows(compiled: Compiled) -> list[Row]:
@@ -30,14 +30,14 @@ def _row(
         "endpoints": endpoints,
         "tls": "transport_socket" in cluster["config"],
         "routes": routes.get(name, 0),
-        **told(cluster, problems),
+        **shared_columns(cluster, problems),
         "cluster": name,
     }
 
 
 def _endpoints(compiled: Compiled, cluster: Element) -> tuple[str, list[str]]:
-    """(how they are found, what they are): by ``dns`` a name, as ``endpoints`` or ``address`` what they are, of several
-    that stand in for each other (``joined``) the clusters; ``nothing`` answers 503."""
+    """(how they are found, what they are): by ``dns`` a name, as ``endpoints`` or ``address`` addresses, as ``joined``
+    the clusters with failover; ``nothing`` answers 503."""
     config, name = cluster["config"], cluster["fq_name"][0]
     if config.get("type") == "EDS":
         assignment = compiled.named("envoy_endpoints", name)
@@ -54,4 +54,5 @@ SERVICES = Overview(
     ("service", "found_by", "endpoints", "tls", "routes", "origins", "problems", "cluster"),
     _rows,
 )
-"""``service``: in the words of the first that asked for it. ``routes``: that lead there, those of TCP included."""
+"""``service``: as the first resource that asks for it writes it. ``routes``: the number of routes that lead there,
+including TCP."""

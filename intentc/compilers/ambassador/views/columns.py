@@ -1,4 +1,4 @@
-"""What the views have in common: where an element comes from, what is wrong there, and what a cluster is called."""
+"""What the views share: the origins of an element, the problems on them, and the service name of a cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from intentc import Compiled
 
 USERS = ("mapping", "tcp_mapping", "ingress", "auth_service", "rate_limit_service", "tracing_service", "log_service")
-"""The kinds that lead requests to a service."""
+"""The kinds that send requests to a service."""
 
 _TCP_PROXY = "envoy.filters.network.tcp_proxy"
 
@@ -18,7 +18,7 @@ Problems = Mapping[tuple[str, str], set[str]]
 
 
 def problems_of(compiled: Compiled) -> Problems:
-    """(kind, name) → the reasons of the problems that stand on this resource."""
+    """(kind, name) → the reasons of the problems on this resource."""
     found: dict[tuple[str, str], set[str]] = {}
     for problem in compiled.problems:
         found.setdefault((problem.kind, problem.name), set()).add(problem.reason)
@@ -33,7 +33,7 @@ def origins(element: Element) -> list[dict[str, str]]:
     ]
 
 
-def told(element: Element, problems: Problems) -> dict[str, Any]:
+def shared_columns(element: Element, problems: Problems) -> dict[str, Any]:
     """The columns that every view ends with: ``origins``, and the reasons of ``problems`` on them."""
     found = origins(element)
     reasons = {reason for origin in found for reason in problems.get((origin["kind"], origin["name"]), ())}
@@ -41,8 +41,7 @@ def told(element: Element, problems: Problems) -> dict[str, Any]:
 
 
 def services_of(compiled: Compiled) -> dict[str, str]:
-    """Name of a cluster → the service behind it, in the words of the first of those who asked for it; of clusters that
-    stand in for each other all services."""
+    """Cluster name → its service, as the first resource that asks for it writes it; joined clusters: all services."""
     found: dict[str, str] = {}
     together: dict[str, list[str]] = {}
     for cluster in compiled.objects("envoy_cluster"):
@@ -56,17 +55,18 @@ def services_of(compiled: Compiled) -> dict[str, str]:
 
 
 def joined(cluster: Element) -> list[str]:
-    """The clusters that stand in for each other in this one; of an ordinary one none."""
+    """The clusters that this one joins with failover; empty for an ordinary one."""
     config = cluster["config"].get("cluster_type", {}).get("typed_config", {})
     found: list[str] = config.get("clusters", [])
     return found
 
 
 def proxied(listener: Element) -> Iterator[tuple[Element, list[tuple[str, int]]]]:
-    """The filter chains by which connections pass as they are, each with the clusters and their weights."""
+    """The filter chains of TCP proxies, each with its clusters and their weights."""
     for chain in listener["config"]["filter_chains"]:
         filters = chain["filters"]
-        # With many chains, equal filters stand once, by number (``envoy.listener.folded``).
+        # In a listener with many chains, equal filters are stored once, and chains hold their index
+        # (``envoy.listener.folded``).
         for one in listener["shared_filters"][filters] if isinstance(filters, int) else filters:
             if one["name"] == _TCP_PROXY:
                 yield chain, _clusters(one["typed_config"])
@@ -84,7 +84,7 @@ def _service(compiled: Compiled, cluster: Element) -> str:
         service = _written(asking, origin["field"])
         if service:
             return service
-    # What follows from several resources, or from none that is still there, is called by its readable start.
+    # If no single resource can be shown, use the readable start of the cluster's name.
     return str(cluster["fq_name"][0]).rpartition("-")[0]
 
 
@@ -122,8 +122,8 @@ def host_and_port(host: str, port: int) -> str:
 def shares(
     clusters: Iterable[tuple[str, int]], services: Mapping[str, str], whole: float = 100.0
 ) -> list[dict[str, Any]]:
-    """``{"service", "percent"}`` for clusters with weights, of which only the proportions count. ``whole``: what they
-    get together, in percent."""
+    """``{"service", "percent"}`` for clusters with weights, of which only the proportions matter. ``whole``: the
+    percentage that they share."""
     weighted = list(clusters)
     total = sum(weight for _, weight in weighted)
     parts = ((name, round(whole * weight / total, 2)) for name, weight in weighted)

@@ -47,7 +47,7 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
     try:
         documents = ctx.documents(carrier.ambassador_config)
     except InvalidInput as error:
-        ctx.problem("InvalidAnnotation", f"the annotation {ANNOTATION} is no YAML: {error}; nothing in it has effect")
+        ctx.problem("InvalidAnnotation", f"the annotation {ANNOTATION} is not YAML: {error}; nothing in it has effect")
         return
     seen: set[Any] = set()
     own = f"{carrier.kind} {':'.join(carrier.fq_name)}"
@@ -69,8 +69,8 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
         else:
             ctx.problem(
                 "SecondCarrier",
-                f"document {position} of {ANNOTATION}: {claim.name} stands in the annotation of {first}, too, which "
-                "counts, being the first by name; take it out of one of them",
+                f"document {position} of {ANNOTATION}: {claim.name} is also in the annotation of {first}, which "
+                "takes effect as the first by name; remove it from one of them",
             )
 
 
@@ -99,7 +99,7 @@ def _unfolded(document: Any, carrier: Intent) -> dict[str, Any]:
             spec[field] = value
     namespace = carrier.fq_name[0]
     if metadata.setdefault("namespace", namespace) != namespace:
-        raise InvalidInput(f"its namespace is that of its carrier, {namespace}; take `namespace` out")
+        raise InvalidInput(f"its namespace is that of its carrier, {namespace}; remove `namespace`")
     if not metadata.get("labels"):
         metadata["labels"] = dict(carrier.labels)
     return {

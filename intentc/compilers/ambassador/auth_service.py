@@ -39,7 +39,7 @@ class AuthServiceIntent(Intent):
         try:
             read = read_auth(self, ctx, ctx.problem)
         except Unusable as unusable:
-            result = "nobody is let in until it is fixed" if counts or ambiguous else "it has no effect"
+            result = "all requests are rejected until it is fixed" if counts or ambiguous else "it has no effect"
             ctx.problem(unusable.reason, f"{unusable.message}; {result}")
             if counts:
                 yield Fact("http_filter", AUTH, Misconfigured(self.kind, ":".join(self.fq_name)))

@@ -66,7 +66,7 @@ def element(
     refused = ctx.find("envoy_rejection", (kind, ":".join(fq_name)))
     if refused is not None and refused.digest == digest(config):
         for one in shown:
-            message = f"Envoy refuses {kind} {':'.join(fq_name)}: {refused.message}"
+            message = f"Envoy rejects {kind} {':'.join(fq_name)}: {refused.message}"
             meanwhile = f"; {refused.meanwhile}" if refused.meanwhile else ""
             ctx.problem_on(one.kind, one.name, "RefusedByEnvoy", message + meanwhile)
     claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=shown, **properties)

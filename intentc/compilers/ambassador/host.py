@@ -36,7 +36,7 @@ class HostIntent(Intent):
         if not is_pattern(self.hostname):
             ctx.problem(
                 "InvalidHostname",
-                f"hostname {self.hostname!r} is none; write it in lower case, with at most one `*`, at one end",
+                f"hostname {self.hostname!r} is invalid; write it in lower case, with at most one `*`, at one end",
             )
             return
         self._unsupported(ctx)
@@ -85,7 +85,7 @@ class HostIntent(Intent):
                 "in tlsSecret, and set acmeProvider.authority to none",
             )
         if self.previewUrl.enabled:
-            ctx.problem("Unsupported", "previewUrl has no effect; take it out")
+            ctx.problem("Unsupported", "previewUrl has no effect; remove it")
         if self.tls.redirect_cleartext_from:
             ctx.problem(
                 "Unsupported", "tls.redirect_cleartext_from has no effect; use requestPolicy.insecure, and a Listener"

@@ -61,7 +61,7 @@ class IngressIntent(Intent):
             groups.setdefault(group_name(path.match), []).append(path)
         for group, (path, *again) in groups.items():
             for other in again:
-                message = f"{other.field} matches the same as {path.field}, which counts; take one of them out"
+                message = f"{other.field} matches the same as {path.field}, which counts; remove one of them"
                 ctx.problem("DuplicatePath", message)
             action = None
             try:
@@ -85,7 +85,7 @@ class IngressIntent(Intent):
         for number, rule in enumerate(self.rules):
             host = rule.host.lower() or ANY
             if not is_pattern(host) or (rule.host and host != "*" and host.endswith("*")):
-                message = f"rules[{number}].host {rule.host!r} is no host name; write it as a.example or *.example"
+                message = f"rules[{number}].host {rule.host!r} is not a host name; write it as a.example or *.example"
                 ctx.problem("InvalidHostname", f"{message}. Its paths are not routed")
                 continue
             for position, path in enumerate(rule.http.paths):
@@ -113,8 +113,8 @@ class IngressIntent(Intent):
             for hostname in [host.lower() for host in entry.hosts] or [ANY]:
                 if hostname in bindings or not is_pattern(hostname):
                     reason = "DuplicateHostname" if hostname in bindings else "InvalidHostname"
-                    message = "is named before" if hostname in bindings else "is no host name"
-                    ctx.problem(reason, f"tls[{number}].hosts: {hostname!r} {message}; take it out")
+                    message = "is named before" if hostname in bindings else "is not a host name"
+                    ctx.problem(reason, f"tls[{number}].hosts: {hostname!r} {message}; remove it")
                     continue
                 bindings[hostname] = self._binding(ctx, hostname, settings)
         if bindings:

@@ -36,7 +36,7 @@ class ListenerIntent(Intent):
             settled = socket(self)
             opened = open_listener(self, settled)
         except InvalidListener as invalid:
-            ctx.problem(invalid.reason, f"{invalid.message}. Until then nobody listens here")
+            ctx.problem(invalid.reason, f"{invalid.message}. Until then it does not listen")
             return
         yield Fact("listener_binding", opened.name, settled)
         if opened.http:

@@ -99,7 +99,7 @@ class ListenerBindingIntent(Intent):
                 hint = "with somebody to serve the first by name does. Give one of them another port"
                 ctx.problem_on("listener", self.uuid, "PortShared", message + hint)
             return False
-        message = f"port {socket.port} is Listener {holder}'s; use another. Until then nobody listens here"
+        message = f"port {socket.port} is Listener {holder}'s; use another. Until then it does not listen"
         ctx.problem_on("listener", self.uuid, "PortTaken", message)
         for host in sorted({origin for share in shares for origin in share.origins} - served):
             message = f"port {socket.port} of Listener {self.uuid}, which takes this Host, is Listener {holder}'s"
@@ -141,9 +141,9 @@ class ListenerBindingIntent(Intent):
     def _report_nothing(self, ctx: Context, socket: Socket) -> None:
         if "HTTP" in socket.layers:
             message = "no Host is served here: none is chosen by hostBinding, or none has what the protocol needs"
-            ctx.problem_on("listener", self.uuid, "NoHost", f"{message}. Until then nobody listens here")
+            ctx.problem_on("listener", self.uuid, "NoHost", f"{message}. Until then it does not listen")
         else:
-            message = f"no TCPMapping is for port {socket.port}; apply one. Until then nobody listens here"
+            message = f"no TCPMapping is for port {socket.port}; apply one. Until then it does not listen"
             ctx.problem_on("listener", self.uuid, "NoTCPMapping", message)
 
 

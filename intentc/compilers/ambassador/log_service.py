@@ -59,7 +59,7 @@ class LogServiceIntent(Intent):
         """Seconds; Envoy accepts only a positive number."""
         given: int = self.flush_interval_time
         if given < 1:
-            ctx.problem("InvalidSetting", f"flush_interval_time {given} is less than a second; 1 is in its place")
+            ctx.problem("InvalidSetting", f"flush_interval_time {given} is less than a second; 1 is used")
         return max(given, 1)
 
     def _flush_bytes(self, ctx: Context) -> int:
@@ -74,9 +74,7 @@ class LogServiceIntent(Intent):
     def _headers(self, ctx: Context) -> list[Any]:
         given = self.driver_config.additional_log_headers
         if given and self.driver == "tcp":
-            ctx.problem(
-                "NoEffect", "driver_config.additional_log_headers has no effect for the driver tcp; take it out"
-            )
+            ctx.problem("NoEffect", "driver_config.additional_log_headers has no effect for the driver tcp; remove it")
             return []
         found = []
         for position, one in enumerate(given):
@@ -86,7 +84,7 @@ class LogServiceIntent(Intent):
             except msgspec.ValidationError:
                 ctx.problem(
                     "InvalidHeader",
-                    f"driver_config.additional_log_headers[{position}]: {one.header_name!r} is no name of a header; it "
+                    f"driver_config.additional_log_headers[{position}]: {one.header_name!r} is not a header name; it "
                     "is left out",
                 )
         return found

@@ -38,7 +38,9 @@ class MappingIntent(Intent):
         try:
             host = authority(self)
             for ignored in host.fields[1:]:
-                ctx.problem("IgnoredField", f"{ignored} has no effect beside {host.fields[0]}; take one of them out")
+                ctx.problem(
+                    "IgnoredField", f"{ignored} has no effect together with {host.fields[0]}; remove one of them"
+                )
             tables = self._tables(host)
             if not tables:
                 ctx.problem(
@@ -85,6 +87,6 @@ class MappingIntent(Intent):
     def _report_unsupported(self, ctx: Context) -> None:
         for field in _UNSUPPORTED:
             if self.field(field):
-                ctx.problem("Unsupported", f"{field} has no effect; all else of this Mapping has (take it out)")
+                ctx.problem("Unsupported", f"{field} has no effect; all else of this Mapping has (remove it)")
         if self.api_version == _OLD_VERSION:
             ctx.problem("OldVersion", f"{_OLD_VERSION} is read as v2; write getambassador.io/v3alpha1")

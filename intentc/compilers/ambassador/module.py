@@ -41,7 +41,7 @@ class ModuleIntent(Intent):
         if first.key != self.key:
             ctx.problem(
                 "SecondModule",
-                f"the Module {':'.join(first.fq_name)} counts, being the first by name, or the gateway's own; delete "
+                f"the Module {':'.join(first.fq_name)} takes effect, as the gateway's own or the first by name; delete "
                 "one of the two",
             )
             return

@@ -33,7 +33,7 @@ class RateLimitServiceIntent(Intent):
             used = upstream_of(self, ctx)
         except Unusable as unusable:
             closed = self.failure_mode_deny
-            result = "nobody is let in until it is fixed" if closed else "no request is limited"
+            result = "all requests are rejected until it is fixed" if closed else "no request is limited"
             ctx.problem(unusable.reason, f"{unusable.message}; {result}")
             if closed:
                 yield Fact("http_filter", RATE_LIMIT, Misconfigured(self.kind, ":".join(self.fq_name)))

@@ -94,7 +94,7 @@ class _Content(NamedTuple):
 def _missing(found: _Content, what: str, keys: Sequence[str]) -> str:
     if found.content:
         return ""
-    return f"{found.key} is no base64" if found.key else f"{what} ({keys[0]}) in base64 is needed, and not there"
+    return f"{found.key} is not base64" if found.key else f"{what} ({keys[0]}) in base64 is needed, and not there"
 
 
 def _with_key(wrong: str, key: str) -> str:

@@ -52,7 +52,7 @@ class TCPMappingIntent(Intent):
     def _port(self) -> int:
         port: int = self.port
         if not 1 <= port <= 65535:
-            raise Unusable("InvalidPort", f"port {port} is none; a port is a number from 1 to 65535")
+            raise Unusable("InvalidPort", f"port {port} is invalid; a port is a number from 1 to 65535")
         return port
 
     def _address(self, ctx: Context) -> str:
@@ -62,14 +62,14 @@ class TCPMappingIntent(Intent):
         try:
             found = str(ipaddress.ip_address(self.address))
         except ValueError:
-            message = f"address {self.address!r} is none; write an IP address of the gateway, or leave it out"
+            message = f"address {self.address!r} is invalid; write an IP address of the gateway, or leave it out"
             raise Unusable("InvalidAddress", message) from None
         return "" if found == bind_address(ctx) else found
 
     def _host(self) -> str:
         host: str = self.host.lower()
         if host and not is_pattern(host):
-            message = f"host {self.host!r} is no host name; a * may stand at its start, as in *.shop.example"
+            message = f"host {self.host!r} is not a host name; a * may stand at its start, as in *.shop.example"
             raise Unusable("InvalidHostname", message)
         return host
 
@@ -116,7 +116,7 @@ class TCPMappingIntent(Intent):
         if not given.isdecimal() or int(given) > _LONGEST_IDLE_MS:
             ctx.problem(
                 "InvalidIdleTimeout",
-                f"idle_timeout_ms {given!r} is no number of milliseconds; write it as '30000'. It is left out",
+                f"idle_timeout_ms {given!r} is not a number of milliseconds; write it as '30000'. It is left out",
             )
             return None
         return int(given)

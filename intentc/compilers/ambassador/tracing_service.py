@@ -63,7 +63,7 @@ class TracingServiceIntent(Intent):
     def _tracing(self, ctx: Context, used: Upstream) -> Tracing:
         config, sampling = self.config, self.sampling
         for field in sorted(_unknown(config, _KNOWN[self.driver])):
-            ctx.problem("NoEffect", f"config.{field} has no effect for the driver {self.driver}; take it out")
+            ctx.problem("NoEffect", f"config.{field} has no effect for the driver {self.driver}; remove it")
         return Tracing(
             driver=self.driver,
             cluster=used.name,
@@ -84,7 +84,7 @@ class TracingServiceIntent(Intent):
         try:
             return msgspec.convert(given, Path)
         except msgspec.ValidationError:
-            ctx.problem("InvalidPath", f"config.collector_endpoint {given!r} is no path; {_COLLECTOR} is in its place")
+            ctx.problem("InvalidPath", f"config.collector_endpoint {given!r} is not a path; {_COLLECTOR} is used")
             return _COLLECTOR
 
     def _text(self, ctx: Context, field: str) -> str:
@@ -99,8 +99,7 @@ class TracingServiceIntent(Intent):
         if given not in ("HTTP_JSON", "HTTP_PROTO"):
             ctx.problem(
                 "Unsupported",
-                f"config.collector_endpoint_version {given!r}: Envoy has HTTP_JSON and HTTP_PROTO; HTTP_JSON is in its "
-                "place",
+                f"config.collector_endpoint_version {given!r}: Envoy has HTTP_JSON and HTTP_PROTO; HTTP_JSON is used",
             )
             return "HTTP_JSON"
         return given
@@ -108,7 +107,7 @@ class TracingServiceIntent(Intent):
     def _tags(self, ctx: Context) -> Iterator[CustomTag]:
         """``tag_headers`` come from older versions, and take effect while there are no ``custom_tags``."""
         if self.custom_tags and self.tag_headers:
-            ctx.problem("IgnoredField", "tag_headers has no effect beside custom_tags; take it out")
+            ctx.problem("IgnoredField", "tag_headers has no effect together with custom_tags; remove it")
         for position, given in enumerate(self.custom_tags):
             sources = [source for source in _SOURCES if getattr(given, source)]
             if not given.tag or len(sources) != 1:
@@ -136,7 +135,7 @@ class TracingServiceIntent(Intent):
             try:
                 msgspec.convert(found.value, HeaderName)
             except msgspec.ValidationError:
-                ctx.problem("InvalidTag", f"{where}: {found.value!r} is no name of a header; it is left out")
+                ctx.problem("InvalidTag", f"{where}: {found.value!r} is not a header name; it is left out")
                 return False
         if not all(text.isprintable() for text in (found.tag, found.value, found.default)):
             ctx.problem("InvalidTag", f"{where} has characters that can't stand in a tag; it is left out")

@@ -56,7 +56,7 @@ def parse_route_target(text: str) -> RouteTarget:
     """
     match = _FORM.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no route target; write target:<AS number or IPv4 address>:<number>")
+        raise ValueError(f"{text!r} is not a route target; write target:<AS number or IPv4 address>:<number>")
     administrator, number = match[1], int(match[2])
     if number >= _FOUR_BYTES:
         raise ValueError(f"number {number} of route target {text!r} is over {_FOUR_BYTES - 1}")
@@ -64,7 +64,7 @@ def parse_route_target(text: str) -> RouteTarget:
         try:
             return RouteTarget(ipaddress.IPv4Address(administrator), number)
         except ValueError:
-            raise ValueError(f"{administrator!r} in route target {text!r} is no IPv4 address") from None
+            raise ValueError(f"{administrator!r} in route target {text!r} is not an IPv4 address") from None
     if int(administrator) >= _FOUR_BYTES:
         raise ValueError(f"autonomous system {administrator} of route target {text!r} is over {_FOUR_BYTES - 1}")
     return RouteTarget(int(administrator), number)
@@ -85,7 +85,7 @@ def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
         if is_automatic(target, autonomous_system(ctx)):
             message = (
                 f"{field}: {text} lies in the range from which the compiler numbers route targets, and would join "
-                "another's network; it has no effect: take it out, or choose a number outside"
+                "another's network; it has no effect: remove it, or choose a number outside"
             )
             ctx.problem("AutomaticRouteTarget", message)
         else:

@@ -122,7 +122,7 @@ async def test_a_document_that_is_none_is_a_problem_of_its_carrier_and_the_other
 async def test_a_text_that_is_no_yaml_names_the_line() -> None:
     found = await gate(carrier("a: b\nc: [\n"))
     [(_, shown)] = messages(found)
-    assert "is no YAML: line:" in shown
+    assert "is not YAML: line:" in shown
 
 
 async def test_where_they_are_switched_off_the_carrier_has_a_problem() -> None:

@@ -134,8 +134,8 @@ async def test_a_key_that_does_not_fit_is_reported_on_the_secret_and_on_the_host
     ("data", "shown"),
     [
         ({}, "a certificate (tls.crt) in base64 is needed, and not there; its key (tls.key) in base64 is needed"),
-        ({"tls.crt": True, "tls.key": "-----BEGIN"}, "tls.key is no base64"),
-        ({"tls.key": True, "tls.crt": "-----BEGIN"}, "tls.crt is no base64"),
+        ({"tls.crt": True, "tls.key": "-----BEGIN"}, "tls.key is not base64"),
+        ({"tls.key": True, "tls.crt": "-----BEGIN"}, "tls.crt is not base64"),
         ({"tls.crt": True}, "its key (tls.key) in base64 is needed"),
     ],
 )

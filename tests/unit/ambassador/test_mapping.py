@@ -92,7 +92,7 @@ async def test_what_is_matched(spec: dict[str, Any], match: dict[str, Any]) -> N
 
 
 async def test_a_header_that_need_only_be_there_is_matched_so() -> None:
-    """Defect 11: the peer compares with nothing, and Envoy refuses the whole configuration."""
+    """Defect 11: the peer compares with nothing, and Envoy rejects the whole configuration."""
     found = await routes(mapping("m", version="v2", headers={"x-a": True}))
     assert found.only["match"]["headers"] == [{"name": "x-a", "present_match": True}]
 

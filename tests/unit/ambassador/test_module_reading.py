@@ -113,7 +113,7 @@ def test_each_wrong_value_is_reported_by_itself() -> None:
 
 def test_a_misspelt_key_is_reported_with_the_nearest() -> None:
     assert only_finding(servr_name="x") == Finding(
-        "UnknownSetting", "config.servr_name is no setting; did you mean server_name?; it is left out"
+        "UnknownSetting", "config.servr_name is not a setting; did you mean server_name?; it is left out"
     )
 
 

@@ -62,7 +62,7 @@ def test_a_malformed_target_is_reported_and_the_others_stay() -> None:
     outcome = tenant.run(network)
     assert references(outcome) == {("vn", "target:1:1", "")}
     assert reasons(outcome) == ["MalformedRouteTarget"] * 2
-    assert "route_target_list: '1:2' is no route target" in outcome.problems[0].message
+    assert "route_target_list: '1:2' is not a route target" in outcome.problems[0].message
 
 
 def test_a_network_without_lists_claims_nothing() -> None:

@@ -103,7 +103,7 @@ def read_auth(service: View, ctx: Context, report: Report) -> Auth:
 def _over_grpc(service: View, found: AuthFilter, report: Report) -> AuthFilter:
     for field in _ONLY_HTTP:
         if service.field(field):
-            report("NoEffect", f"{field} has no effect for proto grpc; take it out, or write proto: http")
+            report("NoEffect", f"{field} has no effect for proto grpc; remove it, or write proto: http")
     return found
 
 
@@ -113,7 +113,7 @@ def _over_http(service: View, ctx: Context, found: AuthFilter, report: Report) -
         try:
             msgspec.convert(prefix, Path)
         except msgspec.ValidationError:
-            raise Unusable("InvalidPath", f"path_prefix {prefix!r} is no path; let it begin with /") from None
+            raise Unusable("InvalidPath", f"path_prefix {prefix!r} is not a path; let it begin with /") from None
     return msgspec.structs.replace(
         found,
         path_prefix=prefix,
@@ -129,7 +129,7 @@ def _body(service: View, report: Report) -> tuple[int, bool]:
     if not body:
         return (_SHORT_BODY, True) if service.allow_request_body else (0, False)
     if service.allow_request_body:
-        report("IgnoredField", "allow_request_body has no effect beside include_body; take it out")
+        report("IgnoredField", "allow_request_body has no effect together with include_body; remove it")
     if not 1 <= body.max_bytes <= _LARGEST_BODY:
         message = f"include_body.max_bytes is a number from 1 to {_LARGEST_BODY}; say how much of the body is sent"
         raise Unusable("InvalidBody", message)
@@ -140,7 +140,8 @@ def _status(service: View, report: Report) -> int:
     code: int = service.status_on_error.code
     if code and code not in STATUSES:
         report(
-            "InvalidStatus", f"status_on_error.code {code} is no status that Envoy answers with; 403 is in its place"
+            "InvalidStatus",
+            f"status_on_error.code {code} is not a status that Envoy answers with; 403 is used",
         )
         return 0
     return code
@@ -152,7 +153,7 @@ def _names(service: View, field: str, report: Report) -> tuple[str, ...]:
         try:
             found.add(msgspec.convert(name, HeaderName).lower())
         except msgspec.ValidationError:
-            report("InvalidHeader", f"{field}: {name!r} is no name of a header; it is left out")
+            report("InvalidHeader", f"{field}: {name!r} is not a header name; it is left out")
     return tuple(sorted(found))
 
 

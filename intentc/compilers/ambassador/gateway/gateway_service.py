@@ -25,7 +25,7 @@ def alone(service: Intent, ctx: Context, called: str) -> bool:
         return True
     ctx.problem(
         f"Second{called}",
-        f"the {called} {':'.join(first.fq_name)} counts, being the first by name, or the gateway's own, and this one "
+        f"the {called} {':'.join(first.fq_name)} takes effect, as the gateway's own or the first by name, and this one "
         "has no effect; delete one of the two",
     )
     return False

@@ -79,7 +79,7 @@ def _not_read(key: str) -> Finding:
         return Finding("NoEffect", f"config.{key} has no effect: {WITHOUT_EFFECT[key]}")
     if key in UNSUPPORTED:
         return Finding("Unsupported", f"config.{key} is not supported and left out: {UNSUPPORTED[key]}")
-    return Finding("UnknownSetting", f"config.{key} is no setting{_near(key, _TYPES)}; it is left out")
+    return Finding("UnknownSetting", f"config.{key} is not a setting{_near(key, _TYPES)}; it is left out")
 
 
 def _agreed(settings: ModuleSettings, findings: list[Finding]) -> ModuleSettings:
@@ -158,7 +158,7 @@ def _defaults(value: Any, findings: list[Finding]) -> MappingDefaults:
             found[key] = converted(given[key], str)
         elif key != "httpmapping":
             near = _near(key, MappingDefaults.__struct_fields__)
-            findings.append(Finding("NoEffect", f"{where} is no default that Mappings take{near}; it is left out"))
+            findings.append(Finding("NoEffect", f"{where} is not a default that Mappings take{near}; it is left out"))
     return MappingDefaults(**found)
 
 

@@ -86,7 +86,7 @@ def _known(value: dict[str, Any], group: type[Settings], where: str, findings: l
         elif path in NO_EFFECT:
             findings.append(Finding("NoEffect", f"{path} has no effect: {NO_EFFECT[path]}"))
         elif key != ENABLED:
-            findings.append(Finding("UnknownSetting", f"{path} is no setting{_near(key, fields)}; it is left out"))
+            findings.append(Finding("UnknownSetting", f"{path} is not a setting{_near(key, fields)}; it is left out"))
     return found
 
 

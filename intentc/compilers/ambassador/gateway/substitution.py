@@ -67,7 +67,7 @@ def mistake(text: str, allowed: frozenset[str] = COMMANDS) -> str:
     >>> mistake("%PROTOCOL% %REQ(:AUTHORITY)%")
     ''
     >>> mistake("%PROTOCOLL%")
-    "'%PROTOCOLL%' is no command of Envoy; did you mean %PROTOCOL%?"
+    "'%PROTOCOLL%' is not a command of Envoy; did you mean %PROTOCOL%?"
     """
     return next(_mistakes(text, allowed), "")
 
@@ -93,7 +93,7 @@ def _mistakes(text: str, allowed: frozenset[str]) -> Iterator[str]:
             yield f"{found[0]!r} is not allowed here: it shows what is the gateway's, not the request's"
         elif name and name not in allowed:
             near = get_close_matches(name, allowed, 1)
-            yield f"{found[0]!r} is no command of Envoy" + (f"; did you mean %{near[0]}%?" if near else "")
+            yield f"{found[0]!r} is not a command of Envoy" + (f"; did you mean %{near[0]}%?" if near else "")
         elif name in WITH_ARGUMENT and argument is None:
             yield f"{found[0]!r} needs an argument, as in %{name}(…)%"
         elif argument is not None and name not in WITH_ARGUMENT | MAY_HAVE_ARGUMENT:

@@ -73,7 +73,7 @@ def socket(listener: Any) -> Socket:
     """Reads the socket from the view of a Listener. Raises ``InvalidListener``."""
     layers = _layers(listener)
     if not 1 <= listener.port <= 65535:
-        raise InvalidListener("InvalidListener", f"port {listener.port} is none; a port is a number up to 65535")
+        raise InvalidListener("InvalidListener", f"port {listener.port} is invalid; a port is a number up to 65535")
     for field, most in _MOST.items():
         value = getattr(listener, field)
         if not 0 <= value <= most:

@@ -35,7 +35,7 @@ def unremovable(name: str) -> str:
     try:
         msgspec.convert(name, HeaderName)
     except msgspec.ValidationError:
-        return "this is no name of a header"
+        return "this is not a header name"
     return _untouchable(name)
 
 

@@ -61,7 +61,7 @@ class MappingReader:
             raise Unusable("InvalidService", f"it names where host_redirect leads: {error}") from None
         given = [field for field in ("path_redirect", "prefix_redirect", "regex_redirect") if mapping.field(field)]
         for ignored in given[1:]:
-            self._report("IgnoredField", f"{ignored} has no effect beside {given[0]}; take one of them out")
+            self._report("IgnoredField", f"{ignored} has no effect together with {given[0]}; remove one of them")
         chosen = given[0] if given else ""
         code = mapping.redirect_response_code or REDIRECT_CODES[0]
         if code not in REDIRECT_CODES:
@@ -86,7 +86,7 @@ class MappingReader:
     def _forward(self) -> Forward:
         for field in ("path_redirect", "prefix_redirect", "regex_redirect", "redirect_response_code"):
             if self._mapping.field(field):
-                self._report("IgnoredField", f"{field} has no effect without host_redirect; take it out or redirect")
+                self._report("IgnoredField", f"{field} has no effect without host_redirect; remove it or redirect")
         balancer = self._left_out("InvalidLoadBalancer", lambda: load_balancer(self._mapping.load_balancer), None)
         target = self._upstream(balancer)
         headers = header_changes(self._mapping, self._module.defaults, self._report)
@@ -157,7 +157,7 @@ class MappingReader:
             )
         without = "bypass_auth" if mapping.bypass_auth else "host_redirect"
         if extensions and mapping.field(without):
-            self._report("IgnoredField", f"{field} has no effect beside {without}; take one of them out")
+            self._report("IgnoredField", f"{field} has no effect together with {without}; remove one of them")
         if mapping.rate_limit_labels and not self._domain:
             self._report("NoRateLimitService", "labels have no effect without a RateLimitService that works; make one")
         limits: RateLimits = ()
@@ -176,10 +176,12 @@ class MappingReader:
         mapping = self._mapping
         regex = self._regex_map("regex_rewrite") if mapping.regex_rewrite else None
         if regex is not None and mapping.rewrite not in ("", "/"):
-            self._report("IgnoredField", "rewrite has no effect beside regex_rewrite; take one of them out")
+            self._report("IgnoredField", "rewrite has no effect together with regex_rewrite; remove one of them")
         auto = mapping.auto_host_rewrite
         if auto and mapping.host_rewrite:
-            self._report("IgnoredField", "auto_host_rewrite has no effect beside host_rewrite; take one of them out")
+            self._report(
+                "IgnoredField", "auto_host_rewrite has no effect together with host_rewrite; remove one of them"
+            )
         return Treatment(
             prefix_rewrite=self._printable("rewrite") if regex is None else "",
             regex_rewrite=regex,
@@ -199,7 +201,7 @@ class MappingReader:
             if _PROTOCOL.fullmatch(protocol):
                 found[protocol.lower()] = None
             else:
-                self._report("InvalidUpgrade", f"allow_upgrade: {protocol!r} is no protocol; it is left out")
+                self._report("InvalidUpgrade", f"allow_upgrade: {protocol!r} is not a protocol; it is left out")
         return tuple(found)
 
     def _retry_policy(self) -> RetryPolicy | None:
@@ -252,5 +254,5 @@ class MappingReader:
             groups = check(given.pattern, self._module.regex_max_size).groups
             check_substitution(given.substitution, groups)
         except BadRegex as error:
-            raise Unusable("InvalidRegex", f"{field}: {given.pattern!r} is nothing RE2 can use: {error}") from None
+            raise Unusable("InvalidRegex", f"{field}: {given.pattern!r} is not usable by RE2: {error}") from None
         return RegexRewrite(given.pattern, given.substitution)

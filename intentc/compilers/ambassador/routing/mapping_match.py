@@ -87,7 +87,7 @@ def _pattern(text: str, field: str) -> str:
     pattern: str = text.lower()
     if not is_pattern(pattern):
         raise Unusable(
-            "InvalidHostname", f"{field} {text!r} is no host name; a * may stand at one end, as in *.shop.example"
+            "InvalidHostname", f"{field} {text!r} is not a host name; a * may stand at one end, as in *.shop.example"
         )
     return pattern
 
@@ -137,7 +137,9 @@ def _conditions(found: Iterable[Condition], field: str, name: object) -> tuple[C
         try:
             msgspec.convert(condition.name, name)
         except msgspec.ValidationError:
-            raise Unusable("InvalidMatch", f"{field}: {condition.name!r} is no name that a request can have") from None
+            raise Unusable(
+                "InvalidMatch", f"{field}: {condition.name!r} is not a name that a request can have"
+            ) from None
         _check_text(condition.value, f"{field}[{condition.name!r}]", "InvalidMatch")
     return conditions
 
@@ -158,4 +160,6 @@ def _check_regexes(match: RouteMatch, limit: int) -> None:
         try:
             check(pattern, limit)
         except BadRegex as error:
-            raise Unusable("InvalidRegex", f"{field}: {pattern!r} is no regular expression of RE2: {error}") from None
+            raise Unusable(
+                "InvalidRegex", f"{field}: {pattern!r} is not a regular expression of RE2: {error}"
+            ) from None

@@ -152,9 +152,9 @@ def _mirroring(shadows: Sequence[GroupMember]) -> tuple[list[GroupMember], list[
     refusals = []
     for member in shadows:
         if isinstance(member.action, Redirect):
-            refusals.append(Refusal(member, "IgnoredField", "a shadow does not redirect; take host_redirect out"))
+            refusals.append(Refusal(member, "IgnoredField", "a shadow does not redirect; remove host_redirect"))
         elif mirroring:
-            message = f"{mirroring[0].name} shadows the same, and there can be one; take one of them out"
+            message = f"{mirroring[0].name} shadows the same, and there can be one; remove one of them"
             refusals.append(Refusal(member, "SecondShadow", message))
         else:
             mirroring.append(member)

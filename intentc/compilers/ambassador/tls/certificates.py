@@ -73,7 +73,7 @@ def wrong_with_revocations(listed: bytes) -> str:
         blocks = _blocks(listed)
         for block in blocks:
             if block.label != "X509 CRL":
-                raise Malformed(f"{block.label} is no X509 CRL")
+                raise Malformed(f"{block.label} is not an X509 CRL")
             if len(children(node(block.content))) != 3:
                 raise Malformed("an X509 CRL has three parts")
     except Malformed as malformed:
@@ -85,7 +85,7 @@ def _blocks(text: bytes) -> list[Block]:
     try:
         found = _BLOCK.findall(text.decode("ascii"))
     except UnicodeDecodeError:
-        raise Malformed("it is no PEM text") from None
+        raise Malformed("it is not a PEM text") from None
     if not found:
         raise Malformed("there is no PEM block (-----BEGIN …-----) in it")
     blocks = []
@@ -95,7 +95,7 @@ def _blocks(text: bytes) -> list[Block]:
         try:
             blocks.append(Block(label, binascii.a2b_base64("".join(body.split()), strict_mode=True)))
         except (binascii.Error, ValueError):
-            raise Malformed(f"{label} is no base64") from None
+            raise Malformed(f"{label} is not base64") from None
     return blocks
 
 
@@ -103,7 +103,7 @@ def _certificates(chain: bytes) -> list[Node]:
     blocks = _blocks(chain)
     for block in blocks:
         if block.label not in ("CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"):
-            raise Malformed(f"{block.label} is no CERTIFICATE")
+            raise Malformed(f"{block.label} is not a CERTIFICATE")
     return [node(block.content) for block in blocks]
 
 

@@ -104,7 +104,7 @@ def secret_named(ctx: Context, name: str, namespace: str, split: bool = True) ->
 def check_server_name(name: str, field: str) -> None:
     """Checks that a TLS handshake can request ``name``. Raises ``UnusableTLS``."""
     if len(name.encode()) > _LONGEST_NAME or not name.isprintable():
-        message = f"{field} {name[:40]!r} is no name of a server; a name has at most {_LONGEST_NAME} characters"
+        message = f"{field} {name[:40]!r} is not a server name; a name has at most {_LONGEST_NAME} characters"
         raise UnusableTLS("InvalidTLS", message)
 
 
@@ -117,7 +117,7 @@ def _suites(given: str) -> list[str]:
 def _check(settings: TLSSettings) -> None:
     for version in (settings.minimum, settings.maximum):
         if version and version not in VERSIONS:
-            raise UnusableTLS("InvalidTLS", f"{version!r} is no version of TLS; there are {', '.join(VERSIONS)}")
+            raise UnusableTLS("InvalidTLS", f"{version!r} is not a version of TLS; there are {', '.join(VERSIONS)}")
     if settings.minimum and settings.maximum and settings.minimum > settings.maximum:
         message = f"min_tls_version {settings.minimum} is above max_tls_version {settings.maximum}"
         raise UnusableTLS("InvalidTLS", message)
@@ -131,7 +131,7 @@ def _check(settings: TLSSettings) -> None:
             raise UnusableTLS("InvalidTLS", message)
     for protocol in settings.protocols:
         if len(protocol.encode()) > _LONGEST_NAME or not protocol.isprintable():
-            message = f"alpn_protocols: {protocol[:40]!r} is no protocol; its name has at most {_LONGEST_NAME} bytes"
+            message = f"alpn_protocols: {protocol[:40]!r} is not a protocol; its name has at most {_LONGEST_NAME} bytes"
             raise UnusableTLS("InvalidTLS", message)
     if sum(len(protocol.encode()) + 1 for protocol in settings.protocols) > _LONGEST_PROTOCOLS:
         raise UnusableTLS("InvalidTLS", "alpn_protocols: there are more than a handshake holds; name fewer")

@@ -60,10 +60,10 @@ def _report_mistakes(ctx: Context, name: str, subsets: tuple[Any, ...]) -> None:
     for subset in subsets:
         for one in subset.addresses:
             if not _is_address(one.ip):
-                ctx.problem_on("endpoints", name, "InvalidAddress", f"{one.ip!r} is no IP address; it is left out")
+                ctx.problem_on("endpoints", name, "InvalidAddress", f"{one.ip!r} is not an IP address; it is left out")
         for port in subset.ports:
             if not 0 < port.port <= _MOST_PORT:
-                message = f"{port.port} is no port; it is left out. Ports are 1 to {_MOST_PORT}"
+                message = f"{port.port} is not a port; it is left out. Ports are 1 to {_MOST_PORT}"
                 ctx.problem_on("endpoints", name, "InvalidPort", message)
 
 

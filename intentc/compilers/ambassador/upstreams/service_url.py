@@ -79,7 +79,7 @@ def _split(rest: str, shown: str) -> tuple[str, str | None]:
             raise ValueError(f"service {shown}: an IPv6 address is written [address] or [address]:port")
         found = address(host)
         if found is None or found.version != 6 or "%" in host:
-            raise ValueError(f"service {shown}: {host!r} is no IPv6 address")
+            raise ValueError(f"service {shown}: {host!r} is not an IPv6 address")
         return str(found), after[1:] if after else None
     if rest.count(":") > 1:
         raise ValueError(f"service {shown}: write an IPv6 address in brackets")

@@ -97,7 +97,9 @@ def _health_check(value: Any) -> HealthCheck:
         raise ValueError(f"health_checks: add_request_headers has more than {MOST_ADDITIONS}")
     for status in http.expected_statuses:
         if not 100 <= status.min <= status.max <= 599:
-            raise ValueError(f"health_checks: expected_statuses {status.min}-{status.max} is no range within 100-599")
+            raise ValueError(
+                f"health_checks: expected_statuses {status.min}-{status.max} is not a range within 100-599"
+            )
     for threshold in (value.healthy_threshold, value.unhealthy_threshold):
         if not 1 <= threshold <= _MOST_CHECKS:
             raise ValueError(f"health_checks: a threshold is a number from 1 to {_MOST_CHECKS:,}, not {threshold}")
@@ -119,7 +121,7 @@ def _health_check(value: Any) -> HealthCheck:
 def _positive(field: str, text: str) -> int:
     found = milliseconds(text)
     if not found:
-        raise ValueError(f"health_checks: {field} {text!r} is no length of time; write it as 3s")
+        raise ValueError(f"health_checks: {field} {text!r} is not a duration; write it as 3s")
     return found
 
 

@@ -119,12 +119,14 @@ def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) ->
         troubles.append(Unreachable(trouble.reason, f"{trouble.message}. Until then requests to it get 503"))
         return ()
     allowed = allowed_targets(ctx)
-    refused = sorted({host for host, _ in found if forbidden(host, allowed)})
-    if refused:
-        message = f"Endpoints {':'.join(service)}: {', '.join(refused)} is the gateway's own machine, or its cloud's"
+    forbidden_hosts = sorted({host for host, _ in found if forbidden(host, allowed)})
+    if forbidden_hosts:
+        message = (
+            f"Endpoints {':'.join(service)}: {', '.join(forbidden_hosts)} is the gateway's own machine, or its cloud's"
+        )
         hint = "metadata; it is left out. Take it out there, or allow it in the setting ambassador.allowed_targets"
         troubles.append(Unreachable("ForbiddenTarget", f"{message} {hint}"))
-    return tuple((host, port) for host, port in found if host not in refused)
+    return tuple((host, port) for host, port in found if host not in forbidden_hosts)
 
 
 def _location(name: str, upstream: Upstream, way: Way) -> dict[str, Any]:

@@ -24,8 +24,11 @@ thousand Hosts must not displace a Module."""
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):
-    """Where an element comes from: the kind and name (``namespace:name``) of a user's resource, and its field (a path
-    such as ``spec.retry_policy``), empty for the whole resource."""
+    """The user's resource and field that an element comes from.
+
+    ``kind`` and ``name`` (``namespace:name``) of the resource; ``field``: a path such as ``spec.retry_policy``, empty
+    for the whole resource.
+    """
 
     kind: str
     name: str
@@ -63,11 +66,11 @@ def element(
     server needs to restore ``config``.
     """
     shown = _first(origins)
-    refused = ctx.find("envoy_rejection", (kind, ":".join(fq_name)))
-    if refused is not None and refused.digest == digest(config):
+    rejection = ctx.find("envoy_rejection", (kind, ":".join(fq_name)))
+    if rejection is not None and rejection.digest == digest(config):
         for one in shown:
-            message = f"Envoy rejects {kind} {':'.join(fq_name)}: {refused.message}"
-            meanwhile = f"; {refused.meanwhile}" if refused.meanwhile else ""
+            message = f"Envoy rejects {kind} {':'.join(fq_name)}: {rejection.message}"
+            meanwhile = f"; {rejection.meanwhile}" if rejection.meanwhile else ""
             ctx.problem_on(one.kind, one.name, "RefusedByEnvoy", message + meanwhile)
     claim = intent.owned(kind, fq_name, config=config if stored is None else stored, origins=shown, **properties)
     if ctx.explaining:

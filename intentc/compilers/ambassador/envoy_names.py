@@ -34,8 +34,10 @@ Found = tuple[str, str]
 
 
 def elements_called(text: str, compiled: Compiled) -> Iterator[Found]:
-    """Yields (kind, name) of the elements that ``text`` may mean: the name of an element, a statistic, or a name on
-    another page of Envoy."""
+    """Yields (kind, name) of the elements that ``text`` may mean.
+
+    ``text``: the name of an element, a statistic, or a name on another page of Envoy.
+    """
     text = text.strip()
     labels = [(_ROOTS[label], value) for label, value in _LABEL.findall(text) if label in _ROOTS]
     for root, value in labels:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from .elements import Origin
-from .envoy.route import PARTS, forwarding_route, redirecting_route, refusing_route
+from .envoy.route import PARTS, forwarding_route, redirecting_route, rejecting_route
 from .routing.route_action import Forward, GroupMember
 from .routing.route_match import RouteMatch
 from .routing.sharing import Sharing, sharing
@@ -45,7 +45,7 @@ def routes_of(name: str, match: RouteMatch, found: Sharing) -> Iterator[dict[str
     leading = found.leading
     if leading is None:
         if found.members:
-            yield refusing_route(name, match)
+            yield rejecting_route(name, match)
         return
     if found.redirect is not None:
         yield redirecting_route(name, match, found.redirect, stats_name=leading.stats_name)

@@ -164,8 +164,10 @@ def _rank(name: str, socket: Socket, contributed: list[Any], tcp: bool) -> tuple
 
 
 def guards(common: Gateway, shares: list[ChainShare]) -> list[str]:
-    """The names of what a listener demands of clients, sorted: an older version that lacks one of these must not stay
-    in force if Envoy rejects this one (docs/adr/0012)."""
+    """The names of what a listener demands of clients, sorted.
+
+    An older version that lacks one of these must not stay in force if Envoy rejects this one (docs/adr/0012).
+    """
     if not shares:
         return []
     found = {

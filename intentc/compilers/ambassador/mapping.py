@@ -70,8 +70,7 @@ class MappingIntent(Intent):
         yield from crossing_members(ctx, member)
 
     def _tables(self, host: Authority) -> tuple[str, ...]:
-        """Its route tables: those of each Host that selects it, and for a Mapping with a hostname that of all Hosts
-        without a selector."""
+        """Its route tables: those of each Host that selects it, and, with a hostname, that of all other Hosts."""
         scopes = [":".join(selecting.fq_name) for selecting in self.mentioned_by("host", "selected")]
         if host.pattern is not None:
             scopes.append("")

@@ -17,8 +17,10 @@ _BOOLEAN = bool | None
 
 
 def plain(value: Any) -> Any:
-    """The value of a resource's field as plain JSON: structs without unset fields, maps, and opaque values; None for an
-    opaque value that is not set."""
+    """Converts the value of a resource's field to plain JSON: structs without unset fields, maps, and opaque values.
+
+    None for an opaque value that is not set.
+    """
     if isinstance(value, Mapping) and not value:
         return {}
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_plain))

@@ -12,7 +12,7 @@ from intentc import Claim, Context, Fact, Intent, View
 
 from .ambassador_id import ours
 from .gateway.gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
-from .gateway.gateway_service import alone, cluster_use, service_upstream
+from .gateway.gateway_service import cluster_use, service_upstream, takes_effect
 from .gateway.module_settings import module_settings
 from .upstreams.upstream import Unusable, Upstream
 from .variables import report_variables
@@ -22,7 +22,7 @@ class RateLimitServiceIntent(Intent):
     kind = "rate_limit_service"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        if not ours(self, ctx) or not alone(self, ctx, "RateLimitService"):
+        if not ours(self, ctx) or not takes_effect(self, ctx, "RateLimitService"):
             return
         report_variables(self, ctx)
         try:

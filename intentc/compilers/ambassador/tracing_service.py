@@ -14,7 +14,7 @@ from intentc import Claim, Context, Fact, Intent, View
 
 from .ambassador_id import ours
 from .gateway.gateway import TRACING, CustomTag, Tracing
-from .gateway.gateway_service import alone, cluster_use, service_upstream
+from .gateway.gateway_service import cluster_use, service_upstream, takes_effect
 from .gateway.module_settings import Path
 from .gateway.traffic import HeaderName
 from .upstreams.upstream import Unusable, Upstream
@@ -44,7 +44,7 @@ class TracingServiceIntent(Intent):
     kind = "tracing_service"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        if not ours(self, ctx) or not alone(self, ctx, "TracingService"):
+        if not ours(self, ctx) or not takes_effect(self, ctx, "TracingService"):
             return
         report_variables(self, ctx)
         try:

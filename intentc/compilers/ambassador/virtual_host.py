@@ -1,7 +1,7 @@
-"""A virtual host: one domain of one route configuration, with what comes before its routes.
+"""A virtual host: one domain of one route configuration, with the routes before all others.
 
-Its routes are not listed: those of all tables that its scopes and its domain choose belong to it
-(``envoy_virtual_host``), so that a Mapping changes its route and nothing else.
+It does not list its routes: all tables of its scopes and its domain belong to it (``envoy_virtual_host``), so that a
+Mapping changes only its route.
 """
 
 from __future__ import annotations

@@ -139,8 +139,7 @@ def _addresses(
 
 
 def _origin(group: View, position: int, *addresses: _Address) -> tuple[Source, ...]:
-    """The sources of a rule: the rule of the group at ``position``, and the other groups in its ``addresses``, whose
-    numbers it needs."""
+    """The sources of a rule: the group's rule at ``position``, and the other groups whose numbers it needs."""
     own = ":".join(group.fq_name)
     named = {address.given.security_group for address in addresses} - {"", LOCAL, ANY_GROUP, own}
     rule = Source.of(group, f"security_group_entries.policy_rule[{position - 1}]")

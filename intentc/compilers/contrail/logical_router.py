@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, refer
 
-from .route_target_sources import Joining, Reasons, listing, owning, with_reasons
+from .route_target_sources import Reasons, RouterReasons, listed_reasons, own_reasons, with_reasons
 from .route_targets import BOTH, configured_claims, effective, own_route_target, primary_routing_instance
 
 CONFIGURED = "configured_route_target_list"
@@ -25,15 +25,15 @@ class LogicalRouterIntent(Intent):
         given = self._given(ctx)
         target = given[0] if given else own_route_target(self, ctx)
         if isinstance(target, ResourceClaim):
-            yield from with_reasons(ctx, (target, refer(self, target)), lambda *_: owning(self, ctx))
+            yield from with_reasons(ctx, (target, refer(self, target)), lambda *_: own_reasons(self, ctx))
         if self._vxlan():
             return
         attachments = self._attachments()
         instances = self._instances(attachments, ctx)
-        why = Joining(self, attachments, instances)
+        why = RouterReasons(self, attachments, instances)
         if target is not None:
             joining = [refer(instance, target) for instance in instances]
-            had = self._had if given else lambda text: owning(self, ctx) + self._configured(text)
+            had = self._had if given else lambda text: own_reasons(self, ctx) + self._configured(text)
             yield from with_reasons(ctx, joining, lambda text, holder: why.reasons(had(text), holder))
         configured = effective(self.field(CONFIGURED).route_target, CONFIGURED, ctx) - {_text(target)}
         claims = configured_claims(instances, dict.fromkeys(sorted(configured), BOTH))
@@ -60,8 +60,10 @@ class LogicalRouterIntent(Intent):
         return [instance for instance in found if instance is not None]
 
     def _given(self, ctx: Context) -> list[View]:
-        """The route targets that a user lets it refer to, by name, without those in the compiler's range: their
-        networks may be somebody else's."""
+        """The route targets that a user lets it refer to, by name.
+
+        Those in the compiler's range are left out: their networks may be somebody else's.
+        """
         given = self.references("route_target")
         good = effective([target.name for target in given], "route_target_refs", ctx) if given else ()
         return [target for target in given if target.name in good]
@@ -72,7 +74,7 @@ class LogicalRouterIntent(Intent):
 
     def _configured(self, target: str) -> Reasons:
         """The places in the router that configure ``target``."""
-        return listing(self, [CONFIGURED], target)
+        return listed_reasons(self, [CONFIGURED], target)
 
 
 def _text(target: View | ResourceClaim | None) -> str:

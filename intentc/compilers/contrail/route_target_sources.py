@@ -35,7 +35,7 @@ def with_reasons(
         yield claim
 
 
-def owning(owner: View, ctx: Context) -> Reasons:
+def own_reasons(owner: View, ctx: Context) -> Reasons:
     """Why ``owner`` has its own route target: ``owner`` itself, and the autonomous system in the name, unless it is the
     default."""
     if autonomous_system(ctx) == DEFAULT_AUTONOMOUS_SYSTEM:
@@ -44,7 +44,7 @@ def owning(owner: View, ctx: Context) -> Reasons:
     return [(Source.of(owner), system)]
 
 
-def listing(resource: View, fields: Iterable[str], target: str) -> Reasons:
+def listed_reasons(resource: View, fields: Iterable[str], target: str) -> Reasons:
     """Each place of ``target`` in the lists of route targets ``fields``."""
     return [
         (Source.of(resource, f"{field}.route_target[{position}]"),)
@@ -54,7 +54,7 @@ def listing(resource: View, fields: Iterable[str], target: str) -> Reasons:
     ]
 
 
-class Joining:
+class RouterReasons:
     """Explains why a router's targets are on the routing instances of its networks: by each attached interface.
 
     ``attachments``: (interface, its network). ``instances``: the existing routing instances.
@@ -66,8 +66,10 @@ class Joining:
         self._instances = instances
 
     def reasons(self, written: Reasons, holder: tuple[str, ...]) -> Reasons:
-        """Why ``holder`` refers to a target that the router has for the reasons ``written``; for an empty one, why the
-        target exists."""
+        """Why ``holder`` refers to a target that the router has for the reasons ``written``.
+
+        For an empty ``holder``: why the target exists.
+        """
         ways = self._ways.get(holder, []) if holder else chain.from_iterable(self._ways.values())
         return [(*place, *way) for place, way in product(written, ways)]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, refer
 
-from .route_target_sources import owning, with_reasons
+from .route_target_sources import own_reasons, with_reasons
 from .route_targets import own_route_target
 
 WITHOUT_ROUTE_TARGET = frozenset(
@@ -33,4 +33,4 @@ class RoutingInstanceIntent(Intent):
         target = own_route_target(self, ctx)
         if target is not None:
             claims = (target, refer(self, target))
-            yield from with_reasons(ctx, claims, lambda *_: owning(self, ctx))
+            yield from with_reasons(ctx, claims, lambda *_: own_reasons(self, ctx))

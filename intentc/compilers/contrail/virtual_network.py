@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
-from .route_target_sources import listing, with_reasons
+from .route_target_sources import listed_reasons, with_reasons
 from .route_targets import configured_claims, effective, merged_lists, primary_routing_instance
 
 LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
@@ -19,4 +19,4 @@ class VirtualNetworkIntent(Intent):
         both, imported, exported = (effective(self.field(field).route_target, field, ctx) for field in LISTS)
         instance = primary_routing_instance(self, ctx)
         claims = configured_claims([instance] if instance else [], merged_lists(both, imported, exported))
-        return with_reasons(ctx, claims, lambda target, _: listing(self, LISTS, target))
+        return with_reasons(ctx, claims, lambda target, _: listed_reasons(self, LISTS, target))

@@ -16,7 +16,7 @@ from ..gateway.gateway import Gateway, Misconfigured, RateLimitFilter
 from ..gateway.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
 from ..gateway.probes import answered
 from .authorization import authorization
-from .refusing import refusing
+from .misconfigured import reject_all
 
 _FILTERS = "envoy.filters.http"
 _TYPES = "type.googleapis.com/envoy.extensions.filters.http"
@@ -48,11 +48,11 @@ def _filters(gateway: Gateway) -> Iterator[dict[str, Any]]:
     yield from _by_address(settings)
     yield _filter("cors", "cors.v3.Cors")
     if isinstance(gateway.auth, Misconfigured):
-        yield refusing(gateway.auth, settings)
+        yield reject_all(gateway.auth, settings)
     elif gateway.auth is not None:
         yield _filter("ext_authz", "ext_authz.v3.ExtAuthz", **authorization(gateway.auth))
     if isinstance(gateway.rate_limit, Misconfigured):
-        yield refusing(gateway.rate_limit, settings)
+        yield reject_all(gateway.rate_limit, settings)
     elif gateway.rate_limit is not None:
         yield _filter("ratelimit", "ratelimit.v3.RateLimit", **_rate_limit(gateway.rate_limit))
     yield _filter("router", "router.v3.Router", suppress_envoy_headers=settings.suppress_envoy_headers)

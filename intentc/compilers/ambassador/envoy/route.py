@@ -80,7 +80,7 @@ def redirecting_route(name: str, match: RouteMatch, redirect: Redirect, *, stats
     return _route(name, match, {"redirect": found}, redirect.headers, filters, stats_name)
 
 
-def refusing_route(name: str, match: RouteMatch) -> dict[str, Any]:
+def rejecting_route(name: str, match: RouteMatch) -> dict[str, Any]:
     """A route that rejects requests whose Mappings can't be served: they must not fall through to a wider route."""
     return _route(name, match, {"direct_response": {"status": _UNAVAILABLE}}, HeaderChanges(), {}, "")
 

@@ -47,8 +47,7 @@ class Auth(NamedTuple):
 
     @property
     def shape(self) -> Any:
-        """Everything in which several AuthServices must agree: all but the service, Linkerd's header, which names the
-        service, and the name in statistics."""
+        """What several AuthServices must agree in: all but the service, Linkerd's header, and the statistics' name."""
         added = tuple(header for header in self.filter.add_headers if header[0] != _LINKERD)
         return (
             msgspec.structs.replace(self.filter, cluster="", host="", add_headers=added),

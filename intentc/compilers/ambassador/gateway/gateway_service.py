@@ -15,7 +15,7 @@ from ..upstreams.upstream_settings import circuit_breakers
 from .module_settings import ModuleSettings, module_settings
 
 
-def alone(service: Intent, ctx: Context, called: str) -> bool:
+def takes_effect(service: Intent, ctx: Context, called: str) -> bool:
     """Whether ``service`` is the one of its kind that takes effect (``in_order``); reports a problem on the others.
 
     ``called``: the kind as users write it.

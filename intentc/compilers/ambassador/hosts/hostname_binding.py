@@ -93,8 +93,11 @@ def strictest(hosts: list[HostBinding]) -> HostBinding:
 
 
 def foremost(hosts: list[HostBinding]) -> HostBinding:
-    """The Host whose TLS takes effect where several share a hostname: one that requires client certificates, then one
-    that asks for them, then the first by name. All have TLS."""
+    """The Host whose TLS takes effect where several share a hostname.
+
+    It is one that requires client certificates, otherwise one that asks for them, otherwise the first by name. All have
+    TLS.
+    """
 
     def place(host: HostBinding) -> tuple[bool, bool, str]:
         tls = host.tls or TLSSettings()

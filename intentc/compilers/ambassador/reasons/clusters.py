@@ -64,8 +64,7 @@ def joined(ctx: Context, clusters: tuple[str, ...]) -> Reasons:
 
 
 def endpoints(ctx: Context, name: str) -> Reasons:
-    """Why the cluster ``name`` has endpoints: the resources that ask for it, and the resolver that finds them, unless
-    it is built in."""
+    """Why the cluster ``name`` has endpoints: resources that ask for it, and their resolver, unless it is built in."""
     uses: list[ClusterUse] = [use for _, use in ctx.contributions("cluster", name)]
     upstream = uses[0].upstream
     resolvers = declared(ctx, upstream)

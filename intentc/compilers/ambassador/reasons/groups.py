@@ -26,8 +26,10 @@ def members_of(ctx: Context, group: str) -> list[GroupMember]:
 
 
 def route(ctx: Context, members: list[GroupMember], name: str) -> Reasons:
-    """Why the route ``name`` exists: the members that match, and the Hosts that select those in its tables, or whose
-    wildcards cross theirs. The name follows from the tables, so another selection makes another route."""
+    """Why the route ``name`` exists: the members that match, and the Hosts that select them.
+
+    Or Hosts whose wildcards cross theirs. The name follows from the tables, so another selection makes another route.
+    """
     written = [one for member in members for one in _written(member)]
     for some in sufficient(written, lambda some: name in _routes(some)):
         yield (*(_place(member, 0) for member in some), *_selecting(some, name), *_crossed(ctx, some, name))

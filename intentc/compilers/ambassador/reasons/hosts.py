@@ -33,7 +33,7 @@ class _Served(NamedTuple):
 
 
 def virtual_host(ctx: Context, route_configuration: str, domain: str) -> Reasons:
-    """Why this virtual host exists: a Listener and a Host of this name; or a Host of a wider name, and a Mapping."""
+    """Why this virtual host exists: a Listener and a Host of this name, or of a wider one, with a Mapping."""
     path, side, *guard = route_configuration.split("|")
     listener = _listener(ctx, path.replace("/", ":", 1))
     if listener is None:

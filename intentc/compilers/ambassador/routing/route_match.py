@@ -34,9 +34,9 @@ class Condition(msgspec.Struct, frozen=True, order=True):
 
 
 class RouteMatch(msgspec.Struct, frozen=True):
-    """``tables``: the route tables (``scope|hostname``) that it stands in, sorted. ``path_sort``: ``prefix``,
-    ``exact``, ``regex``, or ``segments`` (the path itself and what is below it). ``authority``: the hostname, ``*`` for
-    all; with ``authority_regex`` a regex, with ``authority_asked`` a wildcard that is a condition of the route besides.
+    """The match. ``tables``: its route tables (``scope|hostname``), sorted. ``path_sort``: ``prefix``, ``exact``,
+    ``regex``, or ``segments`` (the path itself and the paths below it). ``authority``: the hostname, ``*`` for all;
+    with ``authority_regex`` a regex, with ``authority_asked`` a wildcard that is also a condition of the route.
     ``method``: empty for any. ``headers`` and ``query``: sorted."""
 
     tables: tuple[str, ...]

@@ -51,8 +51,10 @@ def certificate_name(secret: str) -> str:
 
 
 def authority_name(secret: str, revoked: str = "") -> str:
-    """The name by which Envoy requests what verifies peers: the authority in ``secret``, and the revocation list in
-    ``revoked``, if any (both namespace:name)."""
+    """The name by which Envoy requests what verifies peers.
+
+    ``secret`` holds the authority, ``revoked`` the revocation list, if any (both namespace:name).
+    """
     return f"{secret}|ca|{revoked}" if revoked else f"{secret}|ca"
 
 

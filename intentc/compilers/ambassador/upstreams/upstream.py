@@ -106,8 +106,11 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """A readable start, and a hash over every field. msgpack writes the length before each text and list, so
-        different upstreams have different bytes (docs/ambassador.md §5.8)."""
+        """A readable start, and a hash over every field.
+
+        msgpack writes the length before each text and list, so different upstreams have different bytes
+        (docs/ambassador.md §5.8).
+        """
         start = "_".join(part for part in (self.cluster_tag, self.marker, self.host, str(self.port)) if part)
         readable = _UNREADABLE.sub("_", f"cluster_{start}")[:_LONGEST_READABLE_START]
         return f"{readable}-{hashlib.sha256(msgspec.msgpack.encode(self)).hexdigest()[:32]}"

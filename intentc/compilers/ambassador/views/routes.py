@@ -33,7 +33,7 @@ def _rows(compiled: Compiled) -> Iterator[Row]:
 
 
 class _Served:
-    """Finds the host names that reach a route: not every route of a table is reached by all names of the table."""
+    """Finds the host names that reach a route, which may be fewer than those of its tables."""
 
     def __init__(self, compiled: Compiled) -> None:
         self._of_host = {

@@ -29,7 +29,7 @@ end
 """
 
 
-def refusing(missing: Misconfigured, settings: ModuleSettings) -> dict[str, Any]:
+def reject_all(missing: Misconfigured, settings: ModuleSettings) -> dict[str, Any]:
     """The filter ``{name, typed_config}``. Its answer does not reveal the service to clients."""
     opened = ", ".join(
         f"[{_lua_text(probe.prefix)}] = true"

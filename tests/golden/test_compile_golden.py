@@ -15,7 +15,7 @@ from tests.golden.projection import projected
 CASES = [case for compiler in COMPILERS for case in cases(compiler)]
 ADMITTED = [case for case in CASES if not case.topic.endswith("_as_stored")]
 REFUSED = [case for case in CASES if case.topic.endswith("_as_stored")]
-"""Values that may be in etcd, but that today's server would not let in."""
+"""Values that may be in etcd, but that today's server would reject."""
 
 
 @pytest.mark.parametrize("case", ADMITTED, ids=lambda case: case.name)

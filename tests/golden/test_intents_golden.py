@@ -55,7 +55,7 @@ def stored_world(stored: dict[Key, dict[str, Any]]) -> World:
 
 
 def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
-    """The fields that compilers write, in one form for both witnesses."""
+    """The fields that compilers write, in one form for the intents and the oracle."""
     references = resource.get("route_target_refs", {})
     if isinstance(references, list):
         references = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in references}

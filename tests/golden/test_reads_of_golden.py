@@ -1,6 +1,5 @@
-"""The shipped reaction maps beside what the golden cases and the samples really read: nothing is missing, and what is
-idle is known.
-"""
+"""Compares the shipped reaction maps with the reads of the golden cases and samples: none is missing, idle ones are
+known."""
 
 from __future__ import annotations
 

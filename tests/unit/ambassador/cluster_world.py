@@ -47,7 +47,7 @@ def resolver(kind: str, name: str, namespace: str = NAMESPACE, **spec: Any) -> d
 
 
 class Clusters:
-    """What became of the upstreams of Mappings."""
+    """The clusters that follow from Mappings."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
@@ -74,7 +74,7 @@ class Clusters:
 
     @property
     def endpoints(self) -> list[tuple[str, int]]:
-        """Those of the only cluster, be they in it or sent by EDS."""
+        """The endpoints of the only cluster, inline or sent by EDS."""
         config = self.only
         if config.get("type") == "EDS":
             return self.assignments[config["name"]]

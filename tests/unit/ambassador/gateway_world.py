@@ -43,7 +43,7 @@ def log(name: str = "log", **spec: Any) -> dict[str, Any]:
 
 
 async def gateway(*resources: dict[str, Any]) -> Gate:
-    """A Listener ``gate/http``, and ``resources`` beside it."""
+    """A Listener ``gate/http`` together with ``resources``."""
     return await Gate().apply(listener(), *resources)
 
 

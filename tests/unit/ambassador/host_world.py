@@ -1,4 +1,4 @@
-"""Hosts, Listeners, TLSContexts and Secrets as tests give them, and what was made of them."""
+"""Hosts, Listeners, TLSContexts and Secrets for tests, and the elements that follow from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def manifest(kind: str, name: str, spec: dict[str, Any], namespace: str = NAMESP
 
 
 def listener(name: str = "http", port: int = 8080, **spec: Any) -> dict[str, Any]:
-    """Takes all Hosts, speaks HTTP without TLS, and takes requests for secure by X-Forwarded-Proto."""
+    """Takes all Hosts, speaks HTTP without TLS, and treats requests as secure by X-Forwarded-Proto."""
     given = {
         "port": port,
         "protocol": "HTTP",
@@ -60,7 +60,7 @@ def route(action: str) -> dict[str, Any]:
 
 
 class Gate:
-    """The compiler in memory, with what it wrote last of each Envoy element."""
+    """The compiler in memory, with the last value that it wrote of each Envoy element."""
 
     def __init__(self, settings: dict[str, Any] | None = None) -> None:
         self.service: MemoryService = service_for(compiler, settings=settings or {})

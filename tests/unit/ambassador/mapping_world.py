@@ -27,7 +27,7 @@ def mapping(name: str, namespace: str = "shop", version: str = "v3alpha1", **spe
 
 
 class Routes:
-    """What became of Mappings: ``elements`` in the order in which Envoy asks them."""
+    """The result of compiling Mappings: ``elements`` in the order in which Envoy matches them."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
@@ -51,7 +51,7 @@ class Routes:
 
     @property
     def paths(self) -> list[str]:
-        """What the routes match, first asked first."""
+        """What the routes match, in Envoy's order."""
         matches = [config["match"] for config in self.configs]
         return [m.get("prefix") or m.get("path") or m["safe_regex"]["regex"] for m in matches]
 

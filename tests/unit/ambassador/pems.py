@@ -1,4 +1,4 @@
-"""Certificates, keys and a list of revoked ones, made by openssl for the tests of Hosts."""
+"""Certificates, keys and a revocation list, made by openssl for the tests of Hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources in annotations of Services and Ingresses: they live and die with their carrier."""
+"""Resources in annotations of Services and Ingresses: they are created and deleted with their carrier."""
 
 from __future__ import annotations
 

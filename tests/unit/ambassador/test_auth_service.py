@@ -1,4 +1,4 @@
-"""Who is asked whether a request may pass, and what happens when that can't be done (docs/ambassador.md §4.3, §4.5)."""
+"""Which service authorizes requests, and what happens if it can't be asked (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates and keys are read as far as it takes to say whose they are (certificates.py)."""
+"""Checks of certificates and keys (certificates.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upstreams whose endpoints Envoy chooses among: Services joined with their Endpoints."""
+"""Upstreams whose endpoints Envoy balances among: Services joined with their Endpoints."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""TLS towards upstreams: what is said in the handshake, and that whatever is missing closes
-(docs/ambassador.md §5.7)."""
+"""TLS towards upstreams: the handshake, and that any missing part closes the upstream (docs/ambassador.md §5.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Envoy's own words for its parts mean."""
+"""What Envoy's own names for its parts mean."""
 
 from __future__ import annotations
 

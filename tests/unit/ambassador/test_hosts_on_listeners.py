@@ -1,4 +1,4 @@
-"""Which Hosts are served on which Listeners, and what becomes of insecure requests (docs/ambassador.md §4.3, §4.5)."""
+"""Which Hosts are served on which Listeners, and what happens to insecure requests (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 

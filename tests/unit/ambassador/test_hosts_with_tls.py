@@ -1,5 +1,5 @@
-"""Certificates of Hosts: where they come from, who shares a chain, and that whatever is wrong closes
-(docs/ambassador.md §4.3, §5)."""
+"""Certificates of Hosts: their sources, shared filter chains, and that any mistake closes TLS (docs/ambassador.md §4.3,
+§5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingresses: which are meant for the gateway, what their paths match, where they lead, and by which certificates."""
+"""Ingresses: which belong to the gateway, what their paths match, where they lead, and their certificates."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""No text with a line break at its end passes for a value that has none: Envoy would refuse all that stands beside
-it."""
+"""No text with a line break at its end is accepted where line breaks are forbidden: Envoy would reject the whole
+object."""
 
 from __future__ import annotations
 

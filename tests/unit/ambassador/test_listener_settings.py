@@ -1,4 +1,4 @@
-"""What a Listener may say, and what it then is (docs/ambassador.md §4.3)."""
+"""Which settings a Listener may have, and what they mean (docs/ambassador.md §4.3)."""
 
 from __future__ import annotations
 

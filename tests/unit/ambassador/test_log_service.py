@@ -1,4 +1,4 @@
-"""Who gets the access log by gRPC, and the file beside it (docs/ambassador.md §4.3, §4.5)."""
+"""Which services receive the access log by gRPC, and the log file (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 

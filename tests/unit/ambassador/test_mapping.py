@@ -1,4 +1,4 @@
-"""What a Mapping matches and where it stands: tables, refusals, versions (docs/ambassador.md §4.3, §4.5)."""
+"""What a Mapping matches and its route tables: rejected matches, versions (docs/ambassador.md §4.3, §4.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who says which requests are too many (docs/ambassador.md §4.3)."""
+"""Which service limits request rates (docs/ambassador.md §4.3)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ def mapping(name: str, prefix: str, service: str, **spec: Any) -> dict[str, Any]
 
 
 async def reasons_of(kind: str, start: str, *manifests: dict[str, Any]) -> dict[str, set[str]]:
-    """Of the element of this kind whose name starts so: part → its reasons, each its sources joined by `` + ``."""
+    """The reasons of the element of this kind whose name starts so: part → its reasons, the sources of each joined by
+    `` + ``."""
     offline = Offline(LOADED)
     await offline.seed()
     for one in manifests:

@@ -59,7 +59,7 @@ def test_the_root_has_a_readable_name_too() -> None:
 
 
 def order(*matches: RouteMatch) -> list[RouteMatch]:
-    """First asked first."""
+    """In Envoy's order."""
     return sorted(matches, key=lambda match: sort_key(match, route_name(match)), reverse=True)
 
 

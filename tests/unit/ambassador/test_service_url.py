@@ -1,4 +1,4 @@
-"""``service`` of a Mapping: what it may be, and what is refused because it could be read in two ways."""
+"""The ``service`` of a Mapping: its valid forms, and texts that are rejected because they have two readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts with commands Envoy takes. That it takes every command named there is tried out in tests/envoy."""
+"""Which texts with commands are allowed. tests/envoy tries every allowed command in a real Envoy."""
 
 from __future__ import annotations
 

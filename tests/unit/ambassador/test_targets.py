@@ -1,4 +1,4 @@
-"""Which targets upstreams may have, and how that is lifted."""
+"""Which targets upstreams may have, and how exceptions are allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TCPMappings, and what becomes of connections: ports, names asked for by TLS, weights, time-outs."""
+"""TCPMappings and their connections: ports, names in the TLS handshake, weights, timeouts."""
 
 from __future__ import annotations
 

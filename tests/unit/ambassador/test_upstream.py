@@ -1,4 +1,4 @@
-"""Upstreams: what a request becomes, and that the name says all of it."""
+"""Upstreams: the settings that a request results in, and a name that covers all of them."""
 
 from __future__ import annotations
 

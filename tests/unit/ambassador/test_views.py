@@ -1,4 +1,4 @@
-"""Services in use, host names, and connections that pass as they are, as people see them; and what nobody sees."""
+"""The views of services, host names and TCP connections, and what they leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How requests are shared out, as a pure function of the weights."""
+"""How requests are divided, as a pure function of the weights."""
 
 from __future__ import annotations
 

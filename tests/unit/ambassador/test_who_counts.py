@@ -1,6 +1,6 @@
-"""Who counts where several claim the same: a hostname, a port, the settings of the gateway, a name.
+"""Which resource takes effect where several claim the same: a hostname, a port, the settings of the gateway, a name.
 
-Never the order of arrival, never somebody in a namespace of his own against the gateway's, and always the stricter.
+Never by order of arrival, never one of another namespace against the gateway's own, and always the stricter one.
 """
 
 from __future__ import annotations

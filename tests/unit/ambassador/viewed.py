@@ -1,4 +1,4 @@
-"""What people see of a gateway: the compiler's views, over a compile in memory or over elements made by hand."""
+"""The views of a gateway, over a compile in memory or over handmade elements."""
 
 from __future__ import annotations
 

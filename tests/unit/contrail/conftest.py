@@ -1,4 +1,4 @@
-"""What tests of the contrail compiler may use."""
+"""Fixtures of the tests of the contrail compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is below a deleted network is deleted with it, although nothing was claimed of it yet."""
+"""Objects below a deleted network are deleted with it, even if no intent has claimed them yet."""
 
 from __future__ import annotations
 

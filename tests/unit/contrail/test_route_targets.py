@@ -1,5 +1,4 @@
-"""How route targets are written, and the algebra of a network's lists (docs/contrail.md D.1; E.1
-TestParseRouteTarget)."""
+"""The form of route targets, and the algebra of a network's lists (docs/contrail.md D.1; E.1 TestParseRouteTarget)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def annotated(carrier: Intent, ctx: Context) -> Iterator[ResourceClaim | Fact]:
         try:
             claim = ctx.described(_unfolded(document, carrier))
             if claim.name in seen:
-                raise InvalidInput(f"{claim.name} stands in it before, and that one counts")
+                raise InvalidInput(f"{claim.name} is in it twice; the first one takes effect")
         except InvalidInput as error:
             ctx.problem(
                 "InvalidAnnotation", f"document {position} of {ANNOTATION}: {error}; until then it has no effect"
@@ -90,7 +90,7 @@ def _unfolded(document: Any, carrier: Intent) -> dict[str, Any]:
         raise InvalidInput("a resource is expected, with apiVersion, kind and name")
     version = document.get("apiVersion")
     if not isinstance(version, str) or not version.startswith((_GROUP, _OLDER_GROUP)):
-        raise InvalidInput(f"apiVersion {version!r} is none of {_GROUP}; write {_GROUP}v3alpha1")
+        raise InvalidInput(f"apiVersion {version!r} is not of the group {_GROUP}; write {_GROUP}v3alpha1")
     metadata, spec = (_object(document, field) for field in ("metadata", "spec"))
     for field, value in document.items():
         if field in _IN_METADATA:

@@ -48,14 +48,14 @@ class AuthServiceIntent(Intent):
             agreed = _readable(first, ctx)
             if agreed is None or agreed.shape != read.shape:
                 self._report_different(
-                    ctx, first, agreed, "nobody is let in" if ambiguous else "this one has no effect"
+                    ctx, first, agreed, "all requests are rejected" if ambiguous else "this one has no effect"
                 )
             return
         others = [(other, _readable(other, ctx)) for other in services[1:]]
         agreeing = [(other, found) for other, found in others if found is not None and found.shape == read.shape]
         if ambiguous and len(agreeing) < len(others):
             different = next((other, found) for other, found in others if found is None or found.shape != read.shape)
-            self._report_different(ctx, *different, "nobody is let in")
+            self._report_different(ctx, *different, "all requests are rejected")
             yield Fact("http_filter", AUTH, Misconfigured(self.kind, ":".join(self.fq_name)))
             return
         yield from self._filter(ctx, read, agreeing)

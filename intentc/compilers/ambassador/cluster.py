@@ -112,7 +112,7 @@ def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) ->
     service = upstream.service(gateway_namespace(ctx))
     try:
         if service is None:
-            message = f"{upstream.host} is no Service, and resolver {upstream.resolver!r} knows nothing else"
+            message = f"{upstream.host} is not a Service, and resolver {upstream.resolver!r} knows nothing else"
             raise Unreachable("NoService", f"{message}; write name, name.namespace, or use another resolver")
         found = service_endpoints(ctx, service, upstream.port)
     except Unreachable as trouble:
@@ -124,7 +124,7 @@ def _endpoints(ctx: Context, upstream: Upstream, troubles: list[Unreachable]) ->
         message = (
             f"Endpoints {':'.join(service)}: {', '.join(forbidden_hosts)} is the gateway's own machine, or its cloud's"
         )
-        hint = "metadata; it is left out. Take it out there, or allow it in the setting ambassador.allowed_targets"
+        hint = "metadata; it is left out. Remove it there, or allow it in the setting ambassador.allowed_targets"
         troubles.append(Unreachable("ForbiddenTarget", f"{message} {hint}"))
     return tuple((host, port) for host, port in found if host not in forbidden_hosts)
 

@@ -81,7 +81,7 @@ class HostIntent(Intent):
         if self.acmeProvider.authority not in ("", "none"):
             ctx.problem(
                 "Unsupported",
-                f"no certificate is asked for from {self.acmeProvider.authority}; put one into a Secret and name it "
+                f"no certificate is requested from {self.acmeProvider.authority}; put one into a Secret and name it "
                 "in tlsSecret, and set acmeProvider.authority to none",
             )
         if self.previewUrl.enabled:

@@ -85,14 +85,14 @@ class HostnameIntent(Intent):
                     host.name,
                     "DuplicateHostname",
                     f"hostname {self.uuid} may ask clients for certificates in Host {shut.name}, whose TLS can't be "
-                    f"used now; until that is fixed nobody is let in by TLS on Listener {listener.name}",
+                    f"used now; until that is fixed it is closed for TLS on Listener {listener.name}",
                 )
             elif host.name and host.tls != foremost(able).tls:
                 ctx.problem_on(
                     host.kind,
                     host.name,
                     "DuplicateHostname",
-                    f"hostname {self.uuid} has other TLS settings in Host {foremost(able).name}, which count; on "
+                    f"hostname {self.uuid} has other TLS settings in Host {foremost(able).name}, which take effect; on "
                     f"Listener {listener.name} this one is not served by TLS. Give both the same, or other hostnames",
                 )
         if listener.model == "SECURE":
@@ -104,7 +104,7 @@ class HostnameIntent(Intent):
                     host.name,
                     "DuplicateHostname",
                     f"hostname {self.uuid} has requestPolicy.insecure.action {strictest(bound).insecure} in Host "
-                    f"{strictest(bound).name}, which is stricter and counts on Listener {listener.name}",
+                    f"{strictest(bound).name}, which is stricter and takes effect on Listener {listener.name}",
                 )
 
     def _report_unserved(

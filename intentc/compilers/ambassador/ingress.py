@@ -61,7 +61,7 @@ class IngressIntent(Intent):
             groups.setdefault(group_name(path.match), []).append(path)
         for group, (path, *again) in groups.items():
             for other in again:
-                message = f"{other.field} matches the same as {path.field}, which counts; remove one of them"
+                message = f"{other.field} matches the same as {path.field}, which takes effect; remove one of them"
                 ctx.problem("DuplicatePath", message)
             action = None
             try:
@@ -156,7 +156,7 @@ def path_match(host: str, path: str, path_type: str) -> RouteMatch:
     """
     sorts = {"Exact": EXACT, "Prefix": SEGMENTS, "ImplementationSpecific": PREFIX}
     if path_type not in sorts:
-        raise Unusable("InvalidPath", f"pathType {path_type!r} is none of {', '.join(sorts)}")
+        raise Unusable("InvalidPath", f"pathType {path_type!r} is not one of {', '.join(sorts)}")
     text = path or ("/" if path_type == "ImplementationSpecific" else "")
     if not text.startswith("/") or not text.isprintable() or "#" in text or "?" in text:
         raise Unusable("InvalidPath", f"path {path!r} matches nothing; write it with a / at its start")

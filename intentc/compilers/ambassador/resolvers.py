@@ -54,7 +54,9 @@ class ConsulResolverIntent(Intent):
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
         if ours(self, ctx):
-            ctx.problem("Unsupported", f"{_CONSUL}; whoever names this resolver is answered 503. Use Endpoints instead")
+            ctx.problem(
+                "Unsupported", f"{_CONSUL}; requests to upstreams that name it are answered 503. Use Endpoints instead"
+            )
         return ()
 
 

@@ -36,7 +36,8 @@ class TCPMappingGroupIntent(Intent):
                 tls = _tls(ctx, host)
             except UnusableTLS as unusable:
                 for member in members:
-                    _report(ctx, member, unusable.reason, f"{unusable.message}; until then nobody is let in for {host}")
+                    message = f"{unusable.message}; until then connections for {host} are rejected"
+                    _report(ctx, member, unusable.reason, message)
                 return
         parts, refusals = divided(members)
         for member, reason, message in refusals:
@@ -102,9 +103,7 @@ def _listed(ctx: Context, host: str) -> TLSSettings:
             raise UnusableTLS("InvalidTLSContext", f"TLSContext {about}: {unusable.message}") from None
         check_secrets(ctx, settings)
         return settings
-    message = (
-        f"nobody has a certificate for {host}: apply a Host that covers it with tlsSecret, or a TLSContext with it"
-    )
+    message = f"there is no certificate for {host}: apply a Host that covers it with tlsSecret, or a TLSContext with it"
     raise UnusableTLS("NoTLSContext", f"{message} in hosts")
 
 

@@ -40,4 +40,4 @@ class TCPRouteIntent(Intent):
             return
         for origin in (origin for route in routes for origin in route.origins):
             message = f"port {routes[0].port} is Listener {min(listeners)}'s, which can't listen; fix it"
-            ctx.problem_on(origin.kind, origin.name, "NoListener", f"{message}. Until then nobody is let in")
+            ctx.problem_on(origin.kind, origin.name, "NoListener", f"{message}. Until then connections are rejected")

@@ -26,7 +26,7 @@ class TLSContextIntent(Intent):
             tls_settings(self, ctx, namespace, secret_named(ctx, self.secret, namespace, split), split)
             check_server_name(self.sni, "sni")
         except UnusableTLS as unusable:
-            ctx.problem(unusable.reason, f"{unusable.message}; whoever names this TLSContext gets no TLS by it")
+            ctx.problem(unusable.reason, f"{unusable.message}; resources that name it get no TLS from it")
         if self.redirect_cleartext_from:
             ctx.problem(
                 "Unsupported",

@@ -56,7 +56,7 @@ def probe_routes(module: Intent, ctx: Context, settings: ModuleSettings) -> Iter
         try:
             target = service_target(module, probe.service, settings)
         except Unusable as unusable:
-            ctx.problem(unusable.reason, f"config.{name}.service: {unusable.message}; nobody answers {probe.prefix}")
+            ctx.problem(unusable.reason, f"config.{name}.service: {unusable.message}; {probe.prefix} is not answered")
             continue
         member = GroupMember(
             kind=module.kind,

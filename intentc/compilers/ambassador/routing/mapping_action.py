@@ -66,7 +66,7 @@ class MappingReader:
         code = mapping.redirect_response_code or REDIRECT_CODES[0]
         if code not in REDIRECT_CODES:
             known = ", ".join(map(str, REDIRECT_CODES))
-            self._report("InvalidRedirect", f"redirect_response_code {code} is none of {known}; 301 is taken")
+            self._report("InvalidRedirect", f"redirect_response_code {code} is not one of {known}; 301 is used")
             code = REDIRECT_CODES[0]
         return Redirect(
             host=f"[{target.host}]" if ":" in target.host else target.host,

@@ -133,10 +133,10 @@ def _public_key(certificate: Node) -> PublicKey:
         modulus = integer(numbers[0])
         length = int.from_bytes(modulus, "big").bit_length()
         if length < _SHORTEST_RSA:
-            raise Malformed(f"its RSA key has {length} bits; Envoy takes none below {_SHORTEST_RSA}")
+            raise Malformed(f"its RSA key has {length} bits; Envoy accepts none below {_SHORTEST_RSA}")
         return PublicKey("RSA", modulus)
     if len(children(algorithm)) < 2 or children(algorithm)[1].content not in _CURVES:
-        raise Malformed(f"its elliptic curve is none that Envoy takes: {', '.join(_CURVES.values())}")
+        raise Malformed(f"Envoy does not accept its elliptic curve; it accepts {', '.join(_CURVES.values())}")
     return PublicKey("EC", value)
 
 

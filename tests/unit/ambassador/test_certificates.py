@@ -149,4 +149,4 @@ def test_a_revocation_list_is_distinguished_from_a_certificate(folder: Path) -> 
         "ca", "-gencrl", "-config", str(settings), "-keyfile", str(key), "-cert", str(authority.certificate)
     )
     assert wrong_with_revocations(listed) == ""
-    assert "no X509 CRL" in wrong_with_revocations(authority.certificate.read_bytes())
+    assert "not an X509 CRL" in wrong_with_revocations(authority.certificate.read_bytes())

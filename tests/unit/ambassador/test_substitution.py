@@ -36,9 +36,9 @@ def test_a_text_that_envoy_takes_has_no_mistake(text: str) -> None:
         ("%PROTOCOL(x)%", "takes no argument"),
         ("%REQ(A?B?C)%", "has an argument that Envoy does not take"),
         ("%COMMON_DURATION(x)%", "has an argument that Envoy does not take"),
-        ("%PROTOCOL% %XYZ%", "'%XYZ%' is no command"),
+        ("%PROTOCOL% %XYZ%", "'%XYZ%' is not a command"),
         ("%ENVIRONMENT(HOME)%", "is not allowed here"),
-        ("%SECRET(tls)%", "is no command"),
+        ("%SECRET(tls)%", "is not a command"),
     ],
 )
 def test_a_text_that_envoy_refuses_has_one(text: str, said: str) -> None:

@@ -130,7 +130,7 @@ def test_health_checks_over_http_and_grpc() -> None:
         ({"health_check": {"http": {"path": "/", "add_request_headers": {f"h{n}": "" for n in range(1000)}}}}, "999"),
         ({"health_check": {"http": {"path": "/", "remove_request_headers": ["host"]}}}, "host"),
         ({"health_check": {"http": {"path": "/", "remove_request_headers": [":path"]}}}, ":path"),
-        ({"health_check": {"http": {"path": "/", "remove_request_headers": ["a\n"]}}}, "no name"),
+        ({"health_check": {"http": {"path": "/", "remove_request_headers": ["a\n"]}}}, "not a header name"),
         ({"health_check": {"http": {"path": "/", "hostname": "h\n"}}}, "characters"),
         ({"health_check": {"grpc": {"upstream_name": "a\n"}}}, "characters"),
         ({"health_check": {"grpc": {"upstream_name": "a", "authority": "b\n"}}}, "characters"),

@@ -96,6 +96,8 @@ def _port(text: str, shown: str) -> int:
 def _check_name(host: str, shown: str) -> None:
     labels = host.removesuffix(".").split(".")
     if len(host) > _LONGEST_HOST or not all(_LABEL.fullmatch(label) for label in labels):
-        raise ValueError(f"service {shown}: write [http://|https://]host[:port], without a path; {host!r} is no host")
+        raise ValueError(
+            f"service {shown}: write [http://|https://]host[:port], without a path; {host!r} is not a host"
+        )
     if _NUMBER.fullmatch(labels[-1]):
         raise ValueError(f"service {shown}: {host!r} looks like an address, but is none; write it as a.b.c.d")

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
+import anyio.lowlevel
 import httpx2
 
+from intentc.bridges.xds.kinds import REJECTION
 from intentc.bridges.xds.requests import ports
 from intentc.cli.applying import apply_resources
 from intentc.cli.client import ApiClient, Change
@@ -94,13 +96,27 @@ class Live:
         assert self.problems == []
 
     async def settled(self, revision: int = 0) -> None:
-        """Return when everything up to ``revision`` is compiled, and Envoy has answered what followed."""
+        """Return when everything up to ``revision`` is compiled, Envoy has answered what followed, and the compiler
+        knows what Envoy rejected: that comes back through etcd, and more may follow from it."""
         engine = self.started.service.engine
         with anyio.fail_after(_SETTLES_WITHIN_SECONDS):
-            await engine.settled(revision)
-            await self.gateway.told(max(revision, engine.reconciler.sender.last_revision))
+            known: set[tuple[str, ...]] | None = None
+            while known != (known := self._known_rejections()) or known != self._rejected():
+                await engine.settled(revision)
+                await self.gateway.told(max(revision, engine.reconciler.sender.last_revision))
+                await anyio.lowlevel.checkpoint()
             for place in ports(elements_of(shown(resource) for resource in lower_level(engine.parts))):
                 await _past_the_workers(place.port)
+
+    def _rejected(self) -> set[tuple[str, ...]]:
+        """(kind, name) of the elements that Envoy rejects."""
+        return {(one["kind"], one["name"]) for one in self.gateway.xds.status()["refused"]}
+
+    def _known_rejections(self) -> set[tuple[str, ...]]:
+        """The same, as the compiler knows it."""
+        logic = self.started.service.engine.parts.logic
+        found = (logic.cache.shown(key) for key in logic.cache.all(REJECTION))
+        return {tuple(resource.fq_name) for resource in found if resource is not None}
 
     @property
     def problems(self) -> list[tuple[str, str, str]]:

@@ -47,7 +47,7 @@ async def compare_maps(file: Path, compiler: str | None, configuration: Configur
     gathered = await live(in_force, configuration)
     before, after = (trial_over(gathered, loaded, configuration) for loaded in (in_force, other))
     try:
-        found = await compare(name, before, after, told=progress)
+        found = await compare(name, before, after, progress=progress)
     finally:
         progress("")
     return msgspec.structs.replace(found, against=against)
@@ -138,7 +138,7 @@ def lines(found: Comparison) -> Iterator[str]:
     yield from _reach(found)
     for title, missing in (
         ("Missing reactions that it would bring (read, and no path leads there):", found.missing),
-        ("Missing reactions that it would mend:", found.mended),
+        ("Missing reactions that it would mend:", found.fixed),
         ("Missing reactions that stay:", found.still_missing),
     ):
         if missing:
@@ -186,7 +186,7 @@ def _summed_up(found: Comparison) -> str:
     writes = f"{len(found.writes)} resources are written otherwise" if found.writes else nothing
     return (
         f"Reactions of {found.compiler}: edges +{added} -{len(found.edges) - added}, pairs +{come} -{go}, "
-        f"missing reactions +{len(found.missing)} -{len(found.mended)}; {writes} (revision {found.revision})."
+        f"missing reactions +{len(found.missing)} -{len(found.fixed)}; {writes} (revision {found.revision})."
     )
 
 

@@ -84,7 +84,7 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
         return await _carry_out(connection, given, resources, compilers.schema)
 
     try:
-        made = await plan(trial, work, told=progress, salt=salt)
+        made = await plan(trial, work, progress=progress, salt=salt)
     finally:
         progress("")
     problems = tuple(located(problem, resources) for problem in made.problems)

@@ -201,10 +201,10 @@ def _evaluated(evaluation: Document, now: float, *, alone: bool) -> str:
     who = "" if alone else f" {_words(evaluation['intent'])}"
     status = f" ({evaluation['status']})" if evaluation["status"] else ""
     if evaluation["path"] is None or evaluation["revision"] is None:
-        return f"last evaluated{who}: {evaluation['told_by']}{status}"
+        return f"last evaluated{who}: {evaluation['recorded_in']}{status}"
     path = " → ".join(map(_words, evaluation["path"]))
     by = f": {path}" if path else ""
-    source = " as its files tell" if evaluation["told_by"] == "files" else ""
+    source = " from its files" if evaluation["recorded_in"] == "files" else ""
     return (
         f"last evaluated{who} at revision {evaluation['revision']}, {_age(evaluation['at'], now)}{by}{status}{source}"
     )

@@ -1,8 +1,8 @@
-"""Answers about a running engine: why an object exists or does not, what is around it, what happened to it.
+"""Answers questions about a running engine: why an object exists or does not, its neighbours, its history.
 
-It reads the engine's parts and the journal between two awaits, evaluates again to be told reasons, and changes
-nothing. ``answers`` is the face that ``diagnostics`` asks; one module per question. How answers are shown is left to
-the page and the commands.
+It only reads the engine's parts and the journal, between two awaits, and evaluates intents again to collect their
+reasons. ``answers`` implements the interface that ``diagnostics`` calls, with one module per question. The page and the
+commands decide how answers look.
 """
 
 from .answers import Answers

@@ -1,4 +1,4 @@
-"""All questions that may be asked of a running engine, each handed to the module that answers it."""
+"""Passes each question about a running engine to the module that answers it, three at a time."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from .views.reactions import reactions
 from .why.why import why
 
 _AT_ONCE = 3
-"""Whatever looks at the whole world, or evaluates to be told why, holds the loop a slice at a time: however many ask,
-only so many at a time are answered."""
+"""Answers in progress at once. A look at the whole world, and an evaluation that explains, hold the loop in slices."""
 
 
 class Answers:

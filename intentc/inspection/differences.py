@@ -1,9 +1,9 @@
-"""How one resource differs from what it was: the smallest fields that say so. Pure.
+"""Compares two forms of a resource and returns the smallest fields that differ. Pure.
 
-Fields are told by their path (``access_control_list_entries.acl_rule[2].action_list.simple_action``), references by the
-name of their target (``route_target_refs[target:64512:1]``, the value is its attribute). An element of a list that
-comes or goes is told whole, those that stay are not told. What the API server keeps for itself (times, versions) and
-our own mark are no differences. Secrets never come out of here: only that they changed.
+A field is named by its path (``access_control_list_entries.acl_rule[2].action_list.simple_action``), a reference by its
+target (``route_target_refs[target:64512:1]``; the value is its attribute). A list element that was added or removed is
+reported whole; unchanged elements are not reported. Values that the API server maintains (times, versions) and our own
+mark are ignored. The result never contains a secret, only that it changed.
 """
 
 from __future__ import annotations
@@ -39,18 +39,17 @@ class Field(msgspec.Struct, frozen=True):
 def differences(
     kind: Kind, before: Document | None, after: Document | None, secrets: Collection[str] = ()
 ) -> tuple[Field, ...]:
-    """The fields that differ between two stored forms of one resource; None: absent. The fields that the server fills
-    in with what it always fills in are left out of what comes or goes. ``secrets``: further texts that must not
-    show."""
-    told = before is not None and after is not None
-    found = _between(*(_presented(kind, document, whole=told) for document in (before, after)))
+    """Return the fields that differ between two stored forms of one resource; None: absent. If one form is absent, the
+    fields that the server always fills in are left out. ``secrets``: further texts that must not appear."""
+    is_change = before is not None and after is not None
+    found = _between(*(_presented(kind, document, whole=is_change) for document in (before, after)))
     return tuple(Field(cleared(secrets, path), *_cleared(secrets, *_unsealed(old, new))) for path, old, new in found)
 
 
 def differing_values(kind: Kind, before: Document | None, after: Document | None) -> list[tuple[str, Any, Any]]:
-    """The same with secrets as they are: (path, before, after), for a digest and never to be shown."""
-    told = before is not None and after is not None
-    return [*_between(*(_presented(kind, document, whole=told, sealed=False) for document in (before, after)))]
+    """Return the same as (path, before, after) with secrets in clear, for a digest. Never show the result."""
+    is_change = before is not None and after is not None
+    return [*_between(*(_presented(kind, document, whole=is_change, sealed=False) for document in (before, after)))]
 
 
 def _presented(kind: Kind, document: Document | None, *, whole: bool, sealed: bool = True) -> Document:
@@ -113,20 +112,20 @@ def _are(sort: type, *values: Any) -> bool:
 
 
 def _lists(path: str, before: list[Any], after: list[Any]) -> Iterator[tuple[str, Any, Any]]:
-    gone, come = _only(before, after), _only(after, before)
-    if not gone and not come:
-        yield path, before, after  # another order
+    removed, added = _only(before, after), _only(after, before)
+    if not removed and not added:
+        yield path, before, after  # only the order differs
         return
-    for place in sorted(gone.keys() | come.keys()):
+    for place in sorted(removed.keys() | added.keys()):
         where = f"{path}[{place}]"
-        if place in gone and place in come and _are(dict, gone[place], come[place]):
-            yield from _values(where, gone[place], come[place])
+        if place in removed and place in added and _are(dict, removed[place], added[place]):
+            yield from _values(where, removed[place], added[place])
         else:
-            yield where, gone.get(place), come.get(place)
+            yield where, removed.get(place), added.get(place)
 
 
 def _only(one: list[Any], other: list[Any]) -> dict[int, Any]:
-    """The elements of ``one`` that ``other`` hasn't, by their place."""
+    """Return the elements of ``one`` that ``other`` lacks, by their place."""
     there = Counter(_text(value) for value in other)
     found = {}
     for place, value in enumerate(one):
@@ -143,7 +142,7 @@ def _text(value: Any) -> bytes:
 
 
 def _sealed(value: Any) -> str:
-    """A text that is equal for equal secrets, within this process alone, and tells nothing of them."""
+    """Return a text that is equal for equal secrets within this process, and reveals nothing about them."""
     return _SEAL + hashlib.sha256(_SALT.encode() + _text(value)).hexdigest()
 
 
@@ -159,7 +158,7 @@ def _cleared(secrets: Collection[str], before: Any, after: Any) -> tuple[Any, An
 
 
 def _another(value: Any) -> Any:
-    """What was taken out of ``value`` is not what it was."""
+    """Mark the concealed texts in ``value`` as changed."""
     if isinstance(value, dict):
         return {name: _another(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""How answers call a resource: kind, fq_name joined by ``:``, and uuid, as far as there is one.
+"""Identifies a resource in answers by kind, fq_name joined by ``:``, and uuid if it has one.
 
-Every answer uses these three keys, so that programs can follow any of them further. What a person may type for a name
-is ``finding``'s.
+Every answer uses these three keys, so programs can ask about any resource that they meet. ``finding`` defines what a
+person may type as a name.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ Document = dict[str, Any]
 
 
 def of_key(logic: Service, key: Key) -> Document:
-    """``{"kind", "name", "uuid"}`` of an object or fact; of one that is gone the uuid stands for the name, too."""
+    """Return ``{"kind", "name", "uuid"}`` of an object or fact; a deleted one has its uuid as its name."""
     return {"kind": key.kind, "name": logic.name_of(key), "uuid": key.uuid}
 
 
 def name_now(logic: Service, key: Key) -> Name:
-    """The name of what is there; of a fact its only element, of what has no name known its uuid."""
+    """Return the name of an object or fact; if its name is unknown, its uuid."""
     state = logic.cache.state(key)
     return Name(key.kind, state.fq_name if state is not None and state.fq_name else (key.uuid,))
 
 
 def of_name(logic: Service, name: Name) -> Document:
-    """The same of the object of this name; ``uuid`` is empty if there is none."""
+    """Return the same for the object of this name; ``uuid`` is empty if there is none."""
     joined = ":".join(name.fq_name)
     return {"kind": name.kind, "name": joined, "uuid": _uuid(logic, name.kind, joined)}
 
 
 def of_source(logic: Service, source: Source) -> Document:
-    """The same with ``revision`` (at which it was last written, None if it isn't there) and ``field``."""
+    """Return the same with ``revision`` (of its last write, None if it doesn't exist) and ``field``."""
     uuid = _uuid(logic, source.kind, source.name)
     return {
         "kind": source.kind,
@@ -44,12 +44,12 @@ def of_source(logic: Service, source: Source) -> Document:
 
 
 def with_revision(logic: Service, key: Key) -> Document:
-    """``{"kind", "name", "uuid", "revision"}`` of a stored resource."""
+    """Return ``{"kind", "name", "uuid", "revision"}`` of a stored resource."""
     return {**of_key(logic, key), "revision": logic.mod_revision(key) or None}
 
 
 def _uuid(logic: Service, kind: str, name: str) -> str:
-    """Of the object of this name, or the fact itself; empty if there is none."""
+    """Return the uuid of the object of this name, or the fact's name; empty if there is none."""
     found = logic.cache.names.in_force(kind, name)
     if found is None and logic.exists(Key(kind, name)):
         return name

@@ -1,7 +1,7 @@
-"""The lower-level resources as people see them: whole objects, with the fields that their kind declares.
+"""Shows lower-level resources as whole objects with the fields that their kind declares.
 
-``compile`` prints them, ``dev`` shows what came of the loaded files. What the server keeps for itself (permissions,
-times) and our own mark are left out, so that two worlds that mean the same look the same.
+``compile`` prints them, and ``dev`` shows the outputs of the loaded files. Values that the server maintains
+(permissions, times) and our own mark are left out, so equivalent worlds look the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..model.values import thaw
 
 
 def lower_level(parts: Parts) -> Iterator[Resource]:
-    """What compilers made, and whole objects on which they write a field; in no order."""
+    """Yield the objects that compilers made, and those on which they write a field; in no order."""
     for key in parts.logic.cache:
         with contextlib.suppress(HeldInput):
             resource = parts.logic.resource(key)
@@ -25,8 +25,8 @@ def lower_level(parts: Parts) -> Iterator[Resource]:
 
 
 def shown(resource: Resource) -> dict[str, Any]:
-    """``{"kind", "uuid", "fq_name", "parent_type"?, "parent_uuid"?, field: value …, relation_refs: [{"to", "uuid",
-    "attr"?}] …}``, defaults left out, references sorted by name."""
+    """Return ``{"kind", "uuid", "fq_name", "parent_type"?, "parent_uuid"?, field: value …, relation_refs: [{"to",
+    "uuid", "attr"?}] …}`` without default values, references sorted by name."""
     kind, values = resource.kind, resource.values()
     found: dict[str, Any] = {"kind": kind.name, "uuid": resource.key.uuid, "fq_name": list(resource.fq_name)}
     if resource.parent is not None:
@@ -48,5 +48,5 @@ def shown(resource: Resource) -> dict[str, Any]:
 
 
 def in_order(resources: Iterator[Resource]) -> list[Resource]:
-    """Sorted by kind, then fq_name."""
+    """Sort by kind, then fq_name."""
     return sorted(resources, key=lambda resource: (resource.key.kind, resource.fq_name))

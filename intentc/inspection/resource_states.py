@@ -1,10 +1,9 @@
-"""One word for how a resource stands, the same in every answer.
+"""Computes the state of a resource: one word, the same in every answer.
 
-``in order``; ``queued``: its turn comes; ``waiting``: something must come first; ``held``: its intent gives no answer,
-what it made stays; ``refused``: the server won't have it; ``delayed``: a write failed and is tried again;
-``contended``: another writer sets it back; ``paused``: by an operator, or given up; ``planned``: nothing may be written
-now;
-``withheld``: its deletion needs leave; ``absent``. What must come is told by ``waiting``.
+``in order``; ``queued``: its job waits; ``waiting``: something else must exist first; ``held``: its intent can't be
+compiled, its outputs stay; ``refused``: the API server rejects it; ``delayed``: a write failed and is tried again;
+``contended``: another writer reverts it; ``paused``: by an operator, or dropped; ``planned``: nothing may be written
+now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` says what must happen first.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ NONE = "none"
 
 
 def state_of(parts: Parts, name: Name, key: Key | None) -> str:
-    """How a resource stands, as what is compiled and as what is made. ``key``: the object or fact of this name, None if
-    there is none. A handful of look-ups, so that it can be asked of very many."""
+    """Return the state of a resource, as an input and as an output. ``key``: the object or fact of this name, None if
+    there is none. It costs a few look-ups, so it can be computed for very many resources."""
     compiled = _of_intent(parts, key) if key is not None else IN_ORDER
     if compiled != IN_ORDER:
         return compiled
@@ -45,7 +44,7 @@ def state_of(parts: Parts, name: Name, key: Key | None) -> str:
 
 
 def is_made(parts: Parts, name: Name, key: Key | None) -> bool:
-    """Whether compilers want something of this object, or it carries our mark."""
+    """Return whether an intent claims something of this object, or it carries our mark."""
     if name in parts.book:
         return True
     state = parts.logic.cache.shown(key) if key is not None else None
@@ -53,8 +52,8 @@ def is_made(parts: Parts, name: Name, key: Key | None) -> bool:
 
 
 def role_of(parts: Parts, name: Name, key: Key | None) -> str:
-    """``higher``: an intent stands for it; ``lower``: compilers make it or write on it; ``both``; ``fact``; ``none``.
-    One that isn't there: what it would be."""
+    """Return ``higher``: it has an intent; ``lower``: compilers make it or write on it; ``both``; ``fact``; ``none``.
+    An absent resource has the role that it would have."""
     declared = parts.schema.kinds.get(name.kind)
     if declared is not None and not declared.stored:
         return FACT
@@ -66,8 +65,8 @@ def role_of(parts: Parts, name: Name, key: Key | None) -> str:
 
 
 def ownership_of(parts: Parts, name: Name) -> str | None:
-    """Whose the object is: ``ours``, ``shared`` (ours, of whoever claims it), ``system``, ``user's``, ``another
-    installation's``, ``copy``; None if it isn't there or can't be read."""
+    """Return the ownership: ``ours``, ``shared`` (ours, of every claimant), ``system``, ``user's``, ``another
+    installation's``, ``copy``; None if the object doesn't exist or can't be read."""
     try:
         actual = parts.assumed.actual(name)
     except HeldInput:
@@ -88,51 +87,51 @@ def ownership_of(parts: Parts, name: Name) -> str | None:
 
 
 def _of_intent(parts: Parts, key: Key) -> str:
-    stands = parts.states
+    states = parts.states
     if key in parts.logic.held:
         return HELD
     if key.kind not in parts.logic.intent_kinds:
         return IN_ORDER
-    if key in stands.dropped:
+    if key in states.dropped:
         return PAUSED_STATE
-    if key in stands.held:
-        return PAUSED_STATE if PAUSED in stands.stopped.get(key, ()) else HELD
-    if key in stands.numbers_refused:
+    if key in states.held:
+        return PAUSED_STATE if PAUSED in states.stopped.get(key, ()) else HELD
+    if key in states.numbers_refused:
         return REFUSED
-    if key in stands.waiting:
+    if key in states.waiting:
         return WAITING
-    if parts.jobs.busy(key) or key not in stands.evaluated:
+    if parts.jobs.busy(key) or key not in states.evaluated:
         return QUEUED
     return IN_ORDER
 
 
 def _of_object(parts: Parts, name: Name, key: Key | None) -> str:
-    stands = parts.states
+    states = parts.states
     made = is_made(parts, name, key)
     for state, table in (
-        (PAUSED_STATE, stands.left_alone),
-        (REFUSED, stands.refused),
-        (CONTENDED, stands.contended),
-        (DELAYED, stands.delayed),
+        (PAUSED_STATE, states.left_alone),
+        (REFUSED, states.refused),
+        (CONTENDED, states.contended),
+        (DELAYED, states.delayed),
     ):
         if name in table:
             return state
     if parts.planner.guard.holds(name):
         return WITHHELD
     claims = parts.book.on(name)
-    if claims and all(PAUSED in stands.stopped.get(origin, ()) for origin in claims):
+    if claims and all(PAUSED in states.stopped.get(origin, ()) for origin in claims):
         return PAUSED_STATE
-    if name in stands.object_waits or (made and stands.told_of(name)):
+    if name in states.object_waits or (made and states.told_of(name)):
         return WAITING
-    if name in stands.planned:
+    if name in states.planned:
         return PLANNED
-    if any(stands.is_held(origin) or origin in parts.logic.held for origin in claims):
+    if any(states.is_held(origin) or origin in parts.logic.held for origin in claims):
         return HELD
     if parts.objects.busy(name) or any(map(parts.jobs.busy, claims)):
         return QUEUED
     if key is None:
         return QUEUED if claims else ABSENT
     if made and not claims:
-        # Ours, unclaimed, and not about to go: who might want it gives no answer, or the first pass is not over.
+        # Ours, unclaimed, and not to be deleted: an intent that may claim it is held, or the first pass is not over.
         return HELD
     return IN_ORDER

@@ -1,8 +1,8 @@
-"""What came of the inputs, to look through: the views that compilers offer, and all problems.
+"""Computes the views that compilers offer over their outputs, and the table of all problems.
 
-Why it exists: a view is the author's pure function over objects, and thousands of objects take longer to read than the
-loop may be held. So what it looks at is gathered at one moment, which is quick, and read in a thread. How rows are
-asked for, paged and shown is left to ``diagnostics`` and the commands.
+Why it exists: a view is an author's pure function over objects, and reading thousands of objects takes longer than the
+loop may be held. So the objects are gathered at one moment, which is quick, and read in a thread. ``diagnostics`` and
+the commands choose, page and show the rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _problem_rows(compiled: Compiled) -> Iterable[Row]:
 
 
 _PROBLEMS = Overview(
-    "what people must mend, each thing told on the resource that must change",
+    "what people must fix, listed on the resource that must change",
     (),
     ("kind", "name", "reason", "message"),
     _problem_rows,
@@ -36,7 +36,7 @@ _PROBLEMS = Overview(
 
 
 class Results:
-    """The views over one engine. ``views``: those of its compilers, by name."""
+    """Computes views over one engine. ``views``: those of its compilers, by name."""
 
     def __init__(self, parts: Parts, views: Mapping[str, Overview]) -> None:
         self._parts = parts
@@ -52,8 +52,8 @@ class Results:
         }
 
     async def rows(self, view: str, wanted: Callable[[Row], bool]) -> list[Row]:
-        """The rows of ``view`` that are ``wanted``, as things stand now, be they settled or not. ``wanted`` is called
-        in another thread. Raises ``KeyError`` if there is no such view."""
+        """Return the ``wanted`` rows of ``view`` as of now, whether the engine has converged or not. ``wanted`` is
+        called in another thread. Raises ``KeyError`` if there is no such view."""
         overview = self._overviews[view]
         async with self._one_at_a_time:
             gathered = Gathered(self._parts, overview.kinds)
@@ -61,7 +61,7 @@ class Results:
 
 
 class Gathered:
-    """``Compiled`` over what the cache held when this was made: resources never change, so threads may read them."""
+    """``Compiled`` over a snapshot of the cache: resources never change, so threads may read them."""
 
     def __init__(self, parts: Parts, kinds: Sequence[str]) -> None:
         self._problems = (*parts.states.problem_counts, *parts.logic.held.values())
@@ -77,20 +77,20 @@ class Gathered:
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """Sorted where it is asked for, which is in a thread: there may be many thousands."""
+        """All problems, sorted on first use, which is in a thread: there may be many thousands."""
         return tuple(sorted({*self._problems}))
 
     def objects(self, kind: str) -> Iterator[Mapping[str, Any]]:
         resources = self._by_name[kind].values()
-        return map(self._told, sorted(resources, key=lambda resource: resource.fq_name))
+        return map(self._document, sorted(resources, key=lambda resource: resource.fq_name))
 
     def named(self, kind: str, name: str) -> Mapping[str, Any] | None:
         resource = self._by_name.get(kind, {}).get(name)
-        return self._told(resource) if resource is not None else None
+        return self._document(resource) if resource is not None else None
 
-    def _told(self, resource: Resource) -> dict[str, Any]:
-        behind = self._behind.get(resource.name)
-        return cleared_resource(secrets_in(behind), told(resource)) if behind else told(resource)
+    def _document(self, resource: Resource) -> dict[str, Any]:
+        behind, document = self._behind.get(resource.name), document_of(resource)
+        return cleared_resource(secrets_in(behind), document) if behind else document
 
 
 def _readable(parts: Parts, kind: str) -> Iterator[Resource]:
@@ -103,9 +103,9 @@ def _readable(parts: Parts, kind: str) -> Iterator[Resource]:
             yield resource
 
 
-def told(resource: Resource) -> dict[str, Any]:
-    """A resource as ``Compiled`` has it."""
-    # Straight from the bytes: there may be many thousands.
+def document_of(resource: Resource) -> dict[str, Any]:
+    """Return a resource in the form that ``Compiled`` offers."""
+    # Decoded from the stored bytes, which is faster: there may be many thousands.
     kind, stored = resource.kind, msgspec.json.decode(resource.raw)
     fields = (*kind.properties, *(f"{relation}_refs" for relation in kind.relations))
     found = {field: value for field in fields if (value := stored.get(field)) is not None}

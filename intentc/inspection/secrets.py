@@ -1,8 +1,8 @@
-"""Which secrets may stand in what compilers made: those of the resources that were read for it, over facts, too.
+"""Finds the secrets that an output may contain: those of all resources that were read for it, also through facts.
 
-Why beside ``sensitive`` in schemas: an author's code can copy a secret into any field. Whoever shows an object takes
-these texts out of it besides what its own schema says. Values are only given by reads of a resource or of its
-references, and by facts, so those are followed; what is shown, and how, is left to others.
+Why in addition to ``sensitive`` in schemas: an author's code can copy a secret into any field. Whatever shows an object
+removes these texts as well as the fields that its schema names. An evaluation obtains values only by reads of a
+resource or of its references, and from facts, so these are followed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _FACT = fact_read("", "")[0]
 _OF_RESOURCES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
 
 Behind = Mapping[Name, Sequence[Resource]]
-"""Object → the resources with secrets that were read for it; objects without such are left out."""
+"""Object → the resources with secrets that were read for it; objects without any are left out."""
 
 
 def secrets_in(behind: Iterable[Resource]) -> frozenset[str]:
-    """The texts in the sensitive fields of these resources."""
+    """Return the texts in the sensitive fields of these resources."""
     return frozenset(text for resource in behind for text in sensitive_texts(resource))
 
 
 def read_for(parts: Parts, name: Name) -> tuple[Resource, ...]:
-    """The resources with secrets that were read for one object, by whoever claims it."""
+    """Return the resources with secrets that the intents that claim an object have read."""
     logic = parts.logic
     kinds = _sensitive_kinds(parts)
     waiting = [*parts.book.on(name)] if kinds else []
@@ -46,14 +46,14 @@ def read_for(parts: Parts, name: Name) -> tuple[Resource, ...]:
 
 
 def holders_of_secrets(parts: Parts) -> tuple[Resource, ...]:
-    """All resources that have secrets, or may have."""
+    """Return all resources of kinds with sensitive fields."""
     keys = (key for kind in sorted(_sensitive_kinds(parts)) for key in parts.logic.cache.all(kind))
     return tuple(resource for key in keys if (resource := _resource(parts, key)) is not None)
 
 
 def read_for_each(parts: Parts, holders: Iterable[Resource]) -> Behind:
-    """The same for all objects at once, from the resources with secrets onward. Only looks single things up, so that
-    another thread may do it."""
+    """Return the same for all objects at once, starting at the resources with secrets. It makes single look-ups only,
+    so another thread may run it."""
     found: dict[Name, list[Resource]] = {}
     for resource in holders:
         names: dict[Name, None] = {}
@@ -72,8 +72,7 @@ def read_for_each(parts: Parts, holders: Iterable[Resource]) -> Behind:
 
 
 def concealed_outputs(parts: Parts, outputs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``outputs``, as plain JSON, without what must not show: neither by their schemas nor by what was read for
-    them."""
+    """Return ``outputs``, as plain JSON, without the secrets of their own schemas and of what was read for them."""
     behind = read_for_each(parts, holders_of_secrets(parts))
     found = []
     for output in outputs:
@@ -88,7 +87,7 @@ def _readers(parts: Parts, resource: Resource) -> frozenset[Key]:
 
 
 def _sensitive_kinds(parts: Parts) -> frozenset[str]:
-    """Objects that only compilers make are left out: what is secret in them they have from others."""
+    """Leave out kinds that only compilers make: their secrets come from other resources."""
     return frozenset(kind.name for kind in parts.schema if kind.stored and kind.sensitive and not kind.system)
 
 

@@ -1,1 +1,1 @@
-"""The engine over memory: ``intentc compile``, audits against a compile from scratch, and previews of changes."""
+"""Runs the engine over memory: ``intentc compile``, audits against a compile from scratch, and plans."""

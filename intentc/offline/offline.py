@@ -1,8 +1,7 @@
-"""The whole engine over memory: the same cache, reactions, evaluations, plans and admission, no server, no network.
+"""Runs the whole engine and the API server's admission in memory, without a server or a network.
 
-``intentc compile`` and the tests of intents run on it. Everything happens in the caller's task, in a fixed order, and
-what a live server makes up (uuids, times) is derived from names, so that the same input gives the same bytes. What a
-command prints is left to it.
+``intentc compile`` and the tests of intents run on it. Everything happens in the caller's task in a fixed order, and
+values that a live server chooses (uuids, times) are derived from names, so that the same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from ..watch.memory import MemoryStore
 from ..writing import ReadService, WriteService
 
 PATH = "contrail"
-"""Where resources lie in the store."""
+"""The path of resources in the store."""
 _UNLIMITED = 10_000_000
 
 GivenNumbers = Mapping[str, Mapping[str, int]]
@@ -36,10 +35,10 @@ GivenNumbers = Mapping[str, Mapping[str, int]]
 
 
 class Offline:
-    """One engine, one API server, one store. ``write``/``read``: services in place of the server's own (mocks);
-    ``given``: numbers that owners have already; ``store``: what an earlier one left behind, as after a restart;
-    ``observe``: plan, and write nothing; ``guard``: of many deletes at once; ``source``: what the server makes up;
-    ``last_good``: what is known of resources that are held."""
+    """One engine, one API server, one store. ``write``/``read``: services that replace the server's own (mocks);
+    ``given``: allocations that owners already have; ``store``: the store of an earlier instance, as after a restart;
+    ``observe``: plan and write nothing; ``guard``: limits mass deletions; ``source``: chooses uuids and times for the
+    server; ``last_good``: last good values of held resources."""
 
     def __init__(
         self,
@@ -79,22 +78,22 @@ class Offline:
         self._before: dict[Key, bytes] = {}
 
     async def seed(self) -> None:
-        """Put in what every API server has from its start, and compile that; it is no part of ``outputs``."""
+        """Create the objects that every API server has from its start, and compile them; ``outputs`` omits them."""
         await write_seeds(self.server)
         await self.settle()
         self._before = {resource.key: resource.raw for resource in lower_level(self.engine.parts)}
 
     async def apply(self, changes: Iterable[Mapping[str, Any]]) -> None:
-        """Carry out ``{"kind", "operation", "data"}`` entries in one transaction, and compile what follows. Raises
-        ``ApiError`` kinds naming the entry."""
+        """Apply ``{"kind", "operation", "data"}`` entries in one transaction, then compile. Raises subclasses of
+        ``ApiError`` that name the entry."""
         entries = [dict(change) for change in changes]
         await self._number(entries)
         await self.server.sync(entries)
         await self.settle()
 
     async def _number(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Give new resources the known numbers that the API server would choose (``security_group_id``). A number may
-        be written as the pool has it, or as the resource shows it."""
+        """Give new resources their known numbers, which the API server would otherwise choose (``security_group_id``).
+        A number may be given as in the pool or as in the resource."""
         for entry in entries:
             fq_name, kind = entry["data"].get("fq_name"), str(entry["kind"])
             if not isinstance(fq_name, list) or kind not in RULES:
@@ -111,29 +110,29 @@ class Offline:
         engine = self.engine
         if not engine.intake.listed:
             await engine.numbers.load()
-            await engine.step([(await list_all(self.store, self._layout, _passed_over)).snapshot])
+            await engine.step([(await list_all(self.store, self._layout, _ignore)).snapshot])
         while True:
             batches = self.store.batches(self._layout.prefix, engine.parts.logic.revision)
             worked = await engine.step(
-                [Batch(batch.revision, self._layout.changes(batch.events, _passed_over)) for batch in batches]
+                [Batch(batch.revision, self._layout.changes(batch.events, _ignore)) for batch in batches]
             )
             if not (worked or batches):
                 return
 
     def outputs(self) -> list[dict[str, Any]]:
-        """The lower-level resources that follow from what was applied: all that compilers made, and whole objects on
+        """Return the lower-level resources that follow from the input: the objects that compilers made, and those on
         which they wrote a field; sorted by kind, then fq_name (docs/engine.md §12)."""
         found = (r for r in lower_level(self.engine.parts) if self._before.get(r.key) != r.raw)
         return [shown(resource) for resource in in_order(found)]
 
     def problems(self) -> tuple[Problem, ...]:
-        """What people must mend."""
+        """Return the problems that people must fix."""
         parts = self.engine.parts
         return parts.states.problems(parts.logic.held.values())
 
 
 class _NumberingWriteService(LocalWriteService):
-    """Gives owners the numbers that they are known to have, others the lowest that nobody is known to have."""
+    """Allocates known numbers to their owners, and to others the lowest number without a known owner."""
 
     def __init__(self, offline: Offline, pools: tuple[str, ...], given: GivenNumbers) -> None:
         super().__init__(offline.server, pools=pools)
@@ -155,7 +154,7 @@ class _NumberingWriteService(LocalWriteService):
         return await super().allocate(pool, owner, fence)
 
     async def _keep(self, pool: str, names: Mapping[str, int]) -> None:
-        """Take the known numbers out of the pool before anybody gets one, so that nobody else does."""
+        """Reserve the known numbers of a pool before its first allocation."""
         if pool not in self._kept:
             self._kept.add(pool)
             for name, value in names.items():
@@ -163,9 +162,9 @@ class _NumberingWriteService(LocalWriteService):
 
 
 def _place(name: str) -> str:
-    """Who holds the number of an owner that has not come yet."""
+    """Return the placeholder that owns the number of an owner that doesn't exist yet."""
     return f"given/{name}"
 
 
-def _passed_over(key: str) -> None:
-    """Nothing but resources lies in a store of our own."""
+def _ignore(key: str) -> None:
+    """Ignore keys of another form: this store has none."""

@@ -1,1 +1,1 @@
-"""The engine beside a real etcd and API server: start, takeover, reload, periodic audits, status."""
+"""Runs the engine with a real etcd and API server: start, takeover, reload, periodic audits, status."""

@@ -1,9 +1,8 @@
-"""Taking another reaction map and other settings into use while the compiler runs (fault F23).
+"""Reloads the reaction map and the settings while the compiler runs (fault F23).
 
-What is read is proved first; anything that can't be read, or is proved wrong, leaves all of the former in force. What
-is right is swapped in between two batches, and only whom it concerns is evaluated again. What can't change while the
-process runs is named, and waits for a restart. Who asks for a reload (SIGHUP), and what a configuration means, is left
-to others.
+The new files are checked first; if one is unreadable or wrong, everything stays in force as it was. A valid change is
+applied between two batches, and only the affected intents are evaluated again. Keys that can't change while the process
+runs are logged and take effect at the next start. The caller requests a reload (on SIGHUP).
 """
 
 from __future__ import annotations
@@ -31,25 +30,24 @@ from intentc.plugins import check_settings, reaction_maps
 
 _LOG = logging.getLogger(__name__)
 READING_SECONDS = 60.0
-"""In which files must be read: a disk that does not answer must not keep the next reload waiting for ever."""
+"""Time limit for reading the files: a hung disk must not block the next reload."""
 _READING_AT_ONCE = 4
 _SHOWN = 20
-"""Edges that the log names of those that come or go."""
+"""Added and removed edges that the log names."""
 _ALIVE = frozenset({"intentc.settings", "intentc.reactions", "log_level", "intentc.log.format"})
-"""What a reload takes into use; all else is for the start."""
+"""The keys that a reload applies; all others apply at the start."""
 
 
 class Change(NamedTuple):
-    """What a reload would do. ``added`` and ``removed``: edges, as text, with file and line; ``former``: how many edges
-    there were; ``gone``: how many of them lead nowhere any more; ``settings``: name → its
-    new value, with ``unset`` gone; ``kinds``: whose intents are evaluated again; ``restart``: keys of the configuration
-    that need one."""
+    """What a reload would do. ``added``, ``removed``: edges as text, with file and line; ``former``: number of edges
+    before; ``dropped``: how many of these the new map lacks; ``settings``: name → new value; ``unset``: removed
+    settings; ``kinds``: kinds whose intents are evaluated again; ``restart``: changed keys that need a restart."""
 
     reactions: ReactionMap
     added: tuple[str, ...]
     removed: tuple[str, ...]
     former: int
-    gone: int
+    dropped: int
     settings: Mapping[str, Any]
     unset: tuple[str, ...]
     kinds: frozenset[str]
@@ -57,8 +55,9 @@ class Change(NamedTuple):
 
 
 class Reloader:
-    """Of ``engine``, which compiles with ``compilers`` as ``loaded`` says. ``read``: reads the configuration again,
-    raises ``InvalidInput`` or ``OSError``; called in a thread. ``on_read``: told of one that was taken into use."""
+    """Reloads ``engine``, which runs ``compilers`` with the configuration ``loaded``. ``read``: reads the configuration
+    again in a thread; raises ``InvalidInput`` or ``OSError``. ``on_read``: notified of a configuration that was
+    applied."""
 
     def __init__(
         self,
@@ -75,16 +74,16 @@ class Reloader:
         self._read = read
         self._on_read = on_read
         self._requested = anyio.Event()
-        # Threads that hang must not take the places of those that others wait for.
+        # A limiter of its own: hung threads must not use up the default one.
         self._reading = anyio.CapacityLimiter(_READING_AT_ONCE)
 
     def request(self) -> None:
-        """Reload soon. Asked for again while one goes on: once more after it, with what is there then."""
+        """Reload soon. A request during a reload starts another one after it."""
         self._requested.set()
         self._engine.evaluator.edges.reloading_now = True
 
     async def run(self) -> None:
-        """Reload whenever that is asked for, one at a time, for ever."""
+        """Serve requests, one at a time, until cancelled."""
         while True:
             await self._requested.wait()
             self._requested = anyio.Event()
@@ -92,49 +91,49 @@ class Reloader:
             self._engine.evaluator.edges.reloading_now = self._requested.is_set()
 
     async def once(self) -> bool:
-        """Reload now. False if what is there can't be used: then nothing has changed, and the log says why."""
+        """Reload now. Returns False if the files can't be used: nothing has changed, and the log says why."""
         record = self._engine.evaluator.edges
         try:
             loaded, reactions = await self._read_anew()
         except Exception as error:
-            # Whatever is in a file, it must not end a service that works.
+            # No content of a file may end a working service.
             record.last_error = str(error) or type(error).__name__
             record.failures += 1
             unforeseen = not isinstance(error, InvalidInput | OSError)
             _LOG.error(
-                "reload refused, all stays as it was: %s; mend that, see `intentc check`, and reload",
+                "reload refused, the former configuration stays in force: %s; fix it, see `intentc check`, and reload",
                 record.last_error,
                 exc_info=unforeseen,
             )
             return False
         change = self._change(loaded.configuration, reactions)
-        told = self._concerned(change)
-        _tell(change, len(told))
-        self._take_into_use(change)
+        affected = self._affected(change)
+        _log(change, len(affected))
+        self._apply(change)
         self._configuration = loaded.configuration
         self._on_read(loaded)
         record.last_error = None
         record.reloads += 1
         record.loaded_at = time.time()
-        await self._look_over(told)
+        await self._look_over(affected)
         _LOG.info("reloaded")
         return True
 
     async def _read_anew(self) -> tuple[Loaded, ReactionMap]:
-        """In threads that are left to themselves if they hang. Raises ``InvalidInput`` or ``OSError``."""
+        """Read the files in threads, abandoned if they hang. Raises ``InvalidInput`` or ``OSError``."""
         try:
             with anyio.fail_after(READING_SECONDS):
                 loaded = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True, limiter=self._reading)
-                prove = partial(self._proved, loaded.configuration)
-                return loaded, await anyio.to_thread.run_sync(prove, abandon_on_cancel=True, limiter=self._reading)
+                check = partial(self._checked, loaded.configuration)
+                return loaded, await anyio.to_thread.run_sync(check, abandon_on_cancel=True, limiter=self._reading)
         except TimeoutError:
             raise OSError(
-                f"configuration and reaction maps could not be read within {READING_SECONDS:g} s; does the disk answer"
-                " on which they are?"
+                f"configuration and reaction maps could not be read within {READING_SECONDS:g} s; check the disk or"
+                " network file system that they are on"
             ) from None
 
-    def _proved(self, configuration: Configuration) -> ReactionMap:
-        """The map that a configuration names. Raises ``InvalidInput`` for one that can't be read or is wrong."""
+    def _checked(self, configuration: Configuration) -> ReactionMap:
+        """Return the map that a configuration names. Raises ``InvalidInput`` if it is unreadable or wrong."""
         reactions = load(*reaction_maps(configuration, self._compilers))
         check_settings(configuration.intentc.settings, self._compilers)
         for finding in findings(reactions, self._engine.parts.schema):
@@ -165,23 +164,23 @@ class Reloader:
     def _kinds(
         self, added: Iterable[Edge], removed: Iterable[Edge], before: ReactionMap, after: ReactionMap
     ) -> Iterator[str]:
-        """Whose intents may stand otherwise under the new map: those to whom an edge leads that is new; and of those
-        that trust the map, all to whom the walk goes on from an edge that came or went."""
+        """Yield the kinds whose intents may change under the new map: the targets of new edges; and, of kinds that
+        trust the map, all that a walk reaches through an added or removed edge."""
         intents = self._engine.parts.logic.intent_kinds
         yield from (edge.to for edge in added if edge.to in intents)
         for reactions, changed in ((after, added), (before, removed)):
             yield from (kind for kind in _reached(reactions, changed) if intents.get(kind))
 
-    def _concerned(self, change: Change) -> list[Key]:
+    def _affected(self, change: Change) -> list[Key]:
         cache = self._engine.parts.logic.cache
         return [key for kind in sorted(change.kinds) for key in cache.all(kind)]
 
-    def _take_into_use(self, change: Change) -> None:
-        """All at once: nothing else runs meanwhile."""
+    def _apply(self, change: Change) -> None:
+        """Apply a change without an await, so that nothing else runs in between."""
         engine = self._engine
         logic = engine.parts.logic
         if change.added or change.removed:
-            # What the former map left out the new one may have; what it leaves out, too, is found again.
+            # The new map may have the missing reactions; those that it lacks as well are found again.
             engine.evaluator.missing_reactions.clear()
         logic.set_reactions(change.reactions)
         engine.evaluator.edges.keep(edges_of(change.reactions))
@@ -199,25 +198,25 @@ class Reloader:
         self._engine.reevaluate(())
 
 
-def _tell(change: Change, concerned: int) -> None:
-    """The plan, before it is carried out."""
+def _log(change: Change, affected: int) -> None:
+    """Log a change before it is applied."""
     for sign, changed in (("+", change.added), ("-", change.removed)):
         for text in changed[:_SHOWN]:
             _LOG.info("reload: %s %s", sign, text)
-    if change.gone * 2 > change.former:
+    if change.dropped * 2 > change.former:
         _LOG.warning(
-            "reload: the new map leaves out %d of %d reactions; if nobody meant that, put the former one back",
-            change.gone,
+            "reload: the new map lacks %d of the former %d reactions; if that is a mistake, restore the former map",
+            change.dropped,
             change.former,
         )
     for name in (*change.settings, *change.unset):
         _LOG.info("reload: the setting %s has changed", name)
     _LOG.info(
-        "reload: reactions +%d -%d, settings changed: %d, intents evaluated again for the map's sake: %d%s",
+        "reload: reactions +%d -%d, settings changed: %d, intents to evaluate again because of the map: %d%s",
         len(change.added),
         len(change.removed),
         len(change.settings) + len(change.unset),
-        concerned,
+        affected,
         f" ({', '.join(sorted(change.kinds))})" if change.kinds else "",
     )
     for name in change.restart:
@@ -225,7 +224,7 @@ def _tell(change: Change, concerned: int) -> None:
 
 
 def _reached(reactions: ReactionMap, changed: Iterable[Edge]) -> set[str]:
-    """The kinds to which a walk comes over these edges."""
+    """Return the kinds that a walk through these edges reaches."""
     waiting = [(edge.to, edge.kind) for edge in changed]
     seen = set(waiting)
     while waiting:
@@ -238,7 +237,7 @@ def _reached(reactions: ReactionMap, changed: Iterable[Edge]) -> set[str]:
 
 
 def _differences(before: Section, after: Section, path: str = "") -> Iterator[str]:
-    """The keys, with dots, whose values differ."""
+    """Yield the dotted keys whose values differ."""
     for name in before.__struct_fields__:
         one, other = getattr(before, name), getattr(after, name)
         here = f"{path}{name}"

@@ -1,8 +1,7 @@
-"""The service: one engine beside a real etcd and a real API server, from start to drained end.
+"""Runs one engine with a real etcd and a real API server, from the start until it is drained.
 
-Why apart from the engine: here are the connections, the loops beside the event's path (heartbeat, audit of slices) and
-the answers to "healthy?" and "ready?"; ``intentc run`` and ``intentc dev`` start the same thing. Which servers there
-are is the caller's business.
+Why apart from the engine: this module holds the connections, the background loops (heartbeat, relist) and the answers
+of ``/healthz`` and ``/readyz``. ``intentc run`` and ``intentc dev`` both start it. The caller connects to the servers.
 """
 
 from __future__ import annotations
@@ -52,16 +51,16 @@ from .takeover import TakeOver
 
 _LOG = logging.getLogger(__name__)
 _AUDIT_RETRY = 10.0
-"""Seconds between tries at an audit after etcd was restored."""
+"""Seconds between attempts at an audit after etcd was restored."""
 _LAG_PERIOD = 0.1
 _LAG_FADING = 0.995
-"""By which a peak of the loop's lag fades each period: half of it is left after 14 seconds."""
+"""Factor by which a peak of the loop's lag decays each period: half of it remains after 14 seconds."""
 _RETRY = 1.0
-"""Seconds between tries to read the ledger at the start."""
+"""Seconds between attempts to read the ledger at the start."""
 
 
 def process_name() -> str:
-    """Tells the processes of one installation apart."""
+    """Return a name that distinguishes the processes of one installation."""
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
@@ -77,10 +76,9 @@ def build_service(
     spawn: Spawn | None = None,
     crash_marker: CrashMarker | None = None,
 ) -> CompilerService:
-    """A service as ``configuration`` says, not yet running. ``keepers``: what keeps the leader's lease, None for the
-    store itself. ``spawn``: has audits made, None for none. ``crash_marker``: where the key under evaluation is noted,
-    and what dead processes were evaluating stands. Raises ``UnusableDirectory`` if the journal can't be kept where it
-    should."""
+    """Build a service from ``configuration``; ``run`` starts it. ``keepers``: keep the leader's lease alive, None for
+    the store itself. ``spawn``: runs audits, None for none. ``crash_marker``: records the key under evaluation, and has
+    those that dead processes were evaluating. Raises ``UnusableDirectory`` if the journal's directory can't be used."""
     settings, compilation = configuration.intentc, configuration.compilation
     process = process_name()
     retained = RetainedValues(store, compilers.schema, path=configuration.etcd.path, installation=settings.installation)
@@ -141,7 +139,7 @@ def build_service(
             versions=compilers.versions,
             max_writes_on_upgrade=settings.limits.max_writes_on_upgrade,
             applied=lambda: source.applied_revision,
-            obeyed=lambda: directives.applied_revision,
+            directives_applied=lambda: directives.applied_revision,
             claim=claim,
             keepers=keepers,
         )
@@ -175,8 +173,8 @@ def build_service(
 
 
 def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
-    """What keeps the journal in files."""
-    from ..journal.files import JournalFiles, this_process  # few need it
+    """Build what keeps the journal in files."""
+    from ..journal.files import JournalFiles, this_process  # only with a journal directory
 
     journal, wanted = engine.parts.journal, settings.journal
     files = JournalFiles(
@@ -199,7 +197,7 @@ def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerPro
 
 
 class _CacheView:
-    """The cache as the audit compares it."""
+    """The cache in the form that the relist compares."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -216,8 +214,7 @@ class _CacheView:
 
 
 class CompilerService:
-    """An engine at work over ``source``; answers the questions of ``diagnostics.Observed``. ``etcd``: its addresses,
-    for people."""
+    """Runs an engine over ``source`` and implements ``diagnostics.Observed``. ``etcd``: its addresses, for people."""
 
     def __init__(
         self,
@@ -240,9 +237,9 @@ class CompilerService:
         self.engine = engine
         self._retaining = retaining
         self.results = Results(engine.parts, views or {})
-        """What came of the inputs, for ``diagnostics.Browsed``."""
+        """The views of the outputs, for ``diagnostics.Browsed``."""
         self.answers = Answers(engine)
-        """Why things are as they are, for ``diagnostics.Asked``."""
+        """The answers to questions, for ``diagnostics.Asked``."""
         self.directives = directives
         self.takeover = takeover
         self.auditing = auditing
@@ -262,15 +259,15 @@ class CompilerService:
             engine.restore_guard.on_compared = lambda: self._audit_due.set()
 
     async def run(self) -> None:
-        """Serve until cancelled, then drain and give the leadership back. Raises what ended it: a part that must not
-        end, an API server that refuses us for another compiler though we don't lead, or a path that is not ours
-        (``leading.claim_path``)."""
-        # Healthy from the start: waiting for a server that is away is work, and a restart would not bring it back.
+        """Serve until cancelled, then drain and resign the leadership. Raises what ended it: the failure of a part, an
+        API server that rejects us in favour of another compiler though we need no election, or a path of another
+        installation (``leading.claim_path``)."""
+        # Healthy from the start: a restart would not bring back a server that is away.
         self._running = True
-        # The time that it has been busy counts from here.
+        # ``busy_seconds`` counts from here.
         self._compiler_status.look()
         try:
-            # First, since the API server has its answers from there, too: who is told of its pause looks in vain.
+            # First, since the API server depends on etcd: otherwise the log would blame the API server.
             await self._until_done(f"etcd{self._etcd and f' at {self._etcd}'} can't be asked", self._source.ask)
             if self._claim is not None:
                 await self._until_done("etcd.path can't be claimed", self._claim)
@@ -307,7 +304,7 @@ class CompilerService:
             _LOG.info("drained: %d writes in all", self.engine.reconciler.sender.written)
 
     async def _audit_restored(self, auditing: PeriodicAudit) -> None:
-        """After a restored store nothing is written before everything was compared with a compile from scratch."""
+        """Audit after each restore of the store, and permit writes once an audit has judged the differences."""
         permission = self.engine.parts.permission
         while True:
             await self._audit_due.wait()
@@ -325,42 +322,42 @@ class CompilerService:
             self.engine.progress()
 
     async def _until_done(self, lack: str, do: Callable[[], Awaitable[None]]) -> None:
-        """What must be done before anything is evaluated: numbers already given are an input (docs/engine.md §8), and
-        what ended a process must not end the next one. Tried until it works."""
-        told = False
+        """Repeat ``do`` until it succeeds. Evaluation must wait for it: allocations are an input (docs/engine.md §8),
+        and an intent that ended a process must not end the next one."""
+        is_logged = False
         while True:
             try:
                 await do()
             except (WriteError, StoreError, OtherLeader) as error:
-                if not told:
-                    _LOG.warning("%s yet: %s; trying again until it works", lack, error)
-                told = True
+                if not is_logged:
+                    _LOG.warning("%s yet: %s; trying again every second", lack, error)
+                is_logged = True
                 self._compiler_status.lacking = f"{lack} yet: {error}"
                 await asyncio.sleep(_RETRY)
             else:
-                if told:
-                    _LOG.info("it works now: no more %r", lack)
+                if is_logged:
+                    _LOG.info("succeeded after the failure %r", lack)
                 self._compiler_status.lacking = ""
                 return
 
     async def _measure_lag(self) -> None:
-        """How late the loop comes to its timers: what a stage that holds it too long does to all others."""
+        """Measure how late the loop's timers run, which shows a stage that holds the loop."""
         turn = asyncio.get_running_loop().time
         while True:
             due = turn() + _LAG_PERIOD
             await asyncio.sleep(_LAG_PERIOD)
             late = max(0.0, turn() - due)
-            # A peak stays visible for a while: whoever scrapes every fifteen seconds must see it.
+            # A peak decays slowly, so that a scrape every 15 seconds sees it.
             self._lag = max(late, self._lag * _LAG_FADING)
 
     async def _relist(self) -> None:
-        """Relist a slice all the time; what was missed is applied as a correction, and counted by the source."""
+        """Relist a slice in each period; apply missed events as corrections. The source counts them."""
         view = _CacheView(self.engine.parts.logic.cache)
         while True:
             await asyncio.sleep(self._relist_slice)
             missed = await self._source.audit_slice(view)
             if missed is not None:
-                _LOG.warning("the relist found %d missed events; they are applied now", len(missed.changes))
+                _LOG.warning("the relist found %d missed events; applying them", len(missed.changes))
                 self.engine.correct(missed)
 
     def healthy(self) -> bool:
@@ -372,7 +369,7 @@ class CompilerService:
         if not state.ready:
             reasons.append(f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""))
         elif self.takeover is not None and self.takeover.election.unanswered_since() is not None:
-            reasons.append("etcd: no answer, so that the leadership was lost")
+            reasons.append("etcd: no answer, so the leadership was lost")
         if not self.engine.orphan_collector.complete:
             reasons.append("the first pass is not complete")
         if not self.engine.reconciler.reachable:
@@ -416,7 +413,7 @@ class CompilerService:
         return {**kept, "files": self._keeping.figures() if self._keeping is not None else None}
 
     def progress(self) -> dict[str, Any] | None:
-        """How far the first load is: ``phase``, ``done``, ``total``; None after it."""
+        """Return the progress of the first load: ``phase``, ``done``, ``total``; None after it."""
         return self._compiler_status.progress()
 
     def _leadership(self) -> Leadership | None:

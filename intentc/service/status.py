@@ -1,8 +1,7 @@
-"""The part of ``/status`` that tells people where a running compiler stands: its role, how far behind it is, how fast
-it works, what it waits for, and how far the first load is.
+"""Computes the part of ``/status`` for people: role, lag, rates, pending work, and the progress of the first load.
 
-Everything here is asked each second, so it is read off what is kept anyway; what has to be counted is counted by
-``pending`` and ``pace`` beside the work. The words are ``awaiting``'s.
+It is read every second, so it uses only values that exist anyway; ``inspection/status`` counts pending references and
+samples rates in the background, and writes the sentences.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from ..watch.source import Source
 from ..watch.status import Phase
 
 _PERIOD = 1.0
-_A_MOMENT = "another look at what was put off for a moment"
+_A_MOMENT = "another look at work that was deferred for a moment"
 
 
 class Leadership(NamedTuple):
-    """Who leads, as this process sees it. ``hindered``: why it doesn't write though it leads; empty if it does.
-    ``unanswered_since``: since when (seconds since 1970) etcd has not answered, if that has cost us the leadership."""
+    """Who leads, as this process sees it. ``hindered``: why it leads and doesn't write; empty if nothing prevents it.
+    ``unanswered_since``: since when (seconds since 1970) etcd has not answered, if that lost us the leadership."""
 
     leads: bool
     leader: str | None
@@ -36,8 +35,7 @@ class Leadership(NamedTuple):
 
 
 class CompilerStatus:
-    """Of ``engine`` over ``source``. ``lacking``: what must be there before anything is evaluated, and isn't yet, set
-    by whoever waits for it."""
+    """The status of ``engine`` over ``source``. ``lacking``: what evaluation still waits for, set by the service."""
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self._engine = engine
@@ -48,7 +46,7 @@ class CompilerStatus:
         self.lacking = ""
 
     async def run(self) -> None:
-        """Look at the engine every second, for ever."""
+        """Sample the engine every second, until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._pending.run)
             while True:
@@ -56,7 +54,7 @@ class CompilerStatus:
                 await asyncio.sleep(_PERIOD)
 
     def look(self) -> None:
-        """Note how the engine stands now."""
+        """Take a sample of the engine."""
         engine = self._engine
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
@@ -68,14 +66,14 @@ class CompilerStatus:
         )
 
     def status(self, leadership: Leadership | None) -> dict[str, Any]:
-        """For ``/status``: ``healthy`` (also that it hears of etcd), ``role``, ``lag_revisions``, ``rates``,
-        ``pending_references``, ``busy_seconds`` (for how long it has not converged), ``oldest_job_seconds``,
-        ``awaiting`` (nothing if it has converged and sees etcd), ``attention`` (what a person must do), ``progress``
-        (of the first load, None after it). ``leadership``: None if nobody needs to lead."""
+        """Return the values for ``/status``: ``healthy`` (which includes an answering etcd), ``role``,
+        ``lag_revisions``, ``rates``, ``pending_references``, ``busy_seconds`` (since it last converged),
+        ``oldest_job_seconds``, ``awaiting`` (empty if it has converged and sees etcd), ``attention`` (what a person
+        must do), ``progress`` (of the first load, None after it). ``leadership``: None without an election."""
         engine, reach = self._engine, self._source.reach
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
-        # What an acknowledged write told counts as seen, too: the watch may not have brought it yet.
+        # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
         reach.saw(engine.reconciler.sender.last_revision)
         return {
             "healthy": engine.healthy and not self._is_blind(leadership),
@@ -104,31 +102,31 @@ class CompilerStatus:
         return "leader" if leadership.leads else "standby"
 
     def _of_the_engine(self, leadership: Leadership | None) -> Iterator[str]:
-        """What is waited for before it has converged, the most important first."""
+        """Yield what the engine waits for before it has converged, the most important first."""
         engine = self._engine
         reasons = engine.parts.permission.reasons
         if RESTORED in reasons:
             yield "an audit, since etcd was restored from an older state: nothing is written before"
         if leadership is not None and leadership.hindered:
-            yield f"leave to write: {leadership.hindered}"
+            yield f"permission to write: {leadership.hindered}"
         elif leadership is not None and not leadership.leads and STANDING_BY in reasons:
-            yield f"{leadership.leader}, which leads" if leadership.leader else "somebody to lead"
+            yield f"{leadership.leader}, which leads" if leadership.leader else "a leader"
         yield from work_left(
             engine.parts, engine.orphan_collector, engine.evaluator, engine.reconciler, engine.numbers, self._rates
         )
 
     def _sees_etcd(self, leadership: Leadership | None) -> bool:
-        """Whether what is known of etcd's revision is of now."""
+        """Return whether the known revision of etcd is current."""
         unanswered = leadership is not None and leadership.unanswered_since is not None
         return self._source.state.phase is not Phase.DISCONNECTED and not unanswered
 
     def _is_blind(self, leadership: Leadership | None) -> bool:
-        """Whether it has heard nothing of etcd for longer than the heartbeats' bound, or can't write there."""
+        """Return whether etcd is silent for longer than the heartbeat's limit, or takes no writes."""
         unanswered = leadership is not None and leadership.unanswered_since is not None
         return self._source.is_silent or unanswered or bool(self._source.state.refusal)
 
     def _of_etcd(self, leadership: Leadership | None) -> Iterator[str]:
-        """What keeps it from knowing the inputs of now: it may have converged for those that it knows."""
+        """Yield what prevents it from knowing the present inputs: it may have converged for those that it knows."""
         if self.lacking:
             yield self.lacking
             return
@@ -142,18 +140,21 @@ class CompilerStatus:
                 which = "the first list of etcd" if not self._engine.intake.listed else "a new list of etcd"
                 yield f"{which}: {reach.listed:,} of {reach.to_list:,} keys are read"
             case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
-                # A watch that says nothing counts as cut only after some heartbeats; the lease tells earlier.
+                # A silent watch counts as cut only after some heartbeats; the lease shows it earlier.
                 yield f"an answer of etcd, none since {at(leadership.unanswered_since)}"
             case Phase.WATCHING if state.refusal:
-                yield f"etcd to take what is written: {state.refusal}"
+                yield f"etcd to accept writes: {state.refusal}"
 
     def _of_the_reload(self) -> Iterator[str]:
         if (error := self._engine.evaluator.edges.last_error) is not None:
-            yield f"reload refused, the former stays in force: {error}; mend that, see `intentc check`, and send SIGHUP"
+            yield (
+                f"reload refused, the former configuration stays in force: {error}; fix it, see `intentc check`, "
+                "and send SIGHUP"
+            )
 
     def progress(self) -> dict[str, Any] | None:
-        """How far the first load is: ``phase`` (``connecting``, ``listing``, ``evaluator``, ``writing``, or
-        ``planning`` where nothing may be written), ``done`` of ``total`` (None where it can't be known)."""
+        """Return the progress of the first load: ``phase`` (``connecting``, ``listing``, ``evaluating``, ``writing``,
+        or ``planning`` if nothing may be written), ``done`` of ``total`` (None if unknown)."""
         if self._loaded:
             return None
         engine, reach = self._engine, self._source.reach

@@ -1,8 +1,8 @@
-"""From standby to leader and back: what happens between winning the election and the first write, and when it is lost.
+"""Makes a standby the leader and back: the steps between winning the election and the first write, and on losing it.
 
-A standby watches, evaluates and plans like the leader, so that taking over costs no relist: it applies what the former
-leader wrote last, reads the ledger, and carries out what it had planned (docs/engine.md §9). The election itself is
-``leading``'s business, what permission means the pipeline's.
+A standby watches, evaluates and plans like the leader, so a takeover needs no relist: it applies the former leader's
+last writes, reads the ledger, and carries out its own plans (docs/engine.md §9). ``leading`` runs the election;
+``engine/permission.py`` withholds and gives the permission to write.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from ..writing import WriteError
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 0.05
-"""Seconds between looks whether everything is applied that the former leader wrote."""
+"""Seconds between checks whether all writes of the former leader are applied."""
 _RETRY = 0.5
-"""Seconds between tries at a store or server that is away."""
+"""Seconds between attempts to reach a store or server that is away."""
 
 
 class TakeOver:
-    """Stands for election beside ``engine``, which has no permission to write until this one gives it.
+    """Stands for election and gives ``engine`` its permission to write.
 
-    ``prefix``: under which resources lie. ``versions``: compiler → version. ``max_writes_on_upgrade``: with other
-    versions than the last leader's, so many planned writes at most are made without further leave. ``applied``: up to
-    which revision all that lies there was seen, keys of no meaning included; ``obeyed``: so of operators' directives.
-    ``claim``: claims the path once more before anything is written; raises what
-    ``leading.claim_path`` does.
+    ``prefix``: the prefix of resources. ``versions``: compiler → version. ``max_writes_on_upgrade``: most planned
+    writes that are made without approval if the last leader had other versions. ``applied``: returns the revision up to
+    which all keys below ``prefix`` were seen, including ignored ones; ``directives_applied``: the same for operators'
+    directives. ``claim``: claims the path once more before the first write; raises what ``leading.claim_path`` raises.
     """
 
     def __init__(
@@ -49,16 +48,16 @@ class TakeOver:
         versions: Mapping[str, str],
         max_writes_on_upgrade: int,
         applied: Callable[[], int],
-        obeyed: Callable[[], int],
+        directives_applied: Callable[[], int],
         claim: Callable[[], Awaitable[None]] | None = None,
         keepers: KeeperFactory | None = None,
     ) -> None:
         self._engine = engine
-        self._orders_prefix = directives_prefix(installation)
+        self._directives_prefix = directives_prefix(installation)
         self._applied = applied
-        self._obeyed = obeyed
+        self._directives_applied = directives_applied
         self._claim = claim
-        self._refused_after: int | None = None
+        self._rejected_after: int | None = None
         self._store = store
         self._prefix = prefix
         self._versions = dict(versions)
@@ -82,8 +81,8 @@ class TakeOver:
         permission.lead_by(self.election.fence, self._on_fence_rejected)
 
     async def run(self) -> None:
-        """Stand, take over, stand by again; until ``end``, also while everything around is being cancelled: writes
-        under way at the end are made as the leader's."""
+        """Take over and stand by again until ``end``. It is shielded from cancellation, so that writes in flight at the
+        end still carry the leader's fence."""
         with self._scope:
             async with anyio.create_task_group() as group:
                 group.start_soon(self.election.run)
@@ -94,14 +93,14 @@ class TakeOver:
                         await self._take_over(self._leadership)
 
     async def end(self) -> None:
-        """Give the leadership back, so that a standby takes over at once."""
+        """Resign, so that a standby takes over at once."""
         with anyio.CancelScope(shield=True):
             await self.election.resign()
         self._scope.cancel()
 
     def report(self) -> dict[str, Any]:
-        """For ``/status``: ``leads`` (may write now), ``leader`` (a process), ``fence``, ``expires_in`` seconds,
-        ``takeovers``."""
+        """Return the values for ``/status``: ``leads`` (may write now), ``leader`` (a process), ``fence``,
+        ``expires_in`` seconds, ``takeovers``."""
         return {
             "leads": self.election.fence() is not None,
             "leader": self.election.leader(),
@@ -112,9 +111,9 @@ class TakeOver:
 
     @property
     def hindered(self) -> str:
-        """Why this process doesn't write though it could lead; empty if nothing is wrong."""
-        if self._refused_after == self._engine.reconciler.sender.written:
-            return "the API server refuses our fence: does it use the same etcd, and the same installation?"
+        """Why this process doesn't write though it could lead; empty if nothing prevents it."""
+        if self._rejected_after == self._engine.reconciler.sender.written:
+            return "the API server rejects our fence: does it use the same etcd and the same installation?"
         if self.election.fence() is not None and STANDING_BY in self._engine.parts.permission.reasons:
             return "it leads, and has not caught up yet"
         return ""
@@ -124,9 +123,9 @@ class TakeOver:
         self._won.set()
 
     def _on_fence_rejected(self, fence: str) -> None:
-        """The API server rejected a write that carried ``fence``; one of a former leadership means nothing."""
+        """Handle a rejected write that carried ``fence``; the fence of a former leadership is ignored."""
         if self._leadership is not None and self._leadership.fence == fence:
-            self._refused_after = self._engine.reconciler.sender.written
+            self._rejected_after = self._engine.reconciler.sender.written
         self.election.distrust(fence)
 
     def _on_lost(self, reason: str) -> None:
@@ -136,16 +135,16 @@ class TakeOver:
         permission.give(UPGRADE)
 
     async def _take_over(self, leadership: Leadership) -> None:
-        """Catch up, and write; unless the leadership is lost meanwhile."""
-        told = False
+        """Catch up and permit writes, unless the leadership is lost meanwhile."""
+        is_logged = False
         while self._leadership is leadership:
             try:
                 if await self._is_ready():
                     break
             except (StoreError, WriteError, OtherLeader) as error:
-                if not told:
+                if not is_logged:
                     _LOG.warning("can't take over yet: %s; trying again", error)
-                told = True
+                is_logged = True
                 await anyio.sleep(_RETRY)
         if self._leadership is not leadership:
             return
@@ -157,15 +156,15 @@ class TakeOver:
         try:
             await self.election.record_versions(leadership)
         except StoreError as error:
-            _LOG.warning("our versions can't be left for the next leader: %s", error)
+            _LOG.warning("the compilers' versions can't be recorded for the next leader: %s", error)
 
     async def _is_ready(self) -> bool:
-        """Whether everything is applied that a former leader may have written; then the ledger is read, too."""
+        """Return whether all writes of a former leader are applied; if so, also read the ledger."""
         engine = self._engine
         if (
             not engine.intake.listed
             or await caught_up(self._store, self._prefix, self._applied())
-            or await caught_up(self._store, self._orders_prefix, self._obeyed())
+            or await caught_up(self._store, self._directives_prefix, self._directives_applied())
         ):
             await anyio.sleep(_LOOK)
             return False
@@ -175,14 +174,14 @@ class TakeOver:
         return True
 
     async def _is_too_much(self, leadership: Leadership) -> bool:
-        """Whether other compilers than the last leader's would write so much that a person should see it first."""
+        """Return whether a change of versions would cause more writes than a person should approve first."""
         before = leadership.previous_versions
         if before is None or before == self._versions:
             return False
         engine = self._engine
         while self._leadership is leadership and not engine.quiet:  # noqa: ASYNC110 - two conditions, one without event
             await anyio.sleep(_LOOK)
-        # A number is a write, and what carries it can't be planned without it.
+        # An allocation is a write, and the object with it can't be planned without it: two writes.
         writes = 2 * engine.numbers.requested + sum(map(len, engine.parts.states.planned.values()))
         if self._leadership is leadership and writes <= self._most:
             return False

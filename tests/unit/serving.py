@@ -39,8 +39,8 @@ def service_of(
     )
     takeover = TakeOver(
         engine, store, PREFIX, installation=installation, process=process, ttl=2, versions={"plant": version},
-        max_writes_on_upgrade=most, applied=lambda: source.applied_revision, obeyed=lambda: directives.applied_revision,
-        claim=claim,
+        max_writes_on_upgrade=most, applied=lambda: source.applied_revision,
+        directives_applied=lambda: directives.applied_revision, claim=claim,
     ) if elected else None  # fmt: skip
 
     async def nobody() -> None:

@@ -1,1 +1,1 @@
-"""Which resource a person means: by fq_name, uuid, former name, or the name that another program uses. Read-only."""
+"""Finds the resource that a person means: by fq_name, uuid, former name, or another program's name. Read-only."""

@@ -1,6 +1,6 @@
-"""Who names a resource that is not there: references and mentions that lead nowhere, found by what they want.
+"""Finds dangling references to a resource that does not exist.
 
-A look-up in the ways back that the graph keeps, so that it costs the same in a world of any size.
+It looks them up in the graph's reverse index, so the cost does not depend on the size of the world.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from intentc.model.resolvers import FQ_NAME, UUID
 from ..naming import Document, of_key
 
 _SHOWN = 100
-_TOLD = 3
+_NAMED = 3
 
 
-class InVain(NamedTuple):
-    """``shown``: the first of them as ``{"kind", "name", "uuid", "relation"}``; ``total``: how many there are;
-    ``sentence``: the same for people, empty if nobody names it."""
+class DanglingReferences(NamedTuple):
+    """``shown``: the first references as ``{"kind", "name", "uuid", "relation"}``; ``total``: how many there are;
+    ``sentence``: the same for people, empty if there is none."""
 
     shown: list[Document]
     total: int
     sentence: str
 
 
-async def wanted_so(logic: Service, kind: str, text: str) -> list[str]:
-    """``text``, if somebody refers to a resource of ``kind`` by it; else the joined names by which somebody does and
-    that end with it."""
+async def referenced_names(logic: Service, kind: str, text: str) -> list[str]:
+    """Return ``text`` if a reference names a resource of ``kind`` so; else the referenced joined names that end with
+    it."""
     work, ending = Slice(), f":{text}"
     found: set[str] = set()
     for block in blocks(logic.cache.graph.wanted()):
@@ -39,8 +39,8 @@ async def wanted_so(logic: Service, kind: str, text: str) -> list[str]:
     return [text] if text in found else sorted(found)
 
 
-def named_in_vain(logic: Service, name: Name) -> InVain:
-    """Those that name ``name``, which is not there, by its fq_name, or by the uuid that stands in its place."""
+def dangling_references(logic: Service, name: Name) -> DanglingReferences:
+    """Return the references to ``name``, which does not exist, by its fq_name or by a uuid given as its name."""
     graph, joined = logic.cache.graph, ":".join(name.fq_name)
     found = {
         (key, way.relation)
@@ -49,8 +49,8 @@ def named_in_vain(logic: Service, name: Name) -> InVain:
         for key in graph.sources_by(way, Key(name.kind, ""), joined)
     }
     shown = [{**of_key(logic, key), "relation": relation} for key, relation in sorted(found)[:_SHOWN]]
-    told = list(dict.fromkeys(f"{each['kind']} {each['name']}" for each in shown))
+    holders = list(dict.fromkeys(f"{each['kind']} {each['name']}" for each in shown))
     count = len({key for key, _ in found})
-    more = f" and {count - _TOLD} more" if count > _TOLD else ""
-    sentence = f"{', '.join(told[:_TOLD])}{more} {'name' if count > 1 else 'names'} it in vain." if found else ""
-    return InVain(shown, len(found), sentence)
+    more = f" and {count - _NAMED} more" if count > _NAMED else ""
+    sentence = f"{', '.join(holders[:_NAMED])}{more} {'refer' if count > 1 else 'refers'} to it." if found else ""
+    return DanglingReferences(shown, len(found), sentence)

@@ -1,7 +1,7 @@
-"""What was there once: which resource a name meant that nothing has any more, and when it went.
+"""Finds deleted resources by a name that no resource has any more.
 
-Told by the lines that the journal keeps of intents that ended and of objects that we deleted; after a restart by its
-files, if it has some. What else is remembered of it is ``past``'s.
+It searches the journal for intents that ended and for objects that we deleted; after a restart it searches the
+journal's files, if it has any. ``history`` has the rest of what is known about them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from intentc.journal.records import Evaluation, Written
 from intentc.journal.searching import MOST_SECONDS, search
 from intentc.model import Key, Name
 
-from .disk_thread import aside
-from .former_names import recalled
+from .disk_thread import run_on_disk_thread
+from .former_names import former_names
 
 _LOG = logging.getLogger(__name__)
 _WAIT = MOST_SECONDS + 1.0
@@ -28,32 +28,32 @@ _DELETE = "delete"
 
 
 class Former(NamedTuple):
-    """``key``: what had the name last; its uuid is empty where nobody tells."""
+    """``key``: the last resource of that name; its uuid is empty if unknown."""
 
     name: Name
     key: Key
 
 
-async def formers(engine: Engine, kind: str, text: str) -> list[Former]:
-    """What of ``kind`` was there under ``text``, a whole name or its end; each name once. Files are only looked into
-    where memory tells nothing."""
+async def former_resources(engine: Engine, kind: str, text: str) -> list[Former]:
+    """Return the deleted resources of ``kind`` whose name was ``text`` or ended with it; each name once. Files are
+    searched only if memory has none."""
     journal, logic = engine.parts.journal, engine.parts.logic
     found: dict[Name, Former] = {}
     keys = {joined: key for key, joined in journal.names.items() if key.kind == kind and _fits(joined, text)}
     if keys:
-        names = await recalled(engine.parts, kind, keys)
+        names = await former_names(engine.parts, kind, keys)
         found = {name: Former(name, keys[joined]) for joined, name in names.items()}
     if not found and journal.directory is not None:
-        work = partial(_recalled, journal.directory, kind, text, logic.revision)
+        work = partial(_former_in_files, journal.directory, kind, text, logic.revision)
         try:
-            found = await aside(work, name="journal search", within=_WAIT)
+            found = await run_on_disk_thread(work, name="journal search", within=_WAIT)
         except TimeoutError:
             _LOG.warning("the journal's files in %s can't be read in time; answering without them", journal.directory)
     return [former for former in found.values() if former.name not in engine.parts.book]
 
 
-def _recalled(directory: Path, kind: str, text: str, revision: int) -> dict[Name, Former]:
-    """The same from files. ``revision``: lines of later ones are of a future that never was."""
+def _former_in_files(directory: Path, kind: str, text: str, revision: int) -> dict[Name, Former]:
+    """Return the same from files. ``revision``: later lines are ignored, since the store was restored to it."""
     ends = msgspec.json.encode(text)[1:]
     last = msgspec.json.encode(text.rpartition(":")[2])[1:]
     found: dict[Name, Former] = {}

@@ -1,7 +1,7 @@
-"""Reading that may hang (a disk that is gone, a network's file system) beside the loop, so that nothing waits for it.
+"""Runs reads that may hang, on a lost disk or a network file system, in daemon threads with a time limit.
 
-Why not the worker threads of asyncio or anyio: the interpreter joins them at its end, and a process that was asked to
-end would hang with them. These are daemons: who asked goes on without them, and so does the process.
+Why not the worker threads of asyncio or anyio: the interpreter joins them at exit, so a hung read would also hang a
+process that was asked to end. After the time limit the caller goes on without the result.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import anyio
 Result = TypeVar("Result")
 
 _MOST = 8
-"""Threads at once, those that hang included."""
+"""Threads at once, including those that hang."""
 _FREE = threading.BoundedSemaphore(_MOST)
 
 
-async def aside(call: Callable[[], Result], *, name: str, within: float) -> Result:
-    """What ``call`` returns or raises, in a thread called ``name``. Raises ``TimeoutError`` after ``within`` seconds,
-    and at once if no thread can be had, or too many hang already. A ``call`` that is given up goes on: it must change
-    nothing that others see."""
+async def run_on_disk_thread(call: Callable[[], Result], *, name: str, within: float) -> Result:
+    """Run ``call`` in a thread called ``name`` and return its result. Raises what ``call`` raises; ``TimeoutError``
+    after ``within`` seconds, and at once if no thread can be started or too many hang already. An abandoned ``call``
+    goes on: it must not change anything that others see."""
     if not _FREE.acquire(blocking=False):
         raise TimeoutError(f"{_MOST} others have not ended")
     loop = asyncio.get_running_loop()
@@ -43,10 +43,10 @@ async def aside(call: Callable[[], Result], *, name: str, within: float) -> Resu
         try:
             result = call()
         except Exception as error:
-            failure = error  # told to who asked
+            failure = error  # raised in the caller's task
         finally:
             _FREE.release()
-        with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+        with suppress(RuntimeError):  # the loop is closed: no caller is left
             loop.call_soon_threadsafe(settle, result, failure)
 
     try:

@@ -1,7 +1,4 @@
-"""Which objects a text means that another program calls them by: what compilers say of names (``Compiler(names=…)``).
-
-What is done with the objects is left to whoever asks.
-"""
+"""Finds objects by the name that another program gives them, as compilers define it (``Compiler(names=…)``)."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ from intentc.engine.parts import Parts
 from intentc.evaluation import Naming
 from intentc.model import HeldInput, Key, Name, Problem
 
-from ..results import Gathered, told
+from ..results import Gathered, document_of
 
 
 async def called(parts: Parts, kind: str, text: str) -> tuple[Name, ...]:
-    """The objects there are that ``text`` means, the likeliest first. ``kind``: a word under which a compiler offers
-    names (``parts.names``), or one of the kinds that it names; nothing is found for another."""
+    """Return the existing objects that ``text`` means, the likeliest first. ``kind``: a word under which a compiler
+    offers names (``parts.names``), or a kind that it names; any other finds nothing."""
     found: dict[Name, None] = {}
     for word, naming in parts.names.items():
         wanted = naming.kinds if kind == word else tuple(one for one in naming.kinds if one == kind)
@@ -37,7 +34,7 @@ async def _meant(parts: Parts, naming: Naming, wanted: tuple[str, ...], text: st
 
 
 class _Single:
-    """``Compiled`` for who asks for single objects by name: it lists none."""
+    """``Compiled`` for look-ups of single objects by name: it lists none."""
 
     def __init__(self, parts: Parts, naming: Naming) -> None:
         self.problems: tuple[Problem, ...] = ()
@@ -54,7 +51,7 @@ class _Single:
             resource = logic.resource(key) if key is not None else None
         except HeldInput:
             return None
-        return told(resource) if resource is not None else None
+        return document_of(resource) if resource is not None else None
 
 
 def _there(parts: Parts, kinds: Iterable[str], meant: Iterable[tuple[str, str]]) -> list[Name]:

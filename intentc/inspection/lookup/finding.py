@@ -1,7 +1,7 @@
-"""Which resource a person means: by fq_name, uuid, or a unique end of the fq_name; kinds in any spelling.
+"""Finds the resource that a person means: by fq_name, uuid, or a unique end of the fq_name; kinds in any spelling.
 
-What is claimed and not there yet can be named, too; and what another program uses by the name that it has there. Where
-nothing fits, or too much, the answer has near names.
+It also finds claimed objects that do not exist yet, and objects by the name that another program gives them. If nothing
+matches, or too much, the answer lists near names.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from intentc.engine.slices import Slice, blocks
 from intentc.inspection.lookup.element_names import called
 from intentc.model import Key, Kind, Name, ResourceClaim, object_uuid
 
-from .dangling import wanted_so
-from .deleted import formers
-from .former_names import recalled
+from .dangling import referenced_names
+from .deleted import former_resources
+from .former_names import former_names
 
 _MOST_CANDIDATES = 20
 _NEAR = 5
 _COMPARED = 2_000
-"""Names that are compared letter by letter with one that does not exist."""
+"""Names that are compared letter by letter with an unknown one."""
 
 
 class Found(NamedTuple):
-    """``key``: the object or fact of this name, None if there is none. ``near``: names that may be meant instead, if
-    neither an object nor a claim has this name. ``former``: what had the name last, if that is known, and has gone."""
+    """``key``: the object or fact of this name, None if there is none. ``near``: similar names, if neither an object
+    nor a claim has this name. ``former``: the deleted resource that had the name last, if known."""
 
     name: Name
     key: Key | None
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 
 
 def kind_of(parts: Parts, text: str) -> Kind:
-    """The kind that ``text`` means. Raises ``Unanswerable`` with the nearest ones."""
+    """Return the kind that ``text`` means. Raises ``Unanswerable`` with the nearest ones."""
     found = parts.schema.spelt(text, plural=True)
     if found is not None:
         return found
@@ -52,22 +52,22 @@ def kind_of(parts: Parts, text: str) -> Kind:
 
 
 def _near_kinds(text: str, kinds: list[str]) -> tuple[str, ...]:
-    """Those with these initials (``acl``), spelt nearly so, or with this text inside; the first way that finds any."""
+    """Return kinds with these initials (``acl``); else similarly spelt ones; else those that contain the text."""
     initials = [kind for kind in kinds if "".join(word[:1] for word in kind.split("_")) == text]
     inside = [kind for kind in kinds if text and text in kind]
     return tuple((sorted(initials) or difflib.get_close_matches(text, kinds, 3) or sorted(inside))[:3])
 
 
 async def find(engine: Engine, kind: str, text: str) -> Found:
-    """What ``text`` means among the resources of ``kind``, the objects that are claimed, and facts. Raises
-    ``Unanswerable``: 404 for an unknown kind, 400 without a name, 409 with the candidates if it fits several."""
+    """Find what ``text`` means among the resources, claimed objects and facts of ``kind``. Raises ``Unanswerable``: 404
+    for an unknown kind, 400 without a name, 409 with the candidates if several match."""
     parts = engine.parts
     if not text:
         raise Unanswerable(400, "no name is given", "name it by its fq_name joined by ':', a unique end of it, or uuid")
     if (word := kind.lower()) in parts.names:
         meant = await called(parts, word, text)
         if not meant:
-            hint = "it is asked about as that program shows it; `intentc show` has tables of what there is"
+            hint = "give the name as that program shows it; `intentc show` lists what exists"
             raise Unanswerable(404, f"nothing of {word} is called {text!r}", hint)
         return _outside(parts, word, text, meant)
     declared = kind_of(parts, kind)
@@ -86,22 +86,22 @@ async def find(engine: Engine, kind: str, text: str) -> Found:
         return await _by_uuid(parts, declared, text)
     if meant := await called(parts, declared.name, text):
         return _outside(parts, declared.name, text, meant)
-    former = await formers(engine, declared.name, text)
+    former = await former_resources(engine, declared.name, text)
     whole = [one for one in former if ":".join(one.name.fq_name) == text]
     if len(whole or former) > 1:
         candidates = sorted(":".join(one.name.fq_name) for one in former)
-        raise _ambiguous(text, declared.name, candidates, "all of them are gone; give more of the name")
+        raise _ambiguous(text, declared.name, candidates, "all of them are deleted; give more of the name")
     for one in whole or former:
         return Found(one.name, None, former=one.key)
-    wanted = await wanted_so(parts.logic, declared.name, text)
+    wanted = await referenced_names(parts.logic, declared.name, text)
     if len(wanted) > 1:
-        raise _ambiguous(text, declared.name, wanted, "none of them is there; give more of the name")
+        raise _ambiguous(text, declared.name, wanted, "none of them exists; give more of the name")
     name = await _completed(parts, declared, Name(declared.name, tuple((wanted or [text])[0].split(":"))))
     return Found(name, None, await anyio.to_thread.run_sync(_near, ":".join(name.fq_name), names))
 
 
 def _outside(parts: Parts, kind: str, text: str, names: tuple[Name, ...]) -> Found:
-    """The object that another program calls ``text`` (``Compiler(names=…)``). Raises as ``find``."""
+    """Return the object that another program calls ``text`` (``Compiler(names=…)``). Raises as ``find``."""
     if len(names) > 1:
         candidates = [f"{name.kind} {':'.join(name.fq_name)}" for name in names]
         error = _ambiguous(text, kind, candidates, "ask for one of them, by its own kind and name")
@@ -117,7 +117,7 @@ def _ambiguous(text: str, kind: str, candidates: Sequence[str], next_step: str) 
 
 
 def found_by_key(parts: Parts, key: Key) -> Found:
-    """The object or fact ``key`` itself, be its name in force or not."""
+    """Return the object or fact ``key`` itself, whether its name is in force or not."""
     state = parts.logic.cache.state(key)
     if state is None or not state.fq_name:
         return Found(Name(key.kind, (key.uuid,)), key if parts.logic.exists(key) else None)
@@ -145,13 +145,13 @@ def _key(parts: Parts, name: Name) -> Key | None:
 
 
 async def _names(parts: Parts, kind: Kind) -> AsyncIterator[Name]:
-    """All names of a kind: of what is there, of what is claimed, and of facts."""
+    """Yield all names of a kind: of existing objects, claimed objects and facts."""
     work = Slice()
     if not kind.stored:
         for fact in parts.logic.facts(kind.name):
             yield Name(kind.name, (fact,))
         return
-    # Both as they are at one moment: they may change in between.
+    # Each is read as of one moment: the world may change between two blocks.
     for block in blocks(parts.logic.cache.states(kind.name)):
         for state in block:
             if state.fq_name:
@@ -162,7 +162,7 @@ async def _names(parts: Parts, kind: Kind) -> AsyncIterator[Name]:
 
 
 async def claimed_of(parts: Parts, kind: str) -> list[Name]:
-    """The objects of a kind that somebody claims; of all claims there may be some hundred thousand."""
+    """Return the claimed objects of a kind, in slices: there may be several hundred thousand claims."""
     work = Slice()
     found: list[Name] = []
     for block in blocks(tuple(parts.book.names())):
@@ -172,7 +172,7 @@ async def claimed_of(parts: Parts, kind: str) -> list[Name]:
 
 
 async def _ending(names: Sequence[Name], ending: str) -> dict[Name, None]:
-    """Those whose joined names end so, each once."""
+    """Return the names whose joined form ends so, each once."""
     work = Slice()
     found: dict[Name, None] = {}
     for block in blocks(names):
@@ -182,8 +182,8 @@ async def _ending(names: Sequence[Name], ending: str) -> dict[Name, None]:
 
 
 async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
-    """The one that is called ``text``; else those whose names end so, each once. Joined names are compared: an element
-    may hold a colon itself."""
+    """Return the name ``text``; else the names that end with it, each once. Joined names are compared, since an element
+    may contain a colon."""
     work = Slice()
     for block in blocks(names):
         for name in block:
@@ -194,10 +194,10 @@ async def _meant(names: Sequence[Name], text: str) -> dict[Name, None]:
 
 
 async def _by_uuid(parts: Parts, kind: Kind, uuid: str) -> Found:
-    """The claimed object that will have this uuid, or the one that had it; else nothing is known of it."""
+    """Find the claimed object that will have this uuid, or the deleted one that had it."""
     former = parts.journal.names.get(Key(kind.name, uuid))
     if former:
-        return Found((await recalled(parts, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
+        return Found((await former_names(parts, kind.name, [former]))[former], None, former=Key(kind.name, uuid))
     work = Slice()
     for name in await claimed_of(parts, kind.name):
         for claims in parts.book.on(name).values():
@@ -209,7 +209,7 @@ async def _by_uuid(parts: Parts, kind: Kind, uuid: str) -> Found:
 
 
 async def _completed(parts: Parts, kind: Kind, name: Name) -> Name:
-    """A name that nothing has, completed by its parent's, if a unique end of that was given."""
+    """Complete a name that no object has with its parent's fq_name, if it has a unique end of that."""
     *above, last = name.fq_name
     if not above:
         return name
@@ -222,7 +222,7 @@ async def _completed(parts: Parts, kind: Kind, name: Name) -> Name:
 
 
 def _near(text: str, called: Sequence[Name]) -> tuple[str, ...]:
-    """Names that hold ``text``, or its last element; else what has the same parent, or is spelt nearly so."""
+    """Return names that contain ``text`` or end with its last element; else siblings; else similarly spelt names."""
     names = [":".join(name.fq_name) for name in called]
     above, _, last = text.rpartition(":")
     holding = [name for name in names if text in name] or [name for name in names if name.endswith(f":{last}")]

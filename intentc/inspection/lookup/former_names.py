@@ -1,7 +1,7 @@
-"""Where the elements of a former name ended, as the journal in memory holds it.
+"""Splits the joined names of deleted resources into elements, from the journal in memory.
 
-Why it exists: a name that people type is joined by ``:``, which an element may hold itself. Where its elements end is
-known of what is there and of what is claimed; of what is gone only the journal's lines tell it.
+Why it exists: people type names joined by ``:``, and an element may contain a colon. Existing and claimed objects have
+their elements in the cache and the book; for deleted ones only the journal has them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from intentc.journal import Line, Write
 from intentc.model import Name
 
 
-async def recalled(parts: Parts, kind: str, joined: Collection[str]) -> dict[str, Name]:
-    """``joined`` → the name of the object of ``kind`` that was called so when the last line about it was kept; of one
-    without a line a name in which an element ends at each colon."""
+async def former_names(parts: Parts, kind: str, joined: Collection[str]) -> dict[str, Name]:
+    """Return joined name → name, from the last journal line about an object of ``kind`` with that name. Without a line
+    each colon separates two elements."""
     work = Slice()
     found: dict[str, Name] = {}
     for block in blocks(tuple(parts.journal)[::-1]):

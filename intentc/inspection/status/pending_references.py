@@ -1,7 +1,7 @@
-"""How many references wait for their target: counted beside the work, in slices, and again only if something changed.
+"""Counts the references whose target does not exist, in the background, in slices, and only after a change.
 
-Why not at each question: ``/status`` is asked every second, and a look at each reference of a hundred thousand
-resources takes most of one. Listing all of them (``report.pending``) is for whoever asks for the list.
+Why not per request: ``/status`` is read every second, and a look at every reference of 100,000 resources takes most of
+a second. ``views/pending.py`` lists them all on request.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from intentc.logic import Service
 from intentc.logic.cache import Pending
 
 _PERIOD = 2.0
-"""Seconds between counts at least."""
+"""Minimum seconds between counts."""
 _SHARE, _SHARE_AT_REST = 50, 10
-"""Times what the last count took: counting takes a fiftieth of the time at most, a tenth if there is little else to
-do."""
+"""Pause between counts in multiples of the last count's duration: counting takes at most 2 % of the time, 10 % while
+the engine is idle."""
 _EXAMPLES = 3
 _QUICK = 0.01
-"""Seconds that a count may take to be made while somebody asks."""
+"""A count that took fewer seconds than this is repeated within a request."""
 
 
 class PendingReferences:
-    """``count``: as of the last look; ``examples``: the first few. ``at_rest``: whether there is little else to do."""
+    """Keeps ``count``, as of the last look, and the first few ``examples``. ``at_rest``: returns whether the engine is
+    idle."""
 
     def __init__(self, logic: Service, at_rest: Callable[[], bool], *, period: float = _PERIOD) -> None:
         self._logic = logic
@@ -37,7 +38,7 @@ class PendingReferences:
         self._took = 0.0
 
     async def run(self) -> None:
-        """Count for ever, while something changes."""
+        """Count again after each change, until cancelled."""
         while True:
             if self._counted_at != self._logic.revision:
                 await self.look()
@@ -45,18 +46,18 @@ class PendingReferences:
             await asyncio.sleep(max(self._period, share * self._took))
 
     def now(self) -> int:
-        """The count as of this moment where counting is quick, else as of the last look."""
+        """Return the count as of now if counting is quick, else as of the last look."""
         if self._counted_at != self._logic.revision and 0.0 < self._took < _QUICK:
             self._count_at_once()
         return self.count
 
     def still(self) -> tuple[Pending, ...]:
-        """Those of the examples that are pending at this very moment."""
+        """Return the examples that are still pending."""
         graph = self._logic.cache.graph
         return tuple(example for example in self.examples if example in graph.pending_of(example.key))
 
     async def look(self) -> None:
-        """Count once. What changes meanwhile may be missed; then there is another look."""
+        """Count once. Changes meanwhile may be missed; ``run`` then counts again."""
         revision, began, turn = self._logic.revision, time.monotonic(), Slice()
         counting = _Counting()
         for key in self._logic.cache:

@@ -1,9 +1,8 @@
-"""What the engine waits for, in words: what time or a server must bring (``work_left``), and what a person must do
-(``attention``).
+"""Describes what the engine waits for (``work_left``) and what a person must do (``attention``).
 
-Why two: the first empties itself, and says how far it is; the second stays until somebody acts, and so names the
-command that does. Each line is one sentence without its full stop, the most important first. Names are shown, contents
-never.
+Why two lists: the first empties without help, and shows progress; the second stays until somebody acts, so each line
+names the command. A line is one sentence without its full stop, the most important first. Lines show names and never
+contents.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from intentc.model import Read
 from .rates import Rates
 
 _CONTENDED = 5
-"""Objects in contention that are named."""
+"""Contended objects that are named."""
 
 
 def at(since: float) -> str:
-    """A time of the day (UTC) for people; ``since``: seconds since 1970."""
+    """Format a time of day (UTC) for people; ``since``: seconds since 1970."""
     return datetime.fromtimestamp(since, UTC).strftime("%H:%M:%S UTC")
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """``1 write``, ``1,200 writes``."""
+    """Format a count: ``1 write``, ``1,200 writes``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -46,7 +45,7 @@ def work_left(
     numbers: Allocations,
     rates: Rates,
 ) -> Iterator[str]:
-    """What is left to do before the engine has converged."""
+    """Yield what is left to do before the engine has converged."""
     throttle, states = parts.throttle, parts.states
     if not throttle.reachable:
         yield "the API server, which can't be reached" + (f" since {at(rates.away_since)}" if rates.away_since else "")
@@ -59,65 +58,65 @@ def work_left(
     elif jobs:
         yield f"the evaluation of {counted(jobs, 'intent')}"
     if evaluator.cooling_down:
-        yield f"another evaluation of {counted(len(evaluator.cooling_down), 'intent')} that took long the last time"
+        yield f"the cooldown of {counted(len(evaluator.cooling_down), 'expensive intent')}"
     if not numbers.settled or numbers.requested:
         yield _requested_numbers(parts, numbers)
     if objects := parts.objects.pending():
-        yield f"a look at {counted(objects, 'object')}: what is there against what should be"
+        yield f"the comparison of {counted(objects, 'object')} with their desired state"
     if reconciler.in_flight:
-        yield f"the API server's answers about {counted(reconciler.in_flight, 'object')}"
+        yield f"the API server's answer to the writes of {counted(reconciler.in_flight, 'object')}"
     behind = reconciler.sender.last_revision
     if parts.logic.revision < behind:
-        yield f"the watch to come from revision {parts.logic.revision} to {behind}, where our last write was answered"
+        yield f"the watch, which is at revision {parts.logic.revision}; our last write has revision {behind}"
     if states.delayed:
         name = next(iter(states.delayed))
-        told, more = states.delayed.get(name), _more(states.delayed)
-        because = f": {told.problem.message}" if told is not None else ""
-        yield f"another try to write {name.kind} {':'.join(name.fq_name)}{more}{because}"
+        entry, more = states.delayed.get(name), _more(states.delayed)
+        because = f": {entry.problem.message}" if entry is not None else ""
+        yield f"the next attempt to write {name.kind} {':'.join(name.fq_name)}{more}{because}"
     if states.planned and OBSERVING not in parts.permission.reasons:
-        yield f"leave to write what is planned for {counted(len(states.planned), 'object')}"
+        yield f"permission to write the plans of {counted(len(states.planned), 'object')}"
 
 
 def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterator[str]:
-    """What somebody must do, each with the command that does it or tells more. ``pending``: how many references have no
-    target; ``examples``: the first that have none."""
+    """Yield what a person must do, each with the command that does it or shows more. ``pending``: how many references
+    have no target; ``examples``: the first of them."""
     states, reasons = parts.states, parts.permission.reasons
     if UPGRADE in reasons:
         yield reasons[UPGRADE]
     for kind, names in sorted(parts.planner.guard.withheld.items()):
-        yield f"{counted(len(names), 'delete')} of {kind} withheld, since they are many: `intentc allow-deletes {kind}`"
+        yield f"{counted(len(names), 'delete')} of {kind} withheld as a mass deletion: `intentc allow-deletes {kind}`"
     held, example = held_intents(parts)
     if example is not None:
         more = f" and {held - 1:,} more" if held > 1 else ""
         named = f"{example.kind} {parts.logic.name_of(example)}{more}"
-        yield f"held, and what they made stays as it is: {named}: `intentc quarantine list`"
+        yield f"held, their outputs stay as they are: {named}: `intentc quarantine list`"
     others, example = unreadable_others(parts)
     if example is not None:
         more = f" and {others - 1:,} more" if others > 1 else ""
         named = f"{example.kind} {parts.logic.name_of(example)}{more}"
-        yield f"can't be read, and stays as it is: {named}: `intentc quarantine list`"
+        yield f"unreadable, left as it is: {named}: `intentc quarantine list`"
     if states.refused:
         name = next(iter(states.refused))
         more = _more(states.refused)
-        yield f"refused by the API server: {name.kind} {':'.join(name.fq_name)}{more}: `intentc quarantine list`"
+        yield f"rejected by the API server: {name.kind} {':'.join(name.fq_name)}{more}: `intentc quarantine list`"
     if states.contended:
         shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(states.contended, _CONTENDED)]
         more = f" and {len(states.contended) - _CONTENDED:,} more" if len(states.contended) > _CONTENDED else ""
-        yield f"set back by another writer: {', '.join(shown)}{more}: `intentc quarantine list`"
+        yield f"reverted by another writer: {', '.join(shown)}{more}: `intentc quarantine list`"
     if states.dropped:
-        yield f"given up by order: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"
+        yield f"dropped by an operator: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"
     for key, link in islice(examples, 1):
         holder = f"{key.kind} {parts.logic.name_of(key)}"
         more = f", and {counted(pending - 1, 'more reference')} like that" if pending > 1 else ""
-        yield f"not there: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
+        yield f"missing: {link.kind} {link.value}, to which {holder} refers{more}: `intentc why {holder}`"
 
 
 def _requested_numbers(parts: Parts, numbers: Allocations) -> str:
     waiting = ((key, read) for key, read in parts.states.waiting.items() if read[0] == "allocation")
     for key, read in islice(waiting, 1):
         more = f" and {numbers.requested - 1:,} more" if numbers.requested > 1 else ""
-        return f"a number out of {_pool(read)} for {key.kind} {parts.logic.name_of(key)}{more}"
-    return "the ledger of numbers"
+        return f"an allocation from {_pool(read)} for {key.kind} {parts.logic.name_of(key)}{more}"
+    return "the ledger of allocations"
 
 
 def _pool(read: Read) -> str:

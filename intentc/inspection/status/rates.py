@@ -1,7 +1,7 @@
-"""How fast the engine works, and since when things stand as they do: looked at once a second, never on the way.
+"""Samples the engine's counters once a second and computes rates and the times since it became busy or cut off.
 
-Why sampled: rates and times of this sort are for people; counting them where the work is done would cost each piece of
-it. What is counted is the engine's own integers.
+Why sampled: these figures are for people; measuring them in the hot path would cost each evaluation and write. The
+samples are the engine's own integers.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 _SPAN = 10.0
-"""Seconds over which rates are told."""
+"""Seconds over which rates are computed."""
 
 
 class Sample(NamedTuple):
-    """What was counted at ``at`` (seconds, never back)."""
+    """The counters at ``at`` (seconds, monotonic)."""
 
     at: float
     evaluations: int
@@ -24,7 +24,8 @@ class Sample(NamedTuple):
 
 
 class Rates:
-    """``clock``: seconds, never back; ``now``: seconds since 1970. Call ``look`` every second."""
+    """Keeps the samples of the last 10 seconds. ``clock``: monotonic seconds; ``now``: seconds since 1970. Call
+    ``look`` every second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -36,7 +37,7 @@ class Rates:
         """Since when the engine has not converged; None: it has."""
 
     def look(self, *, evaluations: int, writes: int, reachable: bool, converged: bool) -> None:
-        """Note how things stand: how many evaluations and writes there were in all."""
+        """Add a sample. ``evaluations``, ``writes``: totals since the start."""
         at = self._clock()
         self._samples.append(Sample(at, evaluations, writes))
         while len(self._samples) > 2 and self._samples[1].at <= at - _SPAN:
@@ -46,11 +47,11 @@ class Rates:
 
     @property
     def busy_seconds(self) -> float:
-        """For how long the engine has not converged; 0 if it has."""
+        """Seconds since the engine last converged; 0 if it has."""
         return max(0.0, self._now() - self.busy_since) if self.busy_since is not None else 0.0
 
     def rates(self) -> dict[str, float]:
-        """``evaluations`` and ``writes`` a second, over the last ten seconds or as long as it has been looked at."""
+        """Return ``evaluations`` and ``writes`` per second over the last 10 seconds, or since the first sample."""
         if len(self._samples) < 2:
             return {"evaluations": 0.0, "writes": 0.0}
         first, last = self._samples[0], self._samples[-1]

@@ -1,1 +1,1 @@
-"""Lists and tables of what a running engine holds: resources, outputs, results, references, the journal. Read-only."""
+"""Lists what a running engine holds: resources, outputs, references, the quarantine, the journal. Read-only."""

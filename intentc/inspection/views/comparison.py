@@ -1,8 +1,8 @@
-"""One object as it is, and as all claims on it want it to be, with what differs, field by field.
+"""Compares one object with its desired state, the merge of all claims on it, field by field.
 
-Why beside the plan: a plan says what is written next; who looks at an object that waits, is refused or paused wants to
-see what it lacks. Which fields are ours to write, and what stays beside them, is told by ``planning``; how two forms
-differ, and that secrets don't show, by ``pipeline.differences``.
+Why in addition to the plan: a plan holds the next writes only; for an object that waits, is rejected or is paused,
+people need to see everything that it lacks. ``planning`` decides which fields are ours to write and which entries stay;
+``differences`` compares two forms and conceals secrets.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _MOST_DIFFERENCES = 200
 
 
 async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
-    """``{"kind", "name", "uuid", "revision", "actual", "desired", "differences", "differences_total"}``. ``actual``:
-    the object, None if it isn't there or can't be read; ``desired``: the fields and references that are claimed of it,
-    None if nobody claims anything. Of ``differences`` the first 200. Raises ``Unanswerable``."""
+    """Return ``{"kind", "name", "uuid", "revision", "actual", "desired", "differences", "differences_total"}``.
+    ``actual``: the object, None if it doesn't exist or can't be read; ``desired``: the claimed fields and references,
+    None without a claim; ``differences``: the first 200. Raises ``Unanswerable``."""
     parts = engine.parts
     found = await find(engine, kind, name)
     if found.key is None and found.name not in parts.book:
         raise Unanswerable(
             404,
             f"there is no {found.name.kind} {':'.join(found.name.fq_name)}, and nobody claims one",
-            "/why tells why there is none",
+            "/why says why there is none",
             found.near,
         )
     declared = parts.schema.kind(found.name.kind)
@@ -71,7 +71,7 @@ async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
             should = None if ours else document
         fields = differences(declared, _named(found.name, document), _named(found.name, should), secrets)
         wanted = claimed_document(parts, declared, desired) if claimed else None
-        told: dict[str, Any] = fitted(
+        answer: dict[str, Any] = fitted(
             {
                 **identity,
                 "revision": resource.mod_revision if resource is not None else None,
@@ -84,14 +84,14 @@ async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
                 "differences_total": len(fields),
             }
         )
-        return told
+        return answer
 
-    # What is compared never changes; of some thousand rules that takes longer than the loop should be held.
+    # Both documents are frozen; comparing some thousand rules takes longer than the loop may be held.
     return await anyio.to_thread.run_sync(compared)
 
 
 def _kept(parts: Parts, kind: Kind, actual: Actual) -> dict[str, list[Reference]]:
-    """Shared relation → those entries that stay whatever we want."""
+    """Return shared relation → the entries of other writers, which stay."""
     return {
         relation: [
             entry
@@ -105,7 +105,7 @@ def _kept(parts: Parts, kind: Kind, actual: Actual) -> dict[str, list[Reference]
 
 
 def claimed_document(parts: Parts, kind: Kind, desired: Desired) -> Document:
-    """What is wanted, in the form of a resource: ``{field: value, "x_refs": [{"to", "attr"?}]}``."""
+    """Return the desired state in the form of a resource: ``{field: value, "x_refs": [{"to", "attr"?}]}``."""
     found: Document = {field: thaw(value) for field, value in sorted(desired.properties.items())}
     if desired.parent is not None:
         found["parent_type"] = desired.parent.key.kind.replace("_", "-")
@@ -128,7 +128,7 @@ def _should_be(
     *,
     ours: bool,
 ) -> Document | None:
-    """The object after everything that is wanted of it was written and nothing was in the way; None: it would go."""
+    """Return the object as it would be after all its desired writes; None: it would be deleted."""
     if actual is None or document is None:
         return claimed_document(parts, kind, desired) if desired.exists else document
     if ours and not desired.exists:
@@ -164,11 +164,11 @@ def _by(item: tuple[Name, Any]) -> Name:
 
 def _entry(target: Name, attribute: Any) -> Document:
     entry: Document = {"to": list(target.fq_name)}
-    if attribute is not None and (told := thaw(attribute)):
-        entry["attr"] = told
+    if attribute is not None and (value := thaw(attribute)):
+        entry["attr"] = value
     return entry
 
 
 def _named(name: Name, document: Document | None) -> Document | None:
-    """With what ``differences`` takes for granted."""
+    """Add the ``fq_name``, which ``differences`` requires."""
     return {"fq_name": list(name.fq_name), **document} if document is not None else None

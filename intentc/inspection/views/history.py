@@ -1,8 +1,7 @@
-"""What is remembered of an object and of the intents behind it: when they were evaluated last and by which path, when
-it was written last and by whom, and the last lines about it.
+"""Reads the history of an object from the journal: the last evaluation of each intent, the last write, the last lines.
 
-Lines come from the ring in memory and, where that tells nothing since the start, from the ring of files, if there is
-one. How they are shown is ``journalled``'s.
+Lines come from the ring in memory. If that lacks something, the journal's files are searched as well, if it has any.
+``journal`` renders the lines as JSON.
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ from typing import NamedTuple
 from intentc.engine.engine import Engine
 from intentc.journal import Entry, Line, Write, touches
 from intentc.journal.records import Evaluation, mark_of_object, mark_of_resource
-from intentc.journal.searching import MOST_SECONDS, search
+from intentc.journal.searching import MOST_SECONDS
+from intentc.journal.searching import search as search_files
 from intentc.model import Key, Name
 
-from ..lookup.disk_thread import aside
+from ..lookup.disk_thread import run_on_disk_thread
 
 _LOG = logging.getLogger(__name__)
 BEFORE = "before this start"
@@ -28,155 +28,157 @@ JOURNAL = "journal"
 FILES = "files"
 
 _IN_A_ROW = 500
-"""Lines looked at before the loop gets its turn."""
+"""Lines read before the loop gets its turn."""
 _HISTORY = 20
 _MARKS = 20
-"""Intents of one object that are looked for in files."""
+"""Intents of one object that are searched for in files."""
 _WAIT = MOST_SECONDS + 1.0
-"""Seconds for what files tell: a search ends by itself, a read that hangs doesn't."""
+"""Seconds for the files: a search ends by itself after ``MOST_SECONDS``, a read that hangs doesn't."""
 
 
-class Told(NamedTuple):
-    """One line, and where it stands (``JOURNAL`` or ``FILES``). ``by``: installation/process that wrote it. ``names``:
-    names of resources as they were then, where a file tells them."""
+class RecordedLine(NamedTuple):
+    """A line and where it is recorded (``JOURNAL`` or ``FILES``). ``by``: installation/process that wrote it.
+    ``names``: names of resources as of then, if a file has them."""
 
     line: Line
-    told_by: str
+    recorded_in: str
     by: str
     sequence: int = 0
     names: dict[Key, str] = {}  # noqa: RUF012 - never changed
 
 
-class Remembered(NamedTuple):
-    """What is known of an object's past. ``evaluations``: intent → its last evaluation; an intent of which nothing is
-    known is missing. One with ``told_by`` ``BEFORE`` was evaluated in this process, but only since it started: by
-    which path it came to what it is, nobody knows. ``written``: the last write of the object. ``history``: the last
-    lines about it, the oldest first. ``complete``: nothing of this process was dropped from the ring, so what is
-    missing was before this start."""
+class History(NamedTuple):
+    """What the journal has about an object. ``evaluations``: intent → its last evaluation; an intent without a line is
+    missing. ``recorded_in`` is ``BEFORE`` for an intent that this process evaluated only because it started: the path
+    of the change that led to its present output is unknown. ``written``: the last write of the object. ``lines``: the
+    last lines about it, the oldest first. ``complete``: the ring has dropped no line of this process, so whatever is
+    missing happened before this start."""
 
-    evaluations: dict[Key, Told]
-    written: Told | None
-    history: tuple[Told, ...]
+    evaluations: dict[Key, RecordedLine]
+    written: RecordedLine | None
+    lines: tuple[RecordedLine, ...]
     complete: bool
 
 
-async def remembered(engine: Engine, name: Name | None, intents: Collection[Key]) -> Remembered:
-    """The past of an object; of a higher-level resource alone with ``name`` None: then the history is its own."""
+async def history_of(engine: Engine, name: Name | None, intents: Collection[Key]) -> History:
+    """Return the history of the object ``name`` and of ``intents``; with ``name`` None the lines are about the
+    intents."""
     journal = engine.parts.journal
-    past = _Past(name, intents)
+    search = _Search(name, intents)
     last, lines = journal.last, tuple(journal)
     for number, line in enumerate(reversed(lines)):
         if number % _IN_A_ROW == _IN_A_ROW - 1:
             await asyncio.sleep(0)
         at_start = isinstance(line, Entry) and engine.intake.at_start(line)
-        past.add(Told(line, JOURNAL, journal.writer, last - number), at_start=at_start)
-        if past.known:
+        search.add(RecordedLine(line, JOURNAL, journal.writer, last - number), at_start=at_start)
+        if search.is_complete:
             break
-    if journal.directory is not None and not past.known:
-        past = await _with_files(past, journal.directory, engine.parts.logic.revision)
-    return past.remembered(complete=journal.first == 1)
+    if journal.directory is not None and not search.is_complete:
+        search = await _with_files(search, journal.directory, engine.parts.logic.revision)
+    return search.result(complete=journal.first == 1)
 
 
-async def _with_files(past: _Past, directory: Path, revision: int) -> _Past:
-    """The same with what files tell; the same if they can't be read in time."""
+async def _with_files(search: _Search, directory: Path, revision: int) -> _Search:
+    """Return the search continued in the files; unchanged if they can't be read in time."""
+    # A copy: a thread that ends late must not change a result that is in use.
+    call = partial(_searched_files, search.copy(), directory, revision)
     try:
-        # A copy: a thread that comes back late must not change what is being shown.
-        past = await aside(partial(_recalled, past.copy(), directory, revision), name="journal search", within=_WAIT)
+        search = await run_on_disk_thread(call, name="journal search", within=_WAIT)
     except TimeoutError:
-        _tell(directory)
+        _warn_once(directory)
     else:
-        _tell.cache_clear()
-    return past
+        _warn_once.cache_clear()
+    return search
 
 
 @lru_cache(maxsize=1)
-def _tell(directory: Path) -> None:
-    """Say it; not again until they could be read."""
-    _LOG.warning("the journal's files in %s can't be read in time; answers to why go without them", directory)
+def _warn_once(directory: Path) -> None:
+    """Log a warning, and no second one until the files could be read again."""
+    _LOG.warning("the journal's files in %s can't be read in time; answers to why omit them", directory)
 
 
-def _recalled(past: _Past, directory: Path, revision: int) -> _Past:
-    """Add what files tell, the newest first. ``revision``: lines of later ones are of a future that never was, since
-    the store was put back."""
-    for found in search(directory, past.marks()):
+def _searched_files(search: _Search, directory: Path, revision: int) -> _Search:
+    """Add the lines of the files, the newest first. ``revision``: later lines are ignored, since the store was restored
+    to before them."""
+    for found in search_files(directory, search.marks()):
         record = found.record
         if record.revision > revision:
             continue
         at_start = isinstance(record, Evaluation) and record.at_start
-        past.add(Told(record.line(), FILES, found.writer, 0, record.names()), at_start=at_start)
-        if past.known:
+        search.add(RecordedLine(record.line(), FILES, found.writer, 0, record.names()), at_start=at_start)
+        if search.is_complete:
             break
-    return past
+    return search
 
 
-def _oldest_first(newest_first: Collection[Told]) -> tuple[Told, ...]:
-    """In the order in which it happened, by no clock, since one may have been wrong: lines of one process as it wrote
-    them, those of several by what was applied, and what this process remembers after what files tell."""
+def _oldest_first(newest_first: Collection[RecordedLine]) -> tuple[RecordedLine, ...]:
+    """Sort lines by when they happened, without clocks, since these may be wrong: the lines of one process in the order
+    of writing, those of several by applied revision, and the lines in memory after those of the files."""
     least: dict[str, int] = {}
-    placed: list[tuple[tuple[bool, int], Told]] = []
-    for told in newest_first:
-        revision = told.line.revision
-        least[told.by] = revision = min(revision, least.get(told.by, revision))
-        placed.append(((told.sequence > 0, revision), told))
+    placed: list[tuple[tuple[bool, int], RecordedLine]] = []
+    for recorded in newest_first:
+        revision = recorded.line.revision
+        least[recorded.by] = revision = min(revision, least.get(recorded.by, revision))
+        placed.append(((recorded.sequence > 0, revision), recorded))
     placed.reverse()
     placed.sort(key=lambda one: one[0])
-    return tuple(told for _, told in placed)
+    return tuple(recorded for _, recorded in placed)
 
 
-class _Past:
-    """What is remembered so far; lines are added the newest first."""
+class _Search:
+    """Collects the history; lines are added from the newest to the oldest."""
 
     def __init__(self, name: Name | None, intents: Collection[Key]) -> None:
         self._name = name
         self._intents = frozenset(intents)
-        self._evaluations: dict[Key, Told] = {}
-        self._started: dict[Key, Told] = {}
-        """Those that only a start led to: good for nothing once an earlier line tells more."""
-        self._written: Told | None = None
-        self._history: list[Told] = []
+        self._evaluations: dict[Key, RecordedLine] = {}
+        self._started: dict[Key, RecordedLine] = {}
+        """Evaluations that only a start caused, used unless an older line shows what caused the present output."""
+        self._written: RecordedLine | None = None
+        self._history: list[RecordedLine] = []
         self._lines: set[Line] = set()
-        """Those that were added: files tell again what is in memory."""
+        """The lines added so far: the files repeat those in memory."""
 
-    def copy(self) -> _Past:
-        """One that others may add to."""
-        other = _Past(self._name, self._intents)
+    def copy(self) -> _Search:
+        """Return an independent copy."""
+        other = _Search(self._name, self._intents)
         other._evaluations, other._started = dict(self._evaluations), dict(self._started)
         other._written, other._history, other._lines = self._written, list(self._history), set(self._lines)
         return other
 
     @property
-    def known(self) -> bool:
-        """Whether no earlier line could tell more."""
+    def is_complete(self) -> bool:
+        """Whether older lines can't add anything."""
         written = self._name is None or self._written is not None
         return written and len(self._history) == _HISTORY and len(self._evaluations) == len(self._intents)
 
     def marks(self) -> list[bytes]:
-        """What stands in the lines that could."""
+        """Return the byte sequences of which a useful line contains one."""
         about = [mark_of_object(self._name)] if self._name is not None else []
         return [*about, *map(mark_of_resource, sorted(self._intents)[:_MARKS])]
 
-    def add(self, told: Told, *, at_start: bool) -> None:
-        line = told.line
+    def add(self, recorded: RecordedLine, *, at_start: bool) -> None:
+        line = recorded.line
         about = self._is_about(line)
         own = isinstance(line, Entry) and line.origin in self._intents
         if not (about or own) or line in self._lines:
             return
         self._lines.add(line)
         if isinstance(line, Write):
-            self._written = self._written or told
+            self._written = self._written or recorded
         elif own and line.origin not in self._evaluations:
-            # One that was at the start, and after which this process wrote the object, made it what it is.
-            wrote = self._written is not None and self._written.by == told.by
+            # If this process wrote the object after an evaluation at its start, that evaluation caused its content.
+            wrote = self._written is not None and self._written.by == recorded.by
             if not at_start or wrote:
-                self._evaluations[line.origin] = told
+                self._evaluations[line.origin] = recorded
             else:
-                self._started.setdefault(line.origin, told._replace(told_by=BEFORE))
+                self._started.setdefault(line.origin, recorded._replace(recorded_in=BEFORE))
         if about and len(self._history) < _HISTORY:
-            self._history.append(told)
+            self._history.append(recorded)
 
-    def remembered(self, *, complete: bool) -> Remembered:
-        history = _oldest_first(self._history)
-        return Remembered({**self._started, **self._evaluations}, self._written, history, complete)
+    def result(self, *, complete: bool) -> History:
+        lines = _oldest_first(self._history)
+        return History({**self._started, **self._evaluations}, self._written, lines, complete)
 
     def _is_about(self, line: Line) -> bool:
         if self._name is not None:

@@ -1,6 +1,6 @@
-"""What the journal tells, as JSON: its lines, page by page and as they come, and what is remembered of an object.
+"""Renders the journal as JSON: its lines page by page, new lines as they are written, and an object's evaluations.
 
-Who asks what of them is left to ``why`` and to the page; what is remembered, to ``past``.
+``history`` finds the lines about one object.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from intentc.model import Key, Name
 
 from .. import naming
 from ..lookup.finding import kind_of
-from .history import BEFORE, JOURNAL, Told
+from .history import BEFORE, JOURNAL, RecordedLine
 
 DROPPED = "a line that the journal has dropped"
 ELSEWHERE = "another process"
 
 _OBJECTS = 10
-"""Objects shown of one line; their number is always whole."""
+"""Objects of one line that are shown; ``objects_total`` counts all."""
 _FIELDS = 20
 """Of one write."""
 _MOST_BYTES = 180_000
-"""JSON of the lines of one answer: what is left is for the next one."""
+"""JSON of the lines in one answer; the next page has the rest."""
 _IN_A_ROW = 500
-"""Lines looked at before the loop gets its turn."""
+"""Lines read before the loop gets its turn."""
 
 Document = dict[str, Any]
 
 
 async def journal(engine: Engine, query: JournalQuery) -> Document:
-    """``GET /journal``: the lines that match, the oldest first, as many as go into one answer; ``more``: whether there
-    are others beyond them. ``kind``: the one that was asked for, as it is spelt. Raises ``Unanswerable`` for an
-    unknown one."""
+    """Answer ``GET /journal``: the matching lines, the oldest first, as many as fit into one answer. ``more``: whether
+    further lines match. ``kind``: the requested kind in its declared spelling. Raises ``Unanswerable`` for an unknown
+    kind."""
     if query.kind:
         query = query._replace(kind=kind_of(engine.parts, query.kind).name)
     kept = engine.parts.journal
@@ -54,7 +54,7 @@ async def journal(engine: Engine, query: JournalQuery) -> Document:
         line = lines[sequence - first]
         if not wanted(line):
             continue
-        document = line_document(engine, Told(line, JOURNAL, "", sequence))
+        document = line_document(engine, RecordedLine(line, JOURNAL, "", sequence))
         size += len(msgspec.json.encode(document))
         if len(found) >= query.limit or (found and size > _MOST_BYTES):
             more = True
@@ -65,30 +65,30 @@ async def journal(engine: Engine, query: JournalQuery) -> Document:
 
 
 async def follow(engine: Engine, after: int) -> AsyncIterator[Document]:
-    """The lines after this sequence, then each new one; one before which some are missing, since the follower was too
-    slow for them, says so: ``missed``. Raises ``Unanswerable`` if too many follow already."""
+    """Yield the lines after this sequence, then each new line. ``missed`` in a line: how many lines before it a slow
+    follower has missed. Raises ``Unanswerable`` if there are too many followers."""
     try:
         async with aclosing(engine.parts.journal.follow(after)) as deliveries:
             async for missed, lines in deliveries:
                 for place, one in enumerate(lines):
-                    document = line_document(engine, Told(one.line, JOURNAL, "", one.sequence))
+                    document = line_document(engine, RecordedLine(one.line, JOURNAL, "", one.sequence))
                     yield document if place or not missed else {**document, "missed": missed}
     except TooManyFollowers as error:
         raise Unanswerable(503, str(error), "close a page that shows the journal, or ask /journal?after=") from None
 
 
-def line_document(engine: Engine, told: Told) -> Document:
-    """One line as JSON: ``LINE`` of ``docs/why.md``."""
-    named = _Naming(engine, told.names)
-    line = told.line
+def line_document(engine: Engine, recorded: RecordedLine) -> Document:
+    """Return one line as JSON: ``LINE`` of ``docs/why.md``."""
+    named = _Naming(engine, recorded.names)
+    line = recorded.line
     common: Document = {
-        "sequence": told.sequence,
+        "sequence": recorded.sequence,
         "at": line.at,
         "revision": line.revision,
         "written": None,
         "drift": False,
         "fields": [],
-        "by": told.by if told.by not in ("", engine.parts.journal.writer) else None,
+        "by": recorded.by if recorded.by not in ("", engine.parts.journal.writer) else None,
     }
     if isinstance(line, Write):
         return {
@@ -123,49 +123,50 @@ def line_document(engine: Engine, told: Told) -> Document:
     }
 
 
-def evaluation_document(engine: Engine, intent: Key, told: Told | None) -> Document:
-    """One entry of ``evaluations`` in ``GET /why``: ``{"intent", "status", "revision", "at", "path", "told_by"}``."""
-    named = _Naming(engine, told.names if told is not None else {})
-    line = told.line if told is not None else None
-    if told is None or not isinstance(line, Entry):
+def evaluation_document(engine: Engine, intent: Key, recorded: RecordedLine | None) -> Document:
+    """Return an entry of ``evaluations`` in ``GET /why``: ``{"intent", "status", "revision", "at", "path",
+    "recorded_in"}``."""
+    named = _Naming(engine, recorded.names if recorded is not None else {})
+    line = recorded.line if recorded is not None else None
+    if recorded is None or not isinstance(line, Entry):
         return {
             "intent": named.key(intent),
             "status": None,
             "revision": None,
             "at": None,
             "path": None,
-            "told_by": BEFORE if engine.parts.journal.first == 1 else DROPPED,
+            "recorded_in": BEFORE if engine.parts.journal.first == 1 else DROPPED,
         }
     return {
         "intent": named.key(intent),
         "status": line.status,
         "revision": line.revision,
         "at": line.at,
-        "path": None if told.told_by == BEFORE else [named.key(key) for key in line.path],
-        "told_by": told.told_by,
+        "path": None if recorded.recorded_in == BEFORE else [named.key(key) for key in line.path],
+        "recorded_in": recorded.recorded_in,
     }
 
 
-def written_document(told: Told | None) -> Document | None:
-    """``written`` in ``GET /why``: ``{"operation", "revision", "at", "by"}``."""
-    if told is None or not isinstance(told.line, Write):
+def written_document(recorded: RecordedLine | None) -> Document | None:
+    """Return ``written`` in ``GET /why``: ``{"operation", "revision", "at", "by"}``."""
+    if recorded is None or not isinstance(recorded.line, Write):
         return None
-    line = told.line
-    return {"operation": line.operation, "revision": line.written, "at": line.at, "by": told.by}
+    line = recorded.line
+    return {"operation": line.operation, "revision": line.written, "at": line.at, "by": recorded.by}
 
 
 class _Naming:
-    """Names of resources now, else as they are remembered, else none but the uuid."""
+    """Names resources by their present name, else by their former one, else by their uuid."""
 
     def __init__(self, engine: Engine, names: dict[Key, str]) -> None:
         self._logic = engine.parts.logic
-        self._gone = engine.parts.journal.names
+        self._former = engine.parts.journal.names
         self._names = names
 
     def key(self, key: Key) -> Document:
         document = naming.of_key(self._logic, key)
         if document["name"] == key.uuid:
-            document["name"] = self._names.get(key) or self._gone.get(key) or key.uuid
+            document["name"] = self._names.get(key) or self._former.get(key) or key.uuid
         return document
 
     def object(self, name: Name, uuid: str = "") -> Document:
@@ -175,7 +176,7 @@ class _Naming:
 
 
 class _Wanted:
-    """Whether a line is one that a query asks for; names by their text, so that what is gone is found, too."""
+    """Tests whether a line matches a query. Names are compared as texts, so deleted resources match as well."""
 
     def __init__(self, engine: Engine, query: JournalQuery) -> None:
         self._name_of = _Naming(engine, {}).key

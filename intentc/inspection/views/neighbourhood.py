@@ -1,7 +1,7 @@
-"""What lies around an object: its relations either way, what is made for it or in its name, and the facts between.
+"""Collects the objects around one object: relations in both directions, its outputs or owners, and facts.
 
-Breadth first and always in the same order, so that two looks at the same world are the same picture; of a hub each kind
-of neighbour has its share of what fits. How it is drawn is left to the page and to ``drawing``.
+The search is breadth first in a fixed order, so the same world always gives the same picture. Around a hub each kind of
+neighbour gets its share of the nodes. The page and ``drawing`` draw the result.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ..lookup.finding import find, kind_of
 from ..resource_states import role_of
 
 MOST = 200
-"""Nodes of one answer."""
+"""Most nodes of one answer."""
 
 MAKES = "makes"
 WRITES_ON = "writes on"
-TELLS = "tells"
-"""How an intent stands to an object that it makes, one that it only has refer to others, and a fact."""
+CONTRIBUTES = "contributes to"
+"""Relations of an intent: to an object that it creates, to one whose references alone it claims, and to a fact."""
 
 _CHUNK = 500
-"""Neighbours that are looked at before others may have their turn: a hub may have very many."""
+"""Neighbours of a hub that are read before the loop gets its turn."""
 
 
 class _Node(NamedTuple):
-    """``uuid``: empty for an object that is claimed and not there yet; then ``fq_name`` tells where the elements of its
-    name end, which may hold colons themselves."""
+    """``uuid``: empty for a claimed object that doesn't exist yet; ``fq_name`` then has the elements of its name, which
+    may contain colons."""
 
     kind: str
     name: str
@@ -48,7 +48,7 @@ class _Node(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """How one node leads to another."""
+    """An edge from one node to ``to``."""
 
     to: _Node
     relation: str
@@ -58,10 +58,10 @@ class _Way(NamedTuple):
 async def neighbourhood(
     engine: Engine, kind: str, name: str, *, depth: int = 1, kinds: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """``{"center": id, "nodes": [{"id", "kind", "name", "uuid", "role", "depth"}], "edges": [{"from", "to", "relation",
-    "made"}], "cut"}``: everything at most ``depth`` steps away, over ``kinds`` only if any are named. ``relation``: a
-    relation of the schema (``parent`` leads from child to parent), or one of ``makes``, ``writes on``, ``tells``.
-    ``made``: written by a compiler. ``cut``: there is more than fits. Raises ``Unanswerable``."""
+    """Return ``{"center": id, "nodes": [{"id", "kind", "name", "uuid", "role", "depth"}], "edges": [{"from", "to",
+    "relation", "made"}], "cut"}``: everything at most ``depth`` steps away; of ``kinds`` only, if any are given.
+    ``relation``: a relation of the schema (``parent`` leads from child to parent), or one of ``makes``, ``writes on``,
+    ``contributes to``. ``made``: written by a compiler. ``cut``: there are more nodes. Raises ``Unanswerable``."""
     parts = engine.parts
     found = await find(engine, kind, name)
     if found.key is None and found.name not in parts.book:
@@ -79,7 +79,7 @@ async def neighbourhood(
 
 
 class _Around:
-    """One look around. ``kinds``: those that are shown; none: all."""
+    """Searches around one node. ``kinds``: those that are shown; empty: all."""
 
     def __init__(self, parts: Parts, kinds: frozenset[str]) -> None:
         self._parts = parts
@@ -105,7 +105,7 @@ class _Around:
                 frontier.append(neighbour)
 
     def nodes(self) -> list[dict[str, Any]]:
-        """The nearest first."""
+        """Return the nodes, the nearest first."""
         return [
             {
                 "id": node.id,
@@ -119,7 +119,7 @@ class _Around:
         ]
 
     async def edges(self) -> list[dict[str, Any]]:
-        """Everything that leads from one of the nodes to another, in their order."""
+        """Return the edges between the nodes, in the order of the nodes."""
         place = {node: position for position, node in enumerate(self._depths)}
         found: list[dict[str, Any]] = []
         for node in place:
@@ -133,7 +133,7 @@ class _Around:
         return found
 
     async def _neighbours(self, node: _Node) -> list[_Node]:
-        """Those one step away: ``MOST`` of each kind at most, the first by name, the kinds in turn."""
+        """Return the nodes one step away: at most ``MOST`` of each kind, the first by name, kinds in turn."""
         by_kind: dict[str, set[Key | _Node]] = {}
         for way in _ways(self._parts, node):
             by_kind.setdefault(way.to.kind, set()).add(way.to)
@@ -149,7 +149,7 @@ class _Around:
         return list(_in_turn(first))
 
     async def _first(self, nodes: Iterable[Key | _Node]) -> list[_Node]:
-        """The first ``MOST`` by name, and one more if there is one; others have their turn meanwhile."""
+        """Return the first ``MOST`` by name, and one more if there is one, in slices."""
         waiting = list(nodes)
         first: list[_Node] = []
         for start in range(0, len(waiting), _CHUNK):
@@ -161,7 +161,7 @@ class _Around:
 
 
 def _ways(parts: Parts, node: _Node) -> Iterator[_Way]:
-    """What leads from a node to others: its relations, what is wanted in its name, the facts that it tells."""
+    """Yield the edges from a node to others: its relations, its intent's claims, its facts."""
     logic = parts.logic
     name, key = _named(parts, node)
     claims = [claim for own in parts.book.on(name).values() for claim in own]
@@ -184,11 +184,11 @@ def _ways(parts: Parts, node: _Node) -> Iterator[_Way]:
         if made_name != name:
             yield _Way(_of_name(parts, made_name), MAKES if makes else WRITES_ON, True)
     for fact in logic.facts_of(key):
-        yield _Way(_of_key(parts, fact), TELLS, True)
+        yield _Way(_of_key(parts, fact), CONTRIBUTES, True)
 
 
 def _leading_to(parts: Parts, node: _Node) -> Iterator[Key]:
-    """What leads from others to a node."""
+    """Yield the resources with an edge to a node."""
     name, key = _named(parts, node)
     yield from (origin for origin in parts.book.on(name) if origin != key)
     if key is None:
@@ -198,7 +198,7 @@ def _leading_to(parts: Parts, node: _Node) -> Iterator[Key]:
 
 
 def _in_turn(lists: Sequence[Sequence[_Node]]) -> Iterator[_Node]:
-    """One of each list, then the next of each."""
+    """Yield the first of each list, then the second of each, and so on."""
     return (node for node in chain.from_iterable(zip_longest(*lists)) if node is not None)
 
 
@@ -213,7 +213,7 @@ def _of_name(parts: Parts, name: Name) -> _Node:
 
 
 def _named(parts: Parts, node: _Node) -> tuple[Name, Key | None]:
-    """The name of a node, and its key if it is there."""
+    """Return the name of a node, and its key if it exists."""
     key = Key(node.kind, node.uuid) if node.uuid else None
     state = parts.logic.cache.state(key) if key is not None else None
     if state is not None and state.fq_name:

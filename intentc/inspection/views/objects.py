@@ -1,9 +1,9 @@
-"""Which resources there are: searched by name, kind and state, a page at a time, in a world of 100,000.
+"""Searches resources by name, kind and state, a page at a time, in a world of 100,000.
 
-Why it is done this way: one pass over everything takes longer than the loop may be held, and in a thread it would take
-the interpreter from the loop for as long. So what is there is gathered at one moment, which is quick, and then looked
-through a few milliseconds at a time. How one resource stands is told by ``states``; most are seen to be in order by a
-shorter test of the same tables.
+Why in slices: one pass over everything takes longer than the loop may be held, and in a thread it would take the
+interpreter from the loop for as long. So the resources are gathered at one moment, which is quick, and then read a few
+milliseconds at a time. ``resource_states`` computes the state of a resource; a shorter test of the same tables shows
+that most are in order.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ..lookup.finding import kind_of
 from ..resource_states import IN_ORDER, role_of, state_of
 
 _BLOCK = 500
-"""Resources between two looks at the clock: a millisecond at most."""
+"""Resources read between two looks at the clock: at most a millisecond."""
 _CHUNK = 1_000
 """Names that are sorted at once: a millisecond."""
 _FEW = 1_000
-"""So many of the first rows are kept in order while all go by; more are cheaper sorted."""
+"""Up to this many first rows are kept sorted in one pass; for more a full sort is cheaper."""
 
 
 class _Wanted(NamedTuple):
-    """An object that is wanted and not there; looks like a state."""
+    """A claimed object that doesn't exist, with the attributes of a ``State``."""
 
     key: Key
     fq_name: tuple[str, ...]
@@ -43,8 +43,8 @@ _ORDER = attrgetter("fq_name", "key")
 
 
 async def objects(engine: Engine, query: ObjectQuery) -> dict[str, Any]:
-    """``{"kinds": {kind: count}, "total", "offset", "rows"}``; ``kinds`` counts all that are there, whatever is asked
-    for. Raises ``Unanswerable`` for an unknown kind."""
+    """Return ``{"kinds": {kind: count}, "total", "offset", "rows"}``; ``kinds`` counts all existing resources, whatever
+    the query. Raises ``Unanswerable`` for an unknown kind."""
     parts = engine.parts
     kind = kind_of(parts, query.kind).name if query.kind else ""
     there = {name: states for name in sorted(parts.logic.cache.stored) if (states := parts.logic.cache.states(name))}
@@ -55,20 +55,20 @@ async def objects(engine: Engine, query: ObjectQuery) -> dict[str, Any]:
             rows.setdefault(wanted.key.kind, []).append(wanted)
     tests = []
     if query.text:
-        tests.append(_naming(query.text))
+        tests.append(_has_text(query.text))
     if query.state:
-        tests.append(_standing(parts, query.state))
+        tests.append(_has_state(parts, query.state))
     found = {name: await _chosen(rows[name], tests) for name in sorted(rows)} if tests else rows
     return {
         "kinds": counts,
         "total": sum(map(len, found.values())),
         "offset": query.offset,
-        "rows": [_told(parts, row) async for row in _page(found, query.offset, query.limit)],
+        "rows": [_document(parts, row) async for row in _page(found, query.offset, query.limit)],
     }
 
 
 async def _absent(parts: Parts) -> AsyncIterator[_Wanted]:
-    """Objects that are wanted and not there, as far as something keeps them from being made."""
+    """Yield claimed objects that don't exist because something prevents their creation."""
     states, names = parts.states, parts.logic.cache.names
     found = {*states.object_waits, *states.planned}
     for table in (states.refused, states.delayed, states.contended, states.left_alone):
@@ -82,7 +82,7 @@ async def _absent(parts: Parts) -> AsyncIterator[_Wanted]:
 
 
 async def _chosen(rows: list[_Row], tests: list[Callable[[_Row], bool]]) -> list[_Row]:
-    """The rows that pass all tests."""
+    """Return the rows that pass all tests."""
     work = Slice()
     for test in tests:
         passed: list[_Row] = []
@@ -93,14 +93,14 @@ async def _chosen(rows: list[_Row], tests: list[Callable[[_Row], bool]]) -> list
     return rows
 
 
-def _naming(text: str) -> Callable[[_Row], bool]:
-    """Whether ``text`` stands in the name, whatever its case, or in the uuid."""
+def _has_text(text: str) -> Callable[[_Row], bool]:
+    """Return a test for ``text`` in the name, regardless of case, or in the uuid."""
     wanted = text.lower()
     return lambda row: wanted in ":".join(row.fq_name).lower() or wanted in row.key.uuid
 
 
-def _standing(parts: Parts, state: str) -> Callable[[_Row], bool]:
-    """Whether a row stands so."""
+def _has_state(parts: Parts, state: str) -> Callable[[_Row], bool]:
+    """Return a test for the state of a row."""
     in_order = _plainly_in_order(parts)
 
     def test(row: _Row) -> bool:
@@ -112,8 +112,8 @@ def _standing(parts: Parts, state: str) -> Callable[[_Row], bool]:
 
 
 def _plainly_in_order(parts: Parts) -> Callable[[_Row], bool]:
-    """What nearly all resources of a world at rest pass; of those that fail nothing is known. The sets are of the
-    moment: work that comes in between is told a second later."""
+    """Return a quick test that nearly all resources of a converged world pass; a row that fails may have any state. Its
+    sets are a snapshot: a change meanwhile shows in the next answer."""
     states, guard, on = parts.states, parts.planner.guard, parts.book.on
     evaluated, intent_kinds, told_of = states.evaluated, parts.logic.intent_kinds, states.told_of
     if not (parts.jobs.settled and parts.objects.settled):
@@ -146,7 +146,7 @@ def _first(pair: tuple[Any, Any]) -> Any:
 
 
 async def _page(found: Mapping[str, list[_Row]], offset: int, limit: int) -> AsyncIterator[_Row]:
-    """The rows of one page, sorted by kind, then fq_name; kinds before and behind it are not sorted."""
+    """Yield the rows of one page, sorted by kind, then fq_name; the kinds of other pages are not sorted."""
     for rows in found.values():
         if limit <= 0:
             return
@@ -158,7 +158,7 @@ async def _page(found: Mapping[str, list[_Row]], offset: int, limit: int) -> Asy
 
 
 async def _in_order(rows: list[_Row], offset: int, limit: int) -> list[_Row]:
-    """Those that stand from ``offset`` on if all are sorted."""
+    """Return ``limit`` rows from ``offset`` on in sorted order."""
     work, end = Slice(), offset + limit
     if end <= _FEW:
         first: list[_Row] = []
@@ -185,7 +185,7 @@ def _key(row: _Row) -> Key | None:
     return None if isinstance(row, _Wanted) else row.key
 
 
-def _told(parts: Parts, row: _Row) -> dict[str, Any]:
+def _document(parts: Parts, row: _Row) -> dict[str, Any]:
     name, key = Name(row.key.kind, row.fq_name), _key(row)
     state = parts.logic.cache.state(key) if key is not None else None
     resource = shown(state)

@@ -1,4 +1,4 @@
-"""The references whose target has not arrived, a page at a time: every resource is looked at, a few at once."""
+"""Lists the references whose target does not exist, a page at a time, reading all resources in slices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _BLOCK = 200
 
 
 async def pending(engine: Engine, offset: int, limit: int) -> dict[str, Any]:
-    """``{"total", "offset", "limit", "pending_references": [{"holder", "relation", "target"}]}``, in no order but the
-    same one while nothing changes."""
+    """Return ``{"total", "offset", "limit", "pending_references": [{"holder", "relation", "target"}]}``. The order is
+    arbitrary, and stable while nothing changes."""
     cache, work = engine.parts.logic.cache, Slice()
     rows: list[dict[str, str]] = []
     total = 0

@@ -1,4 +1,4 @@
-"""The quarantine, any page of it: who is passed over is looked at a block at a time, the others have their turn."""
+"""Returns a page of the quarantine; entries before the page are skipped in slices."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from intentc.engine.slices import Slice
 
 
 async def quarantine(engine: Engine, offset: int, limit: int) -> dict[str, Any]:
-    """``{"total", "offset", "limit", "quarantine": [entry]}``, those first that came first, table by table; an entry is
-    as ``pipeline.quarantined.quarantine`` says."""
+    """Return ``{"total", "offset", "limit", "quarantine": [entry]}``, table by table, the oldest first; the form of an
+    entry is in ``engine/quarantined.py``."""
     work = Slice()
     found: list[Entry] = []
     for block in blocks(engine.parts, offset, limit):

@@ -1,7 +1,7 @@
-"""Why an object that nobody claims isn't there: who would make it, and what keeps that one from it.
+"""Explains why an unclaimed object does not exist: which intent would create it, and what prevents that.
 
-Who would is known of intents that give no complete answer now, by evaluating them as far as they come; and by where the
-object would stand: below a parent that isn't there, or that is there and wants no such object.
+Candidates are intents that wait or are held: they are evaluated up to the point where they stop. Failing that, the
+object's parent explains it: the parent is missing, or its intent claims no such object.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .provenance import may_evaluate
 from .waiting import entry, for_intent, summed_up, why_command
 
 _LONGEST = 0.1
-"""Seconds for evaluating intents to find one that would claim the object."""
+"""Seconds spent on evaluating intents to find one that would claim the object."""
 NEVER_CREATED = "There is no such resource: nobody has created it"
-"""How the summary of what users make begins."""
+"""The beginning of the summary for a kind that users create."""
 _NAMED = 5
-"""Intents without an answer that are named, if no better is known."""
+"""Unfinished intents that are named as candidates."""
 
 
 class Absence(NamedTuple):
-    """``summary``: a sentence. ``owners``: the intents that would make it, as far as known. ``waiting_for``: what would
-    have to come."""
+    """``summary``: a sentence. ``owners``: the intents that would create the object, if known. ``waiting_for``: what
+    must happen first."""
 
     summary: str
     owners: tuple[Key, ...]
@@ -39,7 +39,7 @@ class Absence(NamedTuple):
 
 
 async def absence(engine: Engine, name: Name) -> Absence:
-    """Why there is no object ``name``, of which nobody claims anything."""
+    """Explain why the unclaimed object ``name`` does not exist."""
     parts = engine.parts
     if not engine.intake.listed:
         return Absence(
@@ -55,11 +55,11 @@ async def absence(engine: Engine, name: Name) -> Absence:
     unanswered = await _by_likeness(parts, name)
     claimant = await _claimant(parts, unanswered, name)
     if claimant is not None:
-        return _hindered(engine, claimant, "would make it")
+        return _hindered(engine, claimant, "would create it")
     usual = await _usual_claimants(parts, name.kind)
     if (kind.system or usual) and not parts.jobs.idle:
         return Absence(
-            "Nobody claims it so far, and not everything has been evaluated yet.",
+            "No intent claims it so far, and not everything has been evaluated yet.",
             (),
             [entry(f"{parts.jobs.pending()} evaluations", None, "intentc status")],
         )
@@ -71,27 +71,27 @@ async def absence(engine: Engine, name: Name) -> Absence:
 
 
 def _below(engine: Engine, name: Name, kind: Kind) -> Absence | None:
-    """As far as the place tells why, at which the object would stand."""
+    """Explain the absence by the object's possible parents; None if they don't explain it."""
     parts, made = engine.parts, kind.system
     for key in _above(parts, name, kind):
         parent = name_now(parts.logic, key)
         if state_of(parts, parent, key) != IN_ORDER:
-            return _hindered(engine, key, "may make it")
+            return _hindered(engine, key, "may create it")
         if made:
-            compiled = " and compiled" if parent.kind in parts.logic.intent_kinds else ""
-            return Absence(f"Nobody claims it: {parent} is there{compiled}, and wants no such object.", (), [])
+            compiled = " and is compiled" if parent.kind in parts.logic.intent_kinds else ""
+            return Absence(f"No intent claims it: {parent} exists{compiled}, and needs no such object.", (), [])
     above, _, own = ":".join(name.fq_name).rpartition(":")
     if not (above and own and made and kind.parents):
         return None
-    # Nobody waits for a parent to come: which kind it would be of, and whether it would want this, nobody knows.
+    # A missing parent is no entry of ``waiting_for``: its kind is unknown, and whether its intent would claim this.
     kinds = [parent.kind for parent in kind.parents]
     missing = f"no {kinds[0]}" if len(kinds) == 1 else f"neither a {' nor a '.join(kinds)}"
-    return Absence(f"Nobody claims it: there is {missing} {above}, below which it would stand.", (), [])
+    return Absence(f"No intent claims it: there is {missing} {above}, which would be its parent.", (), [])
 
 
 def _above(parts: Parts, name: Name, kind: Kind) -> Iterator[Key]:
-    """The resources that are there and below which an object of this name may stand, the nearest first: the last
-    element of a name may hold colons itself."""
+    """Yield the existing resources that may be the object's parent, the nearest first: the last element of a name may
+    contain colons."""
     above = ":".join(name.fq_name).rpartition(":")[0]
     while above:
         for parent in kind.parents:
@@ -102,40 +102,38 @@ def _above(parts: Parts, name: Name, kind: Kind) -> Iterator[Key]:
 
 
 def _perhaps(engine: Engine, possible: list[Key]) -> Absence | None:
-    """Intents that give no answer now, of kinds that claim such objects."""
+    """Name unfinished intents of kinds that claim such objects; None without any."""
     if not possible:
         return None
     waiting = []
     for key in possible[:_NAMED]:
         intent = of_key(engine.parts.logic, key)
-        told = summed_up(for_intent(engine, key))
-        waiting.append(
-            entry(f"perhaps {intent['kind']} {intent['name']}, which waits for {told}", intent, why_command(intent))
-        )
-    return Absence(f"Nobody claims it; {len(possible)} that may want it give no answer now.", (), waiting)
+        awaited = summed_up(for_intent(engine, key))
+        what = f"perhaps {intent['kind']} {intent['name']}, which waits for {awaited}"
+        waiting.append(entry(what, intent, why_command(intent)))
+    return Absence(f"No intent claims it; {len(possible)} that may claim it can't be compiled now.", (), waiting)
 
 
 def _nobody(system: bool, claimed_otherwise: bool) -> Absence:
     if system:
-        return Absence("Nobody claims it.", (), [])
-    further = ", and nobody claims it" if claimed_otherwise else ""
+        return Absence("No intent claims it.", (), [])
+    further = ", and no intent claims it" if claimed_otherwise else ""
     return Absence(f"{NEVER_CREATED}{further}.", (), [])
 
 
 def _hindered(engine: Engine, key: Key, verb: str) -> Absence:
-    """An intent would make it, and is kept from it."""
+    """Name the intent that would create the object, and what it waits for."""
     parts = engine.parts
     intent = of_key(parts.logic, key)
     state = state_of(parts, name_now(parts.logic, key), key)
     waiting = list(for_intent(engine, key))
-    told = summed_up(waiting)
-    tail = f": it waits for {told}" if told else ""
+    awaited = summed_up(waiting)
+    tail = f": it waits for {awaited}" if awaited else ""
     return Absence(f"{intent['kind']} {intent['name']} {verb}, but is {state}{tail}.", (key,), waiting)
 
 
 async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
-    """The intents of which nobody knows now what they want; those first in whose names most elements of the object's
-    stand."""
+    """Return the unfinished intents; those first that share most name elements with the object."""
     work, elements, states = Slice(), set(name.fq_name), parts.states
     found: dict[int, dict[Key, None]] = {}
     for block in blocks((*states.waiting, *states.held, *parts.logic.held)):
@@ -148,7 +146,7 @@ async def _by_likeness(parts: Parts, name: Name) -> list[Key]:
 
 
 async def _claimant(parts: Parts, intents: list[Key], name: Name) -> Key | None:
-    """The first of ``intents`` that claims the object before it comes to where it waits or fails."""
+    """Return the first of ``intents`` that claims the object before it waits or fails."""
     work, ends, joined = Slice(), time.monotonic() + _LONGEST, str(name)
     for key in intents:
         if time.monotonic() > ends:
@@ -160,7 +158,7 @@ async def _claimant(parts: Parts, intents: list[Key], name: Name) -> Key | None:
 
 
 async def _usual_claimants(parts: Parts, kind: str) -> set[str]:
-    """The kinds of the intents that claim objects of ``kind``."""
+    """Return the kinds of the intents that claim objects of ``kind``."""
     work = Slice()
     found: set[str] = set()
     for name in await claimed_of(parts, kind):

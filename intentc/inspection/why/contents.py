@@ -1,7 +1,7 @@
-"""What stands at each part of an object, in a short text: a part's path alone says little to who asks about port 5432.
+"""Shows the value at each part of an object as a short text, since a path alone says little.
 
-As the object should be, else as it is; secrets are concealed before anything is looked up, so they can't be found by a
-search either. How a part is found in a document is ``diagnostics.places``'.
+The value is the desired one, else the actual one. Secrets are concealed before any look-up, so that a search can't find
+them either. ``diagnostics.places`` finds a part in a document.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from intentc.planning.merge import merge
 from ..views.comparison import claimed_document
 
 MOST_SIGNS = 1000
-"""Of one text as an answer shows it."""
+"""Most characters of one text in an answer."""
 _CUT = "…"
 
 
 class Contents:
-    """``documents``: ``{"desired": object or None, "actual": object or None}``, concealed."""
+    """Looks up parts in ``documents``: ``{"desired": object or None, "actual": object or None}``, concealed."""
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
         self._documents = documents
 
     def text(self, part: str) -> str:
-        """The whole content of a part as JSON on one line; empty if there is none, or its name says it already."""
+        """Return the value of a part as JSON on one line; empty if there is none, or its name contains it."""
         return value_at(self._documents, part)
 
     def short(self, part: str) -> str:
-        """The same, cut."""
+        """Return the same, at most ``MOST_SIGNS`` characters."""
         text = self.text(part)
         return text if len(text) <= MOST_SIGNS else text[:MOST_SIGNS] + _CUT
 
 
 async def contents_of(parts: Parts, name: Name, key: Key | None) -> Contents:
-    """Of the object ``name``, which is ``key`` if it is there; nothing of a fact."""
+    """Return the contents of the object ``name``, which is ``key`` if it exists; none for a fact."""
     declared = parts.schema.kinds[name.kind]
     if not declared.stored:
         return Contents({})
@@ -63,5 +63,5 @@ async def contents_of(parts: Parts, name: Name, key: Key | None) -> Contents:
             "actual": cleared_resource(secrets, concealed(declared, there)) if there is not None else None,
         }
 
-    # None of it ever changes; of some thousand rules it takes longer than the loop should be held.
+    # All of it is frozen; for some thousand rules this takes longer than the loop may be held.
     return Contents(await anyio.to_thread.run_sync(documents))

@@ -1,8 +1,8 @@
-"""Which objects need a resource although others make them: their reasons name it as a source.
+"""Finds the outputs of other intents that depend on a resource: their reasons cite it as a source.
 
-Why beside the outputs: those are what a resource's own intent claims; the rule that lets another group's ports in
-stands in that group's list. Found through those who read the resource, who are evaluated once more to be told why: only
-so many, and in slices. What deleting it would really change, only a plan tells.
+Why in addition to the outputs: those are what the resource's own intent claims, but the rule that admits another
+group's ports is in that group's list. The intents that read the resource are evaluated once more for their reasons, at
+most 200, in slices. Only a plan shows what deleting the resource would change.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _EVALUATED = 200
 _SHOWN = 100
 
 
-class Needing(NamedTuple):
-    """``shown``: ``{"kind", "name", "uuid", "part"}`` of the first of them; ``total``: how many were found; ``whole``:
-    whether all readers were looked at."""
+class Dependents(NamedTuple):
+    """``shown``: ``{"kind", "name", "uuid", "part"}`` of the first; ``total``: how many were found; ``whole``: whether
+    all readers were evaluated."""
 
     shown: list[Document]
     total: int
     whole: bool
 
 
-async def needing(parts: Parts, key: Key, readers: Iterable[Key]) -> Needing:
-    """The parts that a reason of one of ``readers``, or of whom their facts lead to, gives ``key`` as a source for."""
+async def dependents(parts: Parts, key: Key, readers: Iterable[Key]) -> Dependents:
+    """Find the parts with a reason that cites ``key``, among ``readers`` and the intents that their facts reach."""
     work, found = Slice(), set[tuple[Name, str]]()
     meant = (key.kind, parts.logic.name_of(key))
     asked = await _over_facts(parts.logic, key, readers)
@@ -48,11 +48,11 @@ async def needing(parts: Parts, key: Key, readers: Iterable[Key]) -> Needing:
     others = ((name, part) for name, part in found if (name.kind, ":".join(name.fq_name)) != meant)
     ordered = sorted(others, key=lambda one: (one[0], in_order(one[1])))
     shown = [{**of_name(parts.logic, name), "part": part} for name, part in ordered[:_SHOWN]]
-    return Needing(shown, len(ordered), len(asked) <= _EVALUATED)
+    return Dependents(shown, len(ordered), len(asked) <= _EVALUATED)
 
 
 async def _over_facts(logic: Service, key: Key, readers: Iterable[Key]) -> list[Key]:
-    """``readers``, and the intents of their facts, and who reads these; as many as may be asked, and one more."""
+    """Return ``readers``, the intents of their facts, and the readers of these; at most one more than are evaluated."""
     work, found = Slice(), dict[Key, None]()
     waiting = sorted(readers, reverse=True)
     while waiting and len(found) <= _EVALUATED:

@@ -1,4 +1,4 @@
-"""What follows from a higher-level resource: its outputs, what it refers to in vain, and who reads it."""
+"""Lists what follows from a higher-level resource: its outputs, its dangling references, and its readers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ _SHOWN = 100
 
 
 class Outputs(NamedTuple):
-    """``shown``: the first of them as JSON, those that are not in order before the others, each with how many other
-    resources are behind it, too; ``total`` and ``amiss``:
-    how many there are, and how many are not in order."""
+    """``shown``: the first outputs as JSON, those not in order first, each with the number of other resources that it
+    also follows from; ``total``: how many there are; ``amiss``: how many are not in order."""
 
     shown: list[Document]
     total: int
@@ -29,8 +28,8 @@ class Outputs(NamedTuple):
 
 
 async def outputs(parts: Parts, key: Key) -> Outputs:
-    """The objects, itself left out, that an intent claims something of, and those of the facts' intents to which it
-    contributes."""
+    """Return the objects that an intent claims, except its own resource, and those that the intents of its facts
+    claim."""
     work = Slice()
     states: dict[Name, str] = {}
     for name in sorted(_claimed(parts, key)):
@@ -50,7 +49,7 @@ async def outputs(parts: Parts, key: Key) -> Outputs:
 
 
 def missing(logic: Service, key: Key) -> list[Document]:
-    """``{"relation", "target"}`` for each reference by uuid or name that leads nowhere."""
+    """Return ``{"relation", "target"}`` for each dangling reference by uuid or name."""
     resource = logic.cache.shown(key)
     if resource is None:
         return []
@@ -63,12 +62,12 @@ def missing(logic: Service, key: Key) -> list[Document]:
 
 
 def readers_of(logic: Service, key: Key) -> frozenset[Key]:
-    """The intents that read something of a resource, itself left out."""
+    """Return the intents that read something of a resource, except its own."""
     return frozenset(r for read in reads_of_resource(logic, key) for r in logic.reads.readers(read)) - {key}
 
 
 def concerns(logic: Service, readers: frozenset[Key]) -> tuple[list[Document], int]:
-    """The first of ``readers`` as JSON; and how many."""
+    """Return the first of ``readers`` as JSON, and their number."""
     return [of_key(logic, reader) for reader in sorted(readers)[:_SHOWN]], len(readers)
 
 

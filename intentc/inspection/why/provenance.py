@@ -1,9 +1,9 @@
-"""Which sources each part of an object follows from, and what was read for it: from all intents that claim it.
+"""Computes the sources of each part of an object, and what was read for it, from all intents that claim it.
 
-The intents are evaluated once more, to be told why; nothing is remembered of that. What an author doesn't tell has the
-default reason: the intent's own resource; of a fact's intent each contributor by itself, followed back to what is
-stored. What is claimed is taken from the book, so that an object that stays as it is because its intent is held has its
-parts, too. How parts are shown is left to ``why``.
+The intents are evaluated once more with ``ctx.explaining`` set; nothing of that is kept. A part without an author's
+reason has the default one: the intent's own resource; for a fact's intent each contributor alone, followed back to
+stored resources. The claims come from the book, so that the object of a held intent also has its parts. ``why`` shows
+the parts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from intentc.model.provenance import reference_part
 from intentc.model.reads import fact_read, presence_read
 
 _MOST_ALTERNATIVES = 100
-"""Reasons that one may become whose sources are facts: each combination of their contributors."""
+"""Most reasons that replace one with facts as sources: one for each combination of contributors."""
 
 _MOST_COMPARED = 100
-"""Reasons of one part that are compared with each other."""
+"""Most reasons of one part that are compared with each other."""
 
 _AT_ONCE = 200
-"""Reasons that are added before others may have their turn."""
+"""Reasons that are added before the loop gets its turn."""
 
 _FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
 _HEAD = re.compile(r"[^.\[]+")
@@ -37,15 +37,16 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 class Because(NamedTuple):
-    """One reason for a part: told by ``intent``, or by default. All ``sources`` are needed, and stored resources."""
+    """One reason for a part, given by ``intent`` or by default. All ``sources`` are needed; they are stored
+    resources."""
 
     intent: Key
     sources: tuple[Source, ...]
 
 
 def parts_of(parts: Parts, name: Name) -> dict[str, tuple[Because, ...]]:
-    """Part of the object ``name`` → its reasons, from every intent that has a say in it; sorted as people read them,
-    ``""``, the object itself, first. Empty if nobody wants anything of it."""
+    """Return part → reasons for the object ``name``, from every intent that claims it, in reading order; ``""``, the
+    object itself, is first. Empty without a claim."""
     merging = Merging(parts, name)
     for origin in origins_of(parts, name):
         merging.add(origin)
@@ -53,17 +54,17 @@ def parts_of(parts: Parts, name: Name) -> dict[str, tuple[Because, ...]]:
 
 
 def reads_of(parts: Parts, name: Name) -> frozenset[Key]:
-    """Every stored resource that the evaluations behind an object read, over facts, too."""
+    """Return every stored resource that the evaluations behind an object read, also through facts."""
     return read_by(parts.logic, origins_of(parts, name))
 
 
 def read_by(logic: Service, intents: Iterable[Key]) -> frozenset[Key]:
-    """Every stored resource that these intents read, and those whose facts they read."""
+    """Return every stored resource that these intents, and the contributors to facts they read, have read."""
     return frozenset(key for keys in each_read(logic, intents) for key in keys)
 
 
 def each_read(logic: Service, intents: Iterable[Key]) -> Iterator[tuple[Key, ...]]:
-    """The same intent by intent; between two others may work."""
+    """Yield the same intent by intent, so that the caller can give up the loop in between."""
     waiting = list(intents)
     seen = set(waiting)
     while waiting:
@@ -79,8 +80,8 @@ def each_read(logic: Service, intents: Iterable[Key]) -> Iterator[tuple[Key, ...
 
 
 def origins_of(parts: Parts, name: Name) -> tuple[Key, ...]:
-    """The intents that claim something of an object, sorted; of one that nobody claims the intent in whose name it was
-    made, while that gives no answer."""
+    """Return the intents that claim an object, sorted; for an unclaimed one the intent of its mark, if that is not
+    evaluated yet."""
     claiming = parts.book.on(name)
     if claiming:
         return tuple(sorted(claiming))
@@ -96,8 +97,8 @@ def origins_of(parts: Parts, name: Name) -> tuple[Key, ...]:
 
 
 def stored_behind(logic: Service, intents: Iterable[Key]) -> tuple[Key, ...]:
-    """The stored resources that intents stand for, each once and in order: themselves, and of a fact those who
-    contribute to it, over any number of facts."""
+    """Return the stored resources of intents, each once, in order; for a fact its contributors, through any number of
+    facts."""
     found: dict[Key, None] = {}
     seen: set[Key] = set()
     waiting = list(intents)[::-1]
@@ -115,49 +116,49 @@ def stored_behind(logic: Service, intents: Iterable[Key]) -> tuple[Key, ...]:
 
 
 class Merging:
-    """The parts of the object ``name``, gathered from one intent after the other; between two others may work."""
+    """Gathers the parts of the object ``name`` from one intent after another, in steps."""
 
     def __init__(self, parts: Parts, name: Name) -> None:
         self._parts = parts
         self._name = name
-        self._told: dict[str, dict[Because, None]] = {}
+        self._reasons: dict[str, dict[Because, None]] = {}
 
     def add(self, origin: Key, *, evaluate: bool = True) -> None:
-        """Evaluate one intent to be told its reasons, and add them; else, those by default."""
+        """Evaluate one intent and add its reasons; without ``evaluate`` add the default ones."""
         for _ in self.adding(origin, evaluate=evaluate):
             pass
 
     def adding(self, origin: Key, *, evaluate: bool = True) -> Iterator[None]:
-        """The same piece by piece: an object may have some thousand parts. Nothing is changed in between but this."""
+        """Do the same in steps, since an object may have some thousand parts. Only this instance changes."""
         logic = self._parts.logic
-        told, begun = self._explained(origin) if evaluate else ((), ())
+        reasons, begun = self._explained(origin) if evaluate else ((), ())
         claims = self._parts.book.on(self._name).get(origin) or begun
         by_default = [(_whole(logic, key),) for key in stored_behind(logic, [origin])]
         yield
         whole = []
-        for place, reason in enumerate(told):
+        for place, reason in enumerate(reasons):
             for sources in _stored(logic, reason.sources):
                 self._note(reason.part, origin, sources)
                 if not reason.part:
                     whole.append(sources)
             if place % _AT_ONCE == 0:
                 yield
-        if not (told or claims):
+        if not (reasons or claims):
             for sources in by_default:
                 self._note("", origin, sources)
-        for part in _untold(claims, told):
+        for part in _unexplained(claims, reasons):
             for sources in whole or by_default:
                 self._note(part, origin, sources)
 
     def result(self) -> dict[str, tuple[Because, ...]]:
-        """Part → reasons, so far."""
-        return {part: _needed(tuple(self._told[part])) for part in sorted(self._told, key=in_order)}
+        """Return part → reasons so far."""
+        return {part: _needed(tuple(self._reasons[part])) for part in sorted(self._reasons, key=in_order)}
 
     def _note(self, part: str, origin: Key, sources: tuple[Source, ...]) -> None:
-        self._told.setdefault(part, {})[Because(origin, sources)] = None
+        self._reasons.setdefault(part, {})[Because(origin, sources)] = None
 
     def _explained(self, origin: Key) -> tuple[tuple[Reason, ...], tuple[Claim, ...]]:
-        """What the intent tells of this object, and the claims on it with which it came as far as it did."""
+        """Return the intent's reasons for this object, and its claims on it up to where the evaluation ended."""
         if not may_evaluate(self._parts, origin):
             return (), ()
         explained = self._parts.runner.explain(origin)
@@ -166,8 +167,7 @@ class Merging:
 
 
 def may_evaluate(parts: Parts, key: Key) -> bool:
-    """Whether an intent may be evaluated only to be asked: not one that would hold everybody up until it is cut off,
-    or that is suspected of ending processes."""
+    """Return whether an intent may be evaluated only for an answer: not if it exceeds its budget or is suspect."""
     states = parts.states
     if key.kind not in parts.logic.intent_kinds or SUSPECT in states.stopped.get(key, ()):
         return False
@@ -175,21 +175,21 @@ def may_evaluate(parts: Parts, key: Key) -> bool:
 
 
 def in_order(part: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts parts: numbers in them by their value, so that rule 2 comes before rule 10."""
+    """Return a sort key for parts that compares numbers by value: rule 2 precedes rule 10."""
     return tuple((1, int(text), "") if text.isdecimal() else (0, 0, text) for text in _NUMBER.split(part) if text)
 
 
 def _needed(reasons: tuple[Because, ...]) -> tuple[Because, ...]:
-    """Without those that need all that another one needs, and more: the other suffices."""
+    """Drop each reason whose sources are a proper superset of another's."""
     if not 1 < len(reasons) <= _MOST_COMPARED:
         return reasons
     sets = [frozenset(reason.sources) for reason in reasons]
     return tuple(reason for reason, own in zip(reasons, sets, strict=True) if not any(other < own for other in sets))
 
 
-def _untold(claims: Iterable[Claim], told: Iterable[Reason]) -> Iterator[str]:
-    """The parts that are claimed and of which no reason was told: the object itself, fields, references."""
-    parts = {reason.part for reason in told}
+def _unexplained(claims: Iterable[Claim], reasons: Iterable[Reason]) -> Iterator[str]:
+    """Yield the claimed parts without a reason: the object itself, fields, references."""
+    parts = {reason.part for reason in reasons}
     heads = {head[0] for part in parts if (head := _HEAD.match(part))}
     for claim in claims:
         if isinstance(claim, ResourceClaim):
@@ -201,7 +201,7 @@ def _untold(claims: Iterable[Claim], told: Iterable[Reason]) -> Iterator[str]:
 
 
 def _stored(logic: Service, sources: tuple[Source, ...]) -> Iterator[tuple[Source, ...]]:
-    """A reason with stored sources only: in place of a fact stands whoever contributes to it, each an alternative."""
+    """Yield reasons with stored sources only: each contributor to a fact replaces it in a reason of its own."""
     if not any(_is_fact(logic, source.kind) for source in sources):
         yield sources
         return

@@ -1,4 +1,4 @@
-"""The summary of an answer to "why": one sentence for people, out of what the answer holds."""
+"""Writes the summary of an answer to "why": one sentence for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .waiting import summed_up
 
 
 def summary_of(answer: Document, amiss: int) -> str:
-    """``answer``: as ``GET /why`` gives it. ``amiss``: how many of its outputs are not in order."""
+    """Summarize ``answer``, in the form of ``GET /why``. ``amiss``: how many of its outputs are not in order."""
     state = answer["state"]
     head = _head(answer, amiss)
     if state == IN_ORDER:
@@ -28,7 +28,9 @@ def _head(answer: Document, amiss: int) -> str:
         return f"A value that intents share, in memory only; {total} resources contribute to it"
     if not answer["exists"]:
         return (
-            f"It is not there yet: {behind} wants it" if behind else "It is not there: only references on it are wanted"
+            f"It does not exist yet: {behind} claims it"
+            if behind
+            else "It does not exist: only references on it are claimed"
         )
     if role == HIGHER or (role == BOTH and answer["ownership"] not in ("ours", "shared")):
         objects = answer["outputs_total"]
@@ -41,10 +43,10 @@ def _head(answer: Document, amiss: int) -> str:
         read = f"; {answer['concerns_total']} intents read it" if answer["concerns_total"] else ""
         return f"Nothing is compiled from it, and no compiler made it{read}"
     if answer["ownership"] in ("user's", "system", "another installation's"):
-        wanted = f", and wanted by {behind}" if behind else ""
-        return f"It is not ours{wanted}" + ("; compilers write parts of it" if answer["parts_total"] else "")
+        claimed = f", and claimed by {behind}" if behind else ""
+        return f"It is not ours{claimed}" + ("; compilers write parts of it" if answer["parts_total"] else "")
     if answer["ownership"] == "copy":
-        return "It carries our mark, but is a copy that we did not make; it is left alone"
+        return "It carries our mark, but is a copy that we did not make; it stays as it is"
     if not answer["parts_total"] and not owners:
-        return "It is ours, and nobody claims it any more"
-    return f"It is there because of {behind}" if behind else "Compilers write parts of it"
+        return "It is ours, and no intent claims it any more"
+    return f"It exists because of {behind}" if behind else "Compilers write parts of it"

@@ -1,5 +1,7 @@
-"""What an object that compilers make follows from, as the answer to "why" shows it: owners, parts with their reasons,
-what was read. Of an object that very many intents claim only so many are evaluated for it, in slices."""
+"""Shows the sources of an output in the answer to "why": owners, parts with their reasons, and what was read.
+
+If more than 200 intents claim the object, only 200 are evaluated for their reasons, in slices.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,14 @@ from .provenance import Because, Merging, each_read, stored_behind
 
 _MOST_PARTS = 1000
 _EVALUATED = 200
-"""Intents that are evaluated to be told their reasons; the others of an object that very many claim have theirs by
-default."""
+"""Most intents that are evaluated for their reasons; further ones have the default reasons."""
 _REASONS = 20
 _SOURCES = 50
 _READS = 100
 
 
-async def parts_told(parts: Parts, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
-    """Part → its reasons."""
+async def reasons_of_parts(parts: Parts, name: Name, origins: Iterable[Key]) -> dict[str, tuple[Because, ...]]:
+    """Return part → its reasons."""
     merging, work = Merging(parts, name), Slice()
     for number, origin in enumerate(origins):
         for _ in merging.adding(origin, evaluate=number < _EVALUATED):
@@ -34,16 +35,16 @@ async def parts_told(parts: Parts, name: Name, origins: Iterable[Key]) -> dict[s
 
 async def parts_shown(
     parts: Parts,
-    told_parts: dict[str, tuple[Because, ...]],
+    part_reasons: dict[str, tuple[Because, ...]],
     contents: Contents,
     text: str,
     offset: int,
     limit: int,
 ) -> Document:
-    """``{"parts", "parts_total"}``: of the parts with ``text`` in their names or contents ``limit`` from ``offset``
+    """Return ``{"parts", "parts_total"}``: of the parts with ``text`` in their name or value, ``limit`` from ``offset``
     on."""
     work, wanted = Slice(), list[tuple[str, tuple[Because, ...]]]()
-    for part, reasons in told_parts.items():
+    for part, reasons in part_reasons.items():
         if text in part or text in contents.text(part):
             wanted.append((part, reasons))
         await work.rest()
@@ -67,7 +68,7 @@ async def parts_shown(
 
 
 def owners_of(parts: Parts, name: Name, origins: Iterable[Key]) -> tuple[Key, ...]:
-    """The stored resources behind the existence of an object."""
+    """Return the stored resources behind the existence of an object."""
     if not parts.schema.kinds[name.kind].stored:
         return stored_behind(parts.logic, [Key(name.kind, name.fq_name[0])])
     claims = parts.book.on(name)
@@ -76,7 +77,7 @@ def owners_of(parts: Parts, name: Name, origins: Iterable[Key]) -> tuple[Key, ..
 
 
 async def reads_shown(parts: Parts, intents: list[Key]) -> Document:
-    """``{"reads", "reads_total"}``."""
+    """Return ``{"reads", "reads_total"}``."""
     work, found = Slice(), set[Key]()
     for keys in each_read(parts.logic, intents):
         found.update(keys)

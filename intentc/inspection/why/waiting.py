@@ -1,7 +1,7 @@
-"""What must come before a resource is as it should be, in words for people, with a command that shows or does more.
+"""Describes what must happen before a resource is in order, with a command that shows or does more.
 
-Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. The words
-follow the engine's tables; nothing is decided here.
+Each entry: ``{"what": text, "resource": {"kind", "name", "uuid"} | None, "command": text | None}``. The texts follow
+the engine's tables; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ def entry(what: str, resource: Document | None = None, command: str | None = Non
 
 
 def why_command(resource: Document) -> str:
-    """The command that tells more of a resource."""
+    """Return the command that explains a resource."""
     return f"intentc why {resource['kind']} {shlex.quote(resource['name'])}"
 
 
 def for_intent(engine: Engine, key: Key) -> Iterator[Document]:
-    """What must come before an intent gives an answer."""
+    """Yield what must happen before an intent can be compiled."""
     parts = engine.parts
     states = parts.states
     name = of_key(parts.logic, key)
     if (problem := parts.logic.held.get(key)) is not None:
-        yield entry(f"its stored value to be mended: {problem.message}", name, None)
+        yield entry(f"its stored value to be fixed: {problem.message}", name, None)
         return
     if key in states.dropped:
-        yield entry("its resource to change, or an operator: it was given up", name, _retry(name))
+        yield entry("its resource to change, or an operator: it was dropped", name, _retry(name))
         return
     if (held := states.held.get(key)) is not None:
         yield _held(parts, key, held.problem, name)
     if (refused := states.numbers_refused.get(key)) is not None:
-        yield entry(f"{refused.problem.message}; it is asked for again by and by", name, None)
+        yield entry(f"{refused.problem.message}; it is requested again with back-off", name, None)
     if (read := states.waiting.get(key)) is not None:
         yield _awaited(engine, read)
     elif key.kind in parts.logic.intent_kinds and key not in states.held and parts.jobs.busy(key):
@@ -57,21 +57,21 @@ def for_intent(engine: Engine, key: Key) -> Iterator[Document]:
 
 
 def for_object(engine: Engine, name: Name) -> Iterator[Document]:
-    """What must come before an object is as all claims on it want it."""
+    """Yield what must happen before an object has its desired state."""
     parts = engine.parts
     states, claims = parts.states, parts.book.on(name)
     own = of_name(parts.logic, name)
     for table, what, command in (
         (states.left_alone, "an operator to resume it", f"intentc resume {_signature(own)}"),
-        (states.refused, "somebody to mend what the API server refuses", _retry(own)),
-        (states.contended, "the other writer to leave it alone", _retry(own)),
-        (states.delayed, "the next try", None),
+        (states.refused, "a fix of what the API server rejects", _retry(own)),
+        (states.contended, "the other writer to stop", _retry(own)),
+        (states.delayed, "the next attempt", None),
     ):
         if (held := table.get(name)) is not None:
             yield entry(f"{what}: {held.problem.message}", None, command)
     if parts.planner.guard.holds(name):
         count = len(parts.planner.guard.withheld.get(name.kind, ()))
-        yield entry(f"leave to delete {count} objects of this kind at once", None, f"intentc allow-deletes {name.kind}")
+        yield entry(f"approval to delete {count} objects of this kind", None, f"intentc allow-deletes {name.kind}")
     for problem in states.told_of(name):
         if problem.reason != "DeletesHeld":
             yield entry(problem.message, None, None)
@@ -95,24 +95,24 @@ def for_object(engine: Engine, name: Name) -> Iterator[Document]:
 
 
 def for_unclaimed(engine: Engine, name: Name) -> Iterator[Document]:
-    """What keeps an object of ours that nobody claims from going, besides what ``for_object`` tells."""
+    """Yield what delays the deletion of an unclaimed object of ours, in addition to ``for_object``."""
     parts = engine.parts
     if not engine.orphan_collector.complete:
-        yield entry("the first pass over everything: nothing is removed before", None, "intentc status")
+        yield entry("the first pass: nothing is deleted before its end", None, "intentc status")
     elif parts.book.unknown:
         yield entry(
-            "the held intents to be mended: nobody knows whether one of them wants it",
+            "the held intents to be fixed: one of them may claim it",
             None,
             "intentc quarantine list",
         )
 
 
 def for_permission(parts: Parts) -> Iterator[Document]:
-    """Why nothing may be written now."""
+    """Yield why nothing may be written now."""
     for reason, message in parts.permission.reasons.items():
-        yield entry(f"leave to write ({reason}): {message}", None, "intentc status")
+        yield entry(f"permission to write ({reason}): {message}", None, "intentc status")
     if not parts.permission.reasons and not parts.permission.granted:
-        yield entry("the leadership or the watch of etcd, which are not sure at this moment", None, "intentc status")
+        yield entry("the leadership or the watch of etcd, one of which is uncertain now", None, "intentc status")
 
 
 def _held(parts: Parts, key: Key, problem: Problem, name: Document) -> Document:
@@ -122,24 +122,24 @@ def _held(parts: Parts, key: Key, problem: Problem, name: Document) -> Document:
         return entry(problem.message, name, _retry(name))
     if (unreadable := parts.states.held_by.get(key)) is not None:
         other = of_key(parts.logic, unreadable)
-        return entry(f"{_words(other)} to be mended: it can't be read", other, why_command(other))
+        return entry(f"{_words(other)} to be fixed: it can't be read", other, why_command(other))
     if problem.reason == BUDGET_EXCEEDED:
         return entry(f"a change of what it reads: it was cut off; {problem.message}", name, _retry(name))
     return entry(f"its evaluation to succeed: {problem.message}", name, _retry(name))
 
 
 def _awaited(engine: Engine, read: Read) -> Document:
-    """What an intent waits for, in words."""
+    """Describe the read that an intent waits for."""
     parts = engine.parts
     match read:
         case (sort, kind, name) if sort == _NAME:
             missing = {"kind": kind, "name": name, "uuid": ""}
-            return entry(f"{_words(missing)} to come", missing, why_command(missing))
+            return entry(f"{_words(missing)} to be created", missing, why_command(missing))
         case (sort, kind, uuid) if sort == _OBJECT:
             other = of_key(parts.logic, Key(kind, uuid))
-            return entry(f"{_words(other)} to come", other, why_command(other))
+            return entry(f"{_words(other)} to be created", other, why_command(other))
         case (sort, kind, name) if sort in _FACTS:
-            return entry(f"somebody to contribute to {kind} {name}", None, None)
+            return entry(f"an intent to contribute to {kind} {name}", None, None)
         case (sort, kind, index, value) if sort == _INDEX:
             return entry(f"a {kind} with {index} {value}" if value else f"a {kind}", None, f"intentc get {kind}")
         case (sort, pool, _) if sort == _ALLOCATION:
@@ -149,31 +149,31 @@ def _awaited(engine: Engine, read: Read) -> Document:
 
 def _number(parts: Parts, pool: str) -> Document:
     if (hindrance := next(for_permission(parts), None)) is not None:
-        return entry(f"a number out of {pool}, and before that {hindrance['what']}", None, "intentc status")
+        return entry(f"an allocation from {pool}, and before that {hindrance['what']}", None, "intentc status")
     if not parts.throttle.reachable:
-        return entry(f"a number out of {pool}, from an API server that can't be reached", None, "intentc status")
-    return entry(f"a number out of {pool}, which is asked for", None, "intentc status")
+        return entry(f"an allocation from {pool}, by an API server that can't be reached", None, "intentc status")
+    return entry(f"an allocation from {pool}, which is requested", None, "intentc status")
 
 
 def _other(parts: Parts, name: Name, other: Name, *, unwanted: bool) -> Document:
-    """Another object, or the object itself, that must change first."""
-    own, told = other == name, of_name(parts.logic, other)
+    """Describe the object, another one or the object itself, that must change first."""
+    own, document = other == name, of_name(parts.logic, other)
     if own:
         key = parts.logic.named(*name)
         if key is None:
-            return entry("somebody to make the object itself: only references on it are wanted", None, None)
+            return entry("the object's creation by a user: only references on it are claimed", None, None)
         if key in parts.logic.held:
-            return entry(f"its stored value to be mended: {parts.logic.held[key].message}", None, None)
-        return entry("its own deletion: it is made again, for another owner or below another parent", None, None)
+            return entry(f"its stored value to be fixed: {parts.logic.held[key].message}", None, None)
+        return entry("its own deletion: it is replaced, for another owner or below another parent", None, None)
     if unwanted:
-        return entry(f"{_words(told)} to let go of it", told, why_command(told))
-    if told["uuid"]:
-        return entry(f"{_words(told)}, which is about to go or can't be used", told, why_command(told))
-    return entry(f"{_words(told)} to come", told, why_command(told))
+        return entry(f"{_words(document)} to drop its reference to it", document, why_command(document))
+    if document["uuid"]:
+        return entry(f"{_words(document)}, which is being deleted or can't be used", document, why_command(document))
+    return entry(f"{_words(document)} to be created", document, why_command(document))
 
 
 def distinct(entries: Iterable[Document]) -> list[Document]:
-    """``entries``, those that say the same thing once: the first that names a resource or a command."""
+    """Merge ``entries`` with the same text, keeping the first resource and the first command."""
     found: dict[str, Document] = {}
     for each in entries:
         known = found.setdefault(each["what"], each)
@@ -182,7 +182,7 @@ def distinct(entries: Iterable[Document]) -> list[Document]:
 
 
 def summed_up(entries: Iterable[Document]) -> str:
-    """The first things that are waited for, as the end of a sentence."""
+    """Join the first two texts to the end of a sentence."""
     texts = list(dict.fromkeys(each["what"] for each in entries))
     more = f", and {len(texts) - 2} more" if len(texts) > 2 else ""
     return "; ".join(texts[:2]) + more

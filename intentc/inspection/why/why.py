@@ -1,7 +1,7 @@
-"""``GET /why``: all that is known of one resource, as the answer that the page and the command show.
+"""Answers ``GET /why``: everything known about one resource, as the page and the command show it.
 
-Here the answer is put together, and kept small; each of its parts is found by a module of its own. Nothing is changed
-by asking, and nobody is held up: between two evaluations the loop has its turn.
+This module assembles the answer and keeps it small; each of its parts comes from a module of its own. An answer changes
+nothing, and the loop gets its turn between two evaluations.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from intentc.engine.parts import Parts
 from intentc.loading.resources import ANSWER_VERSION
 from intentc.model import Key, Name, Problem
 
-from ..lookup.dangling import named_in_vain
+from ..lookup.dangling import dangling_references
 from ..lookup.finding import Found, find
 from ..naming import Document, of_key, of_name
 from ..resource_states import FACT, LOWER, NONE, is_made, ownership_of, role_of, state_of
-from ..views.history import BEFORE, Remembered, remembered
+from ..views.history import BEFORE, History, history_of
 from ..views.journal import DROPPED, ELSEWHERE, evaluation_document, line_document, written_document
 from .absent import NEVER_CREATED, absence
 from .contents import contents_of
-from .dependents import needing
+from .dependents import dependents
 from .outputs import concerns, missing, outputs, readers_of
 from .provenance import origins_of
 from .sentence import summary_of
-from .sources import owners_of, parts_shown, parts_told, reads_shown
+from .sources import owners_of, parts_shown, reads_shown, reasons_of_parts
 from .waiting import distinct, entry, for_intent, for_object, for_unclaimed
 
 _OWNERS = 50
@@ -42,31 +42,34 @@ _MOST_BYTES = 180_000
 async def why(
     engine: Engine, kind: str, name: str, *, part: str = "", offset: int = 0, limit: int = 100
 ) -> dict[str, Any]:
-    """The answer; its keys are in ``docs/why.md``. Raises ``Unanswerable`` if it is not plain what is meant."""
+    """Answer a question; the keys are in ``docs/why.md``. Raises ``Unanswerable`` for an unknown kind or an ambiguous
+    name."""
     found = await find(engine, kind, name)
-    return await told(engine, found, part=part, offset=offset, limit=limit)
+    return await answer_about(engine, found, part=part, offset=offset, limit=limit)
 
 
-async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0, limit: int = 100) -> dict[str, Any]:
-    """The answer about what was found."""
+async def answer_about(
+    engine: Engine, found: Found, *, part: str = "", offset: int = 0, limit: int = 100
+) -> dict[str, Any]:
+    """Answer about the resource that was found."""
     parts = engine.parts
     name, key = found.name, found.key
-    # Of two objects with one name only the one in force is what compilers mean by it.
+    # Of two objects with one name compilers mean the one in force.
     stored = parts.schema.kinds[name.kind].stored
     meant = key is None or not stored or parts.logic.named(*name) == key
     origins = origins_of(parts, name) if meant and stored else ()
     role = role_of(parts, name, key)
     intents = _intents(parts, key, origins)
-    past = await remembered(engine, name if role in (LOWER, NONE) or origins else None, intents)
+    history = await history_of(engine, name if role in (LOWER, NONE) or origins else None, intents)
     deleted = None
     if key is None and name not in parts.book:
-        past, deleted = await _gone(engine, found, past)
-    told_parts = await parts_told(parts, name, origins)
+        history, deleted = await _deletion(engine, found, history)
+    part_reasons = await reasons_of_parts(parts, name, origins)
     read = await reads_shown(parts, intents)
     owners = owners_of(parts, name, origins)
     ownership = ownership_of(parts, name) if meant and role != FACT else None
     if ownership not in (None, "ours", "shared"):
-        told_parts.pop("", None)  # that it is there follows from nothing: somebody else made it
+        part_reasons.pop("", None)  # somebody else created it, so its existence has no reason of ours
     answer: dict[str, Any] = {
         "apiVersion": ANSWER_VERSION,
         **(of_key(parts.logic, key) if key is not None else {**of_name(parts.logic, name), "uuid": ""}),
@@ -80,12 +83,12 @@ async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0,
         "ownership": ownership,
         "owners": [of_key(parts.logic, owner) for owner in owners[:_OWNERS]],
         "owners_total": len(owners),
-        **await parts_shown(parts, told_parts, await contents_of(parts, name, key), part, offset, limit),
+        **await parts_shown(parts, part_reasons, await contents_of(parts, name, key), part, offset, limit),
         **read,
-        "evaluations": _evaluations(engine, intents, past),
-        "written": _written(engine, name, key, past),
+        "evaluations": _evaluations(engine, intents, history),
+        "written": _written(engine, name, key, history),
         "deleted": deleted,
-        "history": [line_document(engine, line) for line in past.history],
+        "history": [line_document(engine, line) for line in history.lines],
         "outputs": [],
         "outputs_total": 0,
         "needed_by": [],
@@ -105,7 +108,7 @@ async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0,
         answer |= {"outputs": made.shown, "outputs_total": made.total, "missing": missing(parts.logic, key)}
         readers = readers_of(parts.logic, key)
         answer["concerns"], answer["concerns_total"] = concerns(parts.logic, readers)
-        needed = await needing(parts, key, readers)
+        needed = await dependents(parts, key, readers)
         answer |= {
             "needed_by": needed.shown,
             "needed_by_total": needed.total,
@@ -118,30 +121,30 @@ async def told(engine: Engine, found: Found, *, part: str = "", offset: int = 0,
     return _fitting(answer)
 
 
-async def _gone(engine: Engine, found: Found, past: Remembered) -> tuple[Remembered, Document | None]:
-    """The past of what isn't there and of which nobody claims anything, and ``deleted``: when it went, None if it is
-    not known that it ever was there."""
+async def _deletion(engine: Engine, found: Found, history: History) -> tuple[History, Document | None]:
+    """Return the history of an absent, unclaimed object, and ``deleted``: when it was deleted; None if it is not known
+    to have existed."""
     key = found.former
-    if key is not None and past.written is None:
-        past = await remembered(engine, None, [key])
-    ended = past.evaluations.get(key) if key is not None else None
-    written = written_document(past.written)
+    if key is not None and history.written is None:
+        history = await history_of(engine, None, [key])
+    ended = history.evaluations.get(key) if key is not None else None
+    written = written_document(history.written)
     if written is not None and written["operation"] == "delete":
-        return past, {"revision": written["revision"], "at": written["at"], "by": written["by"]}
+        return history, {"revision": written["revision"], "at": written["at"], "by": written["by"]}
     if ended is not None:
-        return past, {"revision": ended.line.revision, "at": ended.line.at, "by": None}
-    return past, {"revision": None, "at": None, "by": None} if key is not None else None
+        return history, {"revision": ended.line.revision, "at": ended.line.at, "by": None}
+    return history, {"revision": None, "at": None, "by": None} if key is not None else None
 
 
 async def _absent(engine: Engine, name: Name, deleted: Document | None) -> Document:
-    """What is told otherwise of an object that is not there, and of which nobody claims anything."""
+    """Return the keys that differ in the answer about an absent, unclaimed object."""
     lacking = await absence(engine, name)
     summary = lacking.summary
     if deleted is not None:
         when = f" at revision {deleted['revision']}" if deleted["revision"] else ""
-        further = "Nobody has created it again." if summary.startswith(NEVER_CREATED) else summary
+        further = "It was not created again." if summary.startswith(NEVER_CREATED) else summary
         summary = f"It was deleted{when}. {further}"
-    named = named_in_vain(engine.parts.logic, name)
+    named = dangling_references(engine.parts.logic, name)
     return {
         "summary": f"{summary} {named.sentence}".rstrip(),
         "named_by": named.shown,
@@ -154,7 +157,7 @@ async def _absent(engine: Engine, name: Name, deleted: Document | None) -> Docum
 
 
 def _intents(parts: Parts, key: Key | None, origins: Iterable[Key]) -> list[Key]:
-    """Whose evaluations are behind the answer: those that claim the object, its own, or those that make up a fact."""
+    """Return the intents behind the answer: those that claim the object, its own, or the contributors to a fact."""
     own: list[Key] = []
     if key is not None and key.kind in parts.logic.intent_kinds:
         own = [key]
@@ -163,23 +166,23 @@ def _intents(parts: Parts, key: Key | None, origins: Iterable[Key]) -> list[Key]
     return list(dict.fromkeys([*origins, *own]))
 
 
-def _evaluations(engine: Engine, intents: list[Key], past: Remembered) -> list[Document]:
-    """Of each intent its last, the latest first; with the status of now where nothing is remembered."""
+def _evaluations(engine: Engine, intents: list[Key], history: History) -> list[Document]:
+    """Return each intent's last evaluation, the latest first, with the intent's present status."""
 
     def age(intent: Key) -> tuple[int, int]:
-        # By no clock, which may have been wrong: what this process remembers is later than what files tell.
-        told = past.evaluations.get(intent)
-        return (-told.sequence, -told.line.revision) if told is not None else (0, 0)
+        # Without clocks, which may be wrong: lines in memory are later than those of files.
+        recorded = history.evaluations.get(intent)
+        return (-recorded.sequence, -recorded.line.revision) if recorded is not None else (0, 0)
 
     shown = []
     for intent in sorted(intents, key=age)[:_EVALUATIONS]:
-        document = evaluation_document(engine, intent, past.evaluations.get(intent))
+        document = evaluation_document(engine, intent, history.evaluations.get(intent))
         shown.append({**document, "status": _status(engine.parts, intent) or document["status"]})
     return shown
 
 
 def _status(parts: Parts, key: Key) -> str | None:
-    """How the last run of an intent ended."""
+    """Return how the last evaluation of an intent ended."""
     states = parts.states
     if key in states.waiting:
         return "waiting"
@@ -188,10 +191,10 @@ def _status(parts: Parts, key: Key) -> str | None:
     return "done" if key in states.evaluated else None
 
 
-def _written(engine: Engine, name: Name, key: Key | None, past: Remembered) -> Document | None:
-    """The last write of ours; of an object of ours of which none is remembered, where it stands."""
+def _written(engine: Engine, name: Name, key: Key | None, history: History) -> Document | None:
+    """Return our last write; for an object of ours without a recorded one, its revision."""
     parts = engine.parts
-    document = written_document(past.written)
+    document = written_document(history.written)
     if document is not None or key is None or ownership_of(parts, name) not in ("ours", "shared"):
         return document
     revision = parts.logic.mod_revision(key)
@@ -201,7 +204,7 @@ def _written(engine: Engine, name: Name, key: Key | None, past: Remembered) -> D
 
 
 def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key]) -> list[Document]:
-    """What people must mend about this resource, and what the intents behind it tell."""
+    """Return the problems of this resource, and those that the intents behind it report."""
     joined = ":".join(name.fq_name)
     states = parts.states
     about = [
@@ -214,8 +217,8 @@ def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key])
     evaluated = (intent for intent in intents if intent in states.evaluated)
     of_intents += [problem for intent in evaluated if (problem := parts.runner.untold(intent)) is not None]
     of_plan = list(states.told_of(name))
-    told = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
-    return [msgspec.structs.asdict(problem) for problem in islice(told, _PROBLEMS)]
+    problems = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
+    return [msgspec.structs.asdict(problem) for problem in islice(problems, _PROBLEMS)]
 
 
 def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list[Document]:
@@ -233,7 +236,7 @@ def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list
 
 
 def _fitting(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer with its lists halved until it is small enough; the counts beside them stay whole."""
+    """Halve the lists of an answer until it is small enough; the totals stay."""
     lists = (
         "parts",
         "reads",

@@ -1,11 +1,11 @@
-"""The audit: everything compiled from scratch at one revision, beside what is there at that revision.
+"""Audits: compiles everything from scratch at one revision and compares the result with the objects of that revision.
 
-``scratch`` compiles, ``report`` is what it says, ``upstream`` follows facts to those who contribute them. It writes and
-allocates nothing. What a difference means for a running compiler is ``auditing``'s business.
+``scratch`` compiles, ``report`` holds the result, ``upstream`` follows facts back to their contributors. An audit
+writes and allocates nothing. ``service/audits`` decides what a difference means for a running compiler.
 """
 
 from .report import Change, Difference, Report
-from .scratch import audit, obey
+from .scratch import apply_directives, audit
 from .upstream import upstream
 
-__all__ = ["Change", "Difference", "Report", "audit", "obey", "upstream"]
+__all__ = ["Change", "Difference", "Report", "apply_directives", "audit", "upstream"]

@@ -1,6 +1,6 @@
-"""What an audit says, as values and as the JSON of ``intentc audit -o json``.
+"""Defines the report of an audit, which is also the JSON of ``intentc audit -o json``.
 
-It names objects, fields and intents, and never holds a value of a field: the report is printed, logged and sent from
+It names objects, fields and intents, and never holds the value of a field: the report is printed, logged and sent from
 one process to another, and values may be secrets.
 """
 
@@ -11,16 +11,16 @@ import msgspec
 from intentc.model import Key, Name
 
 ALLOCATE = "allocate"
-"""The operation of a difference that is a number not given yet; its field is ``<pool for NAME>``."""
+"""The operation of a difference that is a missing allocation; its field is ``<pool for NAME>``."""
 
 
 WAIT = "wait"
-"""The operation of a difference that can't be written before another object is: its fields are the objects that it
-waits for, ``<kind> <name>`` each."""
+"""The operation of a difference that must be written after other objects; its fields are those objects, each as
+``<kind> <name>``."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """``operation``: create, update, delete, add_ref, remove_ref, ``allocate`` or ``wait``. ``fields``: those that
+    """``operation``: create, update, delete, add_ref, remove_ref, ``allocate`` or ``wait``. ``fields``: the fields that
     it would set, sorted; references as ``<relation>_refs``."""
 
     operation: str
@@ -28,11 +28,11 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One object that is not as a compile from scratch would have it. ``name``: its ``fq_name`` joined by ``:``.
+    """An object that differs from a compile from scratch. ``name``: its ``fq_name`` joined by ``:``.
 
-    ``operations``: what would be written. ``origins``: the intents that claim it or carry its mark's uuid, sorted.
-    ``upstream``: who contributes, over any number of facts, to what they read. ``revision``: of the object as it was
-    listed; 0 if it was absent.
+    ``operations``: what would be written. ``origins``: the intents that claim it, or whose uuid its mark has, sorted.
+    ``upstream``: the intents that contribute, through any number of facts, to what these read. ``revision``: of the
+    listed object; 0 if it was absent.
     """
 
     kind: str
@@ -54,10 +54,10 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything at ``revision``: ``differences`` sorted by kind, then fq_name. ``last_change``: the last revision at
-    which one of the listed resources was written. ``held``: intents that can't be compiled now, and objects that are
-    left alone by order. ``withheld``: deletes that need a person's leave; they are no differences. ``owned``: objects
-    that carry our mark, of ``resources`` in all. ``seconds``: how long it took."""
+    """The result of an audit at ``revision``. ``differences``: sorted by kind, then fq_name. ``last_change``: the last
+    revision at which one of the listed resources was written. ``held``: intents that can't be compiled now, and paused
+    objects. ``withheld``: deletes that need approval, which are not differences. ``owned``: objects with our mark, of
+    ``resources`` in all. ``seconds``: the duration."""
 
     revision: int
     differences: tuple[Difference, ...] = ()

@@ -1,10 +1,9 @@
-"""Compile everything from nothing at one revision, and say what differs from what is there.
+"""Compiles everything from nothing at one revision and reports what differs from the objects that exist.
 
-It is the engine that serves live, over one listing, observing: what it plans is what differs. Its write service only
-writes down, so nothing can be written and no number given. An object that waits for another difference to be repaired
-(its target is missing, or about to be replaced) is named, too, with what it waits for. The ledger is the API server's
-of now, also when an older revision is asked for, and so are the directives of operators, which are input like any
-other: what they paused, gave up or hold as suspect is so here, too.
+It runs the live engine over one listing in observe mode: the plans are the differences. Its write service only records,
+so nothing is written or allocated. An object that waits for another difference to be repaired (its target is missing,
+or is to be replaced) is reported with what it waits for. The ledger and the operators' directives are the present ones,
+also for an older revision; paused, dropped and suspect intents are so here as well.
 """
 
 from __future__ import annotations
@@ -57,13 +56,13 @@ async def audit(
     guard: DeleteGuard | None = None,
     revision: int = 0,
 ) -> Report:
-    """Audit what lies under ``/<path>/``, now or at ``revision``. ``guard``: with the limits of the service, so that
+    """Audit the resources under ``/<path>/``, now or at ``revision``. ``guard``: has the limits of the service, so that
     the same deletes are withheld.
 
-    Raises ``StoreError`` (``Compacted`` for a revision that is gone) and ``WriteError`` if the ledger can't be read.
+    Raises ``StoreError`` (``Compacted`` for a compacted revision) and ``WriteError`` if the ledger can't be read.
     """
     began = time.perf_counter()
-    listing = await list_all(store, Layout.of(f"/{path}/"), _passed_over, revision=revision)
+    listing = await list_all(store, Layout.of(f"/{path}/"), _ignore, revision=revision)
     engine = assemble(
         loaded,
         DryRun(),
@@ -78,7 +77,7 @@ async def audit(
     try:
         await engine.numbers.load()
         await engine.intake.take(listing.snapshot)
-        obey(engine, await Book(store, installation).list())
+        apply_directives(engine, await Book(store, installation).list())
         while await engine.step([]):
             pass
         return _report(engine.parts, listing.snapshot, seconds=time.perf_counter() - began)
@@ -87,9 +86,9 @@ async def audit(
         engine.parts.objects.close()
 
 
-def obey(engine: Engine, directives: Iterable[Kept]) -> None:
-    """Hold and give up what operators said, before anything is evaluated. What is done once is for the service alone:
-    deletes without leave stay withheld here."""
+def apply_directives(engine: Engine, directives: Iterable[Kept]) -> None:
+    """Apply pauses, drops and suspects before anything is evaluated. One-time directives are for the service alone:
+    unapproved deletes stay withheld here."""
     for directive, _ in directives:
         match directive:
             case Pause(key=key, name=name):
@@ -140,7 +139,7 @@ def _difference(parts: Parts, name: Name, operations: tuple[Operation, ...], *mo
 
 
 def _requests(parts: Parts) -> Iterator[Difference]:
-    """The numbers that intents wait for, in place of what they would make with them."""
+    """Yield the allocations that intents wait for, in place of the objects that follow from them."""
     for key, read in parts.states.waiting.items():
         resource = parts.logic.cache.shown(key)
         if read[0] == _ALLOCATION and resource is not None:
@@ -150,8 +149,7 @@ def _requests(parts: Parts) -> Iterator[Difference]:
 
 
 def _waiting(parts: Parts) -> Iterator[Difference]:
-    """The objects that can't be as they should before others are, over any number of objects; none that only waits for
-    what users have not brought yet."""
+    """Yield the objects that wait, directly or not, for a planned object; not those that wait for users' resources."""
     planned = {name for name in parts.states.planned if name not in parts.states.left_alone}
     dependents: dict[Name, list[Name]] = {}
     for name, awaited in parts.states.object_waits.items():
@@ -190,5 +188,5 @@ def _is_owned(parts: Parts, key: Key) -> bool:
     return resource is not None and resource.mark is not None and resource.mark.installation == parts.installation
 
 
-def _passed_over(key: str) -> None:
-    """Keys of another form are the live watch's to tell of."""
+def _ignore(key: str) -> None:
+    """Ignore keys of another form: the live watch logs them."""

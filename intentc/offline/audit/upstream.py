@@ -1,7 +1,7 @@
-"""From intents to those whose facts they read, over any number of facts.
+"""Follows intents back to the contributors of the facts that they read, through any number of facts.
 
-Why it exists: what an object should be may be settled by an intent that never claims it. Whoever asks why an object is
-wrong, or whether it can be judged at all, has to look at those, too.
+Why it exists: the desired state of an object may depend on an intent that never claims it. To find why an object
+differs, or whether it can be judged at all, an audit must look at those intents as well.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _FACTS = frozenset({fact_read("", "")[0], presence_read("", "")[0]})
 
 
 def upstream(logic: Service, intents: Iterable[Key]) -> frozenset[Key]:
-    """Everyone who contributes to a fact that one of ``intents`` read last time, or that one of those read, and so on;
-    ``intents`` themselves only as far as they contribute to each other."""
+    """Return the contributors to each fact that ``intents`` read in their last evaluation, and recursively theirs.
+    ``intents`` themselves are included only if they contribute to each other."""
     found: set[Key] = set()
     waiting = list(intents)
     while waiting:

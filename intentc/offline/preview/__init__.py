@@ -1,9 +1,8 @@
-"""Plans: what carrying something out would write, found out on a copy of the live world. Nothing real is written.
+"""Plans: computes on a copy of the live world what an input would write. It writes nothing to the live world.
 
-``gathering`` reads the live world, ``copying`` makes it a store in memory, ``trial`` runs the engine and the API server
-over that, ``planning`` tells the difference (without what is ``made_up``) as a ``report``; ``saved`` is a
-plan in a file, ``reacting`` compares reaction maps. Reading input, carrying it out, and what people see are left to the
-commands.
+``gathering`` reads the live world, ``copying`` copies it into a store in memory, ``trial`` runs the engine and the API
+server over that, ``planning`` reports the difference (``report``) without ``provisional`` values; ``saved`` stores a
+plan in a file; ``reacting`` compares reaction maps. The commands read the input, carry it out, and show the plan.
 """
 
 from .gathering import Gathered, gather

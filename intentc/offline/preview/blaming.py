@@ -1,8 +1,8 @@
-"""On whose account a part of an object changes: the resources of an input that its reasons name, before or after.
+"""Attributes a change of an object's part to the input's resources that its reasons cite, before or after.
 
-Why it exists: who claims an object need not be who is to blame for its change. A rule of one group's list goes since
-another group does; the reasons of that rule say so. They are asked for while the compilers have not seen the input yet,
-and once more when they have; a compiler that tells none is silent here.
+Why it exists: the intent that claims an object need not have caused its change. A rule of one group's list is removed
+because another group is deleted; only the rule's reasons show that. They are computed before the compilers see the
+input, and again after. A compiler without reasons of its own attributes nothing here.
 """
 
 from __future__ import annotations
@@ -15,34 +15,35 @@ from intentc.model import Key, Name
 from intentc.model.reads import fact_read, presence_read
 
 _MOST = 2_000
-"""Intents that are evaluated to be told their reasons."""
+"""Most intents that are evaluated for their reasons."""
 
 Blame = Mapping[Name, Mapping[str, frozenset[Key]]]
-"""Object → part → the input's resources that a reason for it names."""
+"""Object → part → the input's resources that a reason for it cites."""
 
 
 def blame(parts: Parts, given: Mapping[tuple[str, str], Key]) -> Blame:
-    """As things stand now. ``given``: kind and name of each of the input's resources → its key."""
+    """Compute the blame as of now. ``given``: kind and name of each of the input's resources → its key."""
     found: dict[Name, dict[str, frozenset[Key]]] = {}
     for intent in _concerned(parts, given.values()):
         for name, reasons in parts.runner.explain(intent).reasons.items():
-            told = found.setdefault(name, {})
+            parts_of_object = found.setdefault(name, {})
             for reason in reasons:
-                named = {(source.kind, source.name) for source in reason.sources} & given.keys()
-                told[reason.part] = told.get(reason.part, frozenset()) | {given[one] for one in named}
+                cited = {(source.kind, source.name) for source in reason.sources} & given.keys()
+                keys = parts_of_object.get(reason.part, frozenset())
+                parts_of_object[reason.part] = keys | {given[one] for one in cited}
     return found
 
 
 def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozenset[Key]:
-    """The resources that the reasons of the parts at ``paths`` of one object name, and of what is in these parts; where
-    no part has a reason of its own, those that the reasons of the whole object name."""
+    """Return the resources that the reasons of the parts at, within or around ``paths`` cite; if no such part has
+    reasons, those that the reasons of the whole object cite."""
     wanted = list(paths)
     met = frozenset(key for part, keys in blame.items() if any(_meet(part, path) for path in wanted) for key in keys)
     return met or blame.get("", frozenset())
 
 
 def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:
-    """The intents that read one of ``given``, over facts, too, and its own; without those that give no answer."""
+    """Return the intents of ``given`` and those that read them, also through facts; held ones are left out."""
     logic, states = parts.logic, parts.states
     waiting = dict.fromkeys(key for key in given if logic.exists(key))
     for key in tuple(waiting):
@@ -61,6 +62,6 @@ def _concerned(parts: Parts, given: Iterable[Key]) -> list[Key]:
 
 
 def _meet(part: str, path: str) -> bool:
-    """Whether one of two places is within the other; the object itself is a place of its own."""
+    """Return whether one of two parts is within the other; the object itself contains no part."""
     short, long = sorted((part, path), key=len)
     return short == long or (bool(short) and long.startswith((f"{short}.", f"{short}[")))

@@ -1,8 +1,8 @@
-"""A copy of the live world in memory, in the form in which the reference API server keeps its own.
+"""Copies the live world into memory, in the form in which the reference API server stores its own.
 
-Why it exists: admission needs names, holders and pools beside the resources. They are made anew from the resources, so
-that it does not matter which server wrote those. Resources keep their revisions. What is done with the copy never
-reaches the original.
+Why it exists: admission needs names, holders and pools in addition to the resources. They are computed from the
+resources, so that it does not matter which server wrote these. Resources keep their revisions. Nothing that is done
+with the copy reaches the original.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from intentc.writing import Allocation
 from .gathering import Gathered
 
 LAYOUT = Layout(PATH)
-"""Where what lies in the copy."""
+"""The keys of the copy."""
 
 _INDEX = f"/intentc/apiserver/{PATH}/"
 _UNLIMITED = 10_000_000
 _LONG_NUMBERS = re.compile(rb"(?<!\d)\d{4,18}(?!\d)")
-_LEAST_TOLD_APART = 1_000
+_LEAST_DISTINGUISHABLE = 1_000
 _KEPT_FREE = 20_000
 _RANGE_OF_UNKNOWN_POOLS = (1_000_000_000, 1_000_100_000)
 
 
 def copy_of(gathered: Gathered, schema: Schema, pools: Collection[str], text: str = "") -> MemoryStore:
-    """A store with the resources of ``gathered``, the index that follows, and the pools of the API server together
-    with ``pools``. No number that occurs in ``text`` is given."""
+    """Return a store with the resources of ``gathered``, their index, the API server's pools, and ``pools``. No number
+    that occurs in ``text`` is allocated in it."""
     snapshot = gathered.snapshot
     items = [
         KeyValue(LAYOUT.value(Key(change.kind, change.uuid)), change.value or b"", *_revisions(change))
@@ -59,8 +59,8 @@ def _revisions(change: Change) -> tuple[int, int]:
 def _index(
     schema: Schema, changes: Collection[Change], links: frozenset[str] | None, names: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """Names and holders. ``links``, ``names``: see ``Gathered``; without ``links``, what compilers relate to never
-    blocks a deletion."""
+    """Compute the index of names and holders. ``links``, ``names``: see ``Gathered``; without ``links``, references to
+    or from objects of compilers never block a deletion."""
     made = _made(schema, changes) if links is None else frozenset()
     found: dict[str, bytes] = {}
     for change in sorted(changes, key=lambda change: change.create_revision):
@@ -92,7 +92,7 @@ def _index(
 
 
 def _made(schema: Schema, changes: Collection[Change]) -> frozenset[str]:
-    """The uuids of what compilers have made."""
+    """Return the uuids of the objects that compilers made."""
     found = set()
     for change in changes:
         if change.kind in schema:
@@ -106,7 +106,7 @@ def _made(schema: Schema, changes: Collection[Change]) -> frozenset[str]:
 
 
 def _numbers_in(changes: Collection[Change], text: str) -> frozenset[int]:
-    """Every longer number that stands anywhere in the world, or in ``text``."""
+    """Return every number of four or more digits in the world or in ``text``."""
     values = (*(change.value or b"" for change in changes), text.encode())
     return frozenset(int(number) for value in values for number in _LONG_NUMBERS.findall(value))
 
@@ -114,8 +114,8 @@ def _numbers_in(changes: Collection[Change], text: str) -> frozenset[int]:
 def _pools(
     there: dict[str, bytes], ledger: Collection[Allocation], names: Collection[str], numbers: frozenset[int]
 ) -> dict[str, bytes]:
-    """The pools as they stand, but giving only ``numbers`` that occur nowhere, so that each can be told wherever it
-    turns up: a plan shows none of them."""
+    """Return the pools in their present state, with only those numbers free that are not in ``numbers``. So each new
+    number can be recognized wherever it occurs, and a plan shows none of them."""
     found = {f"{_INDEX}{key}": value for key, value in there.items()}
     states = {key.removeprefix("pool/"): value for key, value in there.items() if key.startswith("pool/")}
     known = {name: Pool([(start, end)], [(start, end)]) for name, start, end in POOLS}
@@ -129,13 +129,13 @@ def _pools(
             found[LAYOUT.pool_owners(name) + owner] = str(value).encode()
             found[LAYOUT.pool_values(name) + str(value)] = owner.encode()
     for name, pool in known.items():
-        pool.free = _told_apart(pool.free, numbers)
+        pool.free = _distinguishable(pool.free, numbers)
         found[LAYOUT.pool(name)] = encode(msgspec.to_builtins(pool))
     return found
 
 
-def _told_apart(free: list[tuple[int, int]], numbers: frozenset[int]) -> list[tuple[int, int]]:
-    """The highest of the free numbers that occur nowhere, as ranges; all of them where there are none such."""
+def _distinguishable(free: list[tuple[int, int]], numbers: frozenset[int]) -> list[tuple[int, int]]:
+    """Return the highest free numbers that occur nowhere, as ranges; all free numbers if there is none."""
     ranges: list[tuple[int, int]] = []
     for count, number in enumerate(_from_above(free, numbers)):
         if count == _KEPT_FREE:
@@ -149,6 +149,6 @@ def _told_apart(free: list[tuple[int, int]], numbers: frozenset[int]) -> list[tu
 
 def _from_above(free: list[tuple[int, int]], numbers: frozenset[int]) -> Iterator[int]:
     for start, end in reversed(free):
-        for number in range(end - 1, max(start, _LEAST_TOLD_APART) - 1, -1):
+        for number in range(end - 1, max(start, _LEAST_DISTINGUISHABLE) - 1, -1):
             if number not in numbers:
                 yield number

@@ -1,8 +1,8 @@
-"""The live world as values: all resources at one revision, and what else decides what a compile would write.
+"""Reads the live world: all resources at one revision, and everything else that decides what a compile writes.
 
-Why it exists: a plan is made over a copy. Everything that is asked of etcd and of the API server is asked here, once,
-and nothing is written. The server's index is only read for what resources don't say themselves (references that block
-no deletion, pools); where there is none, or none that we may read, others make do without it.
+Why it exists: a plan is made over a copy. This module makes all requests to etcd and to the API server, once, and
+writes nothing. It reads the server's index only for what resources don't contain (references that block no deletion,
+pools). Without an index, or without permission to read it, ``copying`` computes what it can.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _PAGE = 5_000
 
 
 class Gathered(NamedTuple):
-    """``snapshot``: the resources. ``cluster_id``: of the etcd that they lie in. ``links``: those index keys of the API
-    server, without their prefix, that say which relations block no deletion (``<target>/<kind>/<uuid>/<sort>``); None
-    if it has no index. ``names``: uuid → its index entry, of values that don't show their name. ``pools``: the keys of
-    its pools, without prefix, and their values. ``ledger``: the numbers of our installation. ``directives``: what
-    operators told the compiler. ``last_good``: what is known of held resources beyond their present values."""
+    """``snapshot``: the resources. ``cluster_id``: of their etcd. ``links``: the API server's index keys, without
+    prefix, of relations that block no deletion (``<target>/<kind>/<uuid>/<sort>``); None without an index. ``names``:
+    uuid → its index entry, for values whose name can't be read. ``pools``: the keys of the server's pools, without
+    prefix, and their values. ``ledger``: the allocations of our installation. ``directives``: of operators.
+    ``last_good``: last good values of held resources."""
 
     snapshot: Snapshot
     cluster_id: int
@@ -42,8 +42,8 @@ class Gathered(NamedTuple):
 
 
 async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, installation: str) -> Gathered:
-    """Everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` if the ledger can't be read."""
-    listing = await list_all(store, Layout.of(f"/{path}/"), _passed_over)
+    """Read everything under ``/<path>/`` now. Raises ``StoreError``, and ``WriteError`` if the ledger can't be read."""
+    listing = await list_all(store, Layout.of(f"/{path}/"), _ignore)
     revision = listing.snapshot.revision
     links: frozenset[str] | None = None
     names: dict[str, bytes] = {}
@@ -52,7 +52,7 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
         index = f"{_INDEX}{path}/"
         links = frozenset([item.key async for item in _below(store, f"{index}links/", revision, keys_only=True)])
         pools = {f"pool{item.key}": item.value async for item in _below(store, f"{index}pool", revision)}
-        for uuid in [change.uuid for change in listing.snapshot.changes if not _tells_its_name(change.value or b"")]:
+        for uuid in [change.uuid for change in listing.snapshot.changes if not _has_readable_name(change.value or b"")]:
             for item in (await store.range(f"{index}uuid/{uuid}", revision=revision)).items:
                 names[uuid] = item.value
     except AccessDenied:
@@ -67,7 +67,7 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
     )
 
 
-def _tells_its_name(value: bytes) -> bool:
+def _has_readable_name(value: bytes) -> bool:
     try:
         msgspec.json.decode(value, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -76,7 +76,7 @@ def _tells_its_name(value: bytes) -> bool:
 
 
 async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = False) -> AsyncIterator[KeyValue]:
-    """The keys below ``prefix`` at ``revision``, without it."""
+    """Yield the keys below ``prefix`` at ``revision``, without the prefix."""
     first, end = prefix, prefix_end(prefix)
     while True:
         page = await store.range(first, end, revision=revision, limit=_PAGE, keys_only=keys_only)
@@ -87,5 +87,5 @@ async def _below(store: Store, prefix: str, revision: int, *, keys_only: bool = 
         first = page.items[-1].key + "\0"
 
 
-def _passed_over(key: str) -> None:
-    """Keys of another form are the live watch's to tell of."""
+def _ignore(key: str) -> None:
+    """Ignore keys of another form: the live watch logs them."""

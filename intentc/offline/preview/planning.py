@@ -1,8 +1,8 @@
-"""The plan: what carrying out an input would write, as the difference between moments of a trial.
+"""Makes a plan: what an input would write, as the difference between moments of a trial.
 
-First the copy comes to rest by itself: what is written by then is due anyway, and no part of the plan. Then the input
-is carried out (by whoever knows how; the commands do what ``apply`` and ``delete`` do), and the copy comes to rest
-again. It writes nothing that is real.
+First the copy converges by itself: those writes are due anyway and not part of the plan. Then the caller's function
+carries out the input, with the code of ``apply`` and ``delete``, and the copy converges again. Nothing is written to
+the live world.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from intentc.watch.protocol import KeyValue
 from intentc.writing.connection import Connection
 
 from .blaming import Blame, blame, blamed
-from .provisional import MadeUp
+from .provisional import Provisional
 from .report import CREATE, DELETE, UPDATE, Change, Owner, Plan, Withheld, summary_of
 from .trial import Changed, Moment, Moments, Trial, differing
 from .unknown import Unknown
 
-Told = Callable[[str], None]
-"""What is told of how far the work is, for people who wait."""
+Progress = Callable[[str], None]
+"""Shows the present step to people who wait."""
 
 _SHOWN_OWNERS = 3
 
@@ -36,38 +36,39 @@ async def plan(
     trial: Trial,
     work: Callable[[Connection], Awaitable[Collection[Key]]],
     *,
-    told: Told = lambda text: None,
+    progress: Progress = lambda text: None,
     salt: str = "",
 ) -> Plan:
-    """Carry out ``work`` in ``trial`` and tell what it comes to. ``work`` returns the keys of the resources that its
-    input itself changed. ``salt``: what cannot be shown is sealed with it, so that plans of one salt can be
-    compared. Raises what ``work`` raises."""
+    """Carry out ``work`` in ``trial`` and return the plan. ``work`` returns the keys of the resources that its input
+    itself changed. ``salt``: seals values that can't be shown, so that plans with the same salt can be compared. Raises
+    what ``work`` raises."""
     began = time.perf_counter()
-    told("compiling a copy of the world as it is")
+    progress("compiling a copy of the present world")
     resting = await trial.rest()
-    told("carrying out the input in the copy")
+    progress("carrying out the input in the copy")
     given = frozenset(await trial.carry_out(work))
     carried_out = await trial.revision()
     names = {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
     before = blame(trial.parts, names)
-    told("compiling what follows")
+    progress("compiling the outputs")
     moments = Moments(trial.start, resting, carried_out, await trial.rest())
     names |= {(key.kind, await trial.name_of(key)): key for key in sorted(given)}
     blames = (before, blame(trial.parts, names))
-    found = await _Telling(trial, moments, await MadeUp(trial, moments).unknown(), given, blames, salt).plan()
+    found = await _ChangeReport(trial, moments, await Provisional(trial, moments).unknown(), given, blames, salt).plan()
     return msgspec.structs.replace(found, seconds=round(time.perf_counter() - began, 3))
 
 
 async def written_otherwise(one: Trial, resting: Moment, other: Trial, now: Moment) -> tuple[Change, ...]:
-    """How what ``other`` has come to differs from what ``one`` has, over the same live world."""
+    """Return how the converged copy ``other`` differs from ``one``, over the same live world."""
     moments = Moments(other.start, now, now.revision, now)
-    unknown = await MadeUp(one, Moments(one.start, resting, resting.revision, resting)).unknown()
+    unknown = await Provisional(one, Moments(one.start, resting, resting.revision, resting)).unknown()
     changed = await differing(one, other)
-    return await _Telling(other, moments, unknown.along_with(await MadeUp(other, moments).unknown())).told(changed)
+    unknown = unknown.along_with(await Provisional(other, moments).unknown())
+    return await _ChangeReport(other, moments, unknown).changes(changed)
 
 
-class _Telling:
-    """Words for the changes between moments."""
+class _ChangeReport:
+    """Reports the changes between two moments in the form of a plan."""
 
     def __init__(
         self,
@@ -89,9 +90,9 @@ class _Telling:
     async def plan(self) -> Plan:
         trial, moments = self._trial, self._moments
         live, resting, _, done = moments
-        due = await self.told(await trial.changed(live, resting.revision))
+        due = await self.changes(await trial.changed(live, resting.revision))
         applied, follows = await self._sides()
-        gone, come = _only(resting.problems, done.problems), _only(done.problems, resting.problems)
+        resolved, new = _only(resting.problems, done.problems), _only(done.problems, resting.problems)
         return Plan(
             revision=live,
             installation=trial.parts.installation,
@@ -99,25 +100,25 @@ class _Telling:
             applied=applied,
             follows=follows,
             due=due,
-            problems=tuple(map(self._problem, come)),
-            resolved=tuple(map(self._problem, gone)),
-            numbers=await MadeUp(trial, moments).numbers(self._unknown),
+            problems=tuple(map(self._problem, new)),
+            resolved=tuple(map(self._problem, resolved)),
+            numbers=await Provisional(trial, moments).numbers(self._unknown),
             withheld=tuple(Withheld(kind, count) for kind, count in sorted(done.withheld.items())),
             summary=summary_of([*applied, *follows]),
         )
 
     async def _sides(self) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
-        """What the input says, and what follows: all else, and what is done to the input's own resources after it."""
+        """Return the input's own changes, and the following ones: of other resources, and later ones of its own."""
         resting, carried_out, done = self._moments.resting.revision, self._moments.carried_out, self._moments.done
         own = [changed for changed in await self._trial.changed(resting, carried_out) if changed.key in self._given]
         after = [c for c in await self._trial.changed(carried_out, done.revision) if c.key in self._given]
         others = [c for c in await self._trial.changed(resting, done.revision) if c.key not in self._given]
-        return await self.told(own, people=True), await self.told([*others, *after])
+        return await self.changes(own, people=True), await self.changes([*others, *after])
 
-    async def told(self, changes: Iterable[Changed], *, people: bool = False) -> tuple[Change, ...]:
-        """``changes`` in a plan's words; by ``people``: nobody need be named for them."""
+    async def changes(self, found_changes: Iterable[Changed], *, people: bool = False) -> tuple[Change, ...]:
+        """Convert changes to entries of a plan; those that ``people`` make have no ``because``."""
         found = []
-        for changed in changes:
+        for changed in found_changes:
             action = CREATE if changed.before is None else DELETE if changed.after is None else UPDATE
             name = self._name(changed)
             hidden = self._secrets(name)
@@ -127,21 +128,21 @@ class _Telling:
             text = ":".join(name.fq_name) if name is not None else changed.key.uuid
             uuid = self._unknown.uuid(changed.key.uuid)
             because = () if people or name is None else await self._because(name, changed, fields)
-            # Of what goes it says nothing new what it was.
+            # The former fields of a deleted resource carry no information.
             shown = () if action == DELETE else fields
             seal = self._seal(changed, shown, hidden)
             found.append(Change(action, changed.key.kind, self._unknown.text(text), uuid, shown, because, seal))
         return tuple(sorted(found, key=lambda change: change.order))
 
     def _secrets(self, name: Name | None) -> frozenset[str]:
-        """The texts that must not show in an object, as they are and as they were."""
+        """Return the present and former secrets that must not appear in an object."""
         if name is None:
             return frozenset()
         moments = (self._moments.resting, self._moments.done)
         return secrets_in(one for moment in moments for one in moment.behind.get(name, ()))
 
     def _seal(self, changed: Changed, shown: tuple[Field, ...], hidden: frozenset[str]) -> str | msgspec.UnsetType:
-        """Equal for equal values where the plan can't show them; none where it shows everything."""
+        """Return a digest that is equal for equal concealed values; unset if the plan shows everything."""
         kind = self._schema.kinds.get(changed.key.kind)
         if kind is None or not (self._salt and shown) or not (kind.sensitive or hidden):
             return msgspec.UNSET
@@ -172,16 +173,16 @@ class _Telling:
         return None
 
     async def _because(self, name: Name, changed: Changed, fields: Iterable[Field]) -> tuple[Owner, ...]:
-        """The resources of the input that the reasons of what changes name. Else the intents that claim the object, or
-        did: those that have begun or ceased to, if there are such. In place of facts who tells them; and of all only
-        the input's own resources, if there are such among them."""
+        """Return the input's resources that the reasons of the changed parts cite. Failing that, the intents that claim
+        or claimed the object: those that began or ceased to, if any; contributors replace the intents of facts; and if
+        some of these are the input's own resources, only those."""
         before = self._moments.resting.owners.get(name, frozenset())
         after = self._moments.done.owners.get(name, frozenset())
         keys = (before ^ after) or after or before
         if not keys and changed.before is not None and name.kind in self._schema:
             resource = self._trial.resource(changed.key, changed.before)
             keys = frozenset(self._trial.intent_of(resource.mark.origin)) if resource and resource.mark else keys
-        keys = self._tellers(keys)
+        keys = self._without_facts(keys)
         keys = self._blamed(name, changed, fields) or (keys & self._given) or keys
         owners = sorted([Owner(key.kind, self._unknown.text(await self._trial.name_of(key))) for key in keys])
         return tuple(owners[:_SHOWN_OWNERS])
@@ -190,23 +191,23 @@ class _Telling:
         whole = changed.before is None or changed.after is None
         paths = [""] if whole else [field.field for field in fields]
         found = frozenset[Key]()
-        for told in self._blames:
-            parts = {self._unknown.text(part): keys for part, keys in told.get(name, {}).items()}
+        for blames in self._blames:
+            parts = {self._unknown.text(part): keys for part, keys in blames.get(name, {}).items()}
             found |= blamed(parts, paths)
         return found
 
-    def _tellers(self, keys: Iterable[Key]) -> frozenset[Key]:
-        """``keys``, but those who told a fact, before or now, in place of its intent; over any number of facts."""
+    def _without_facts(self, keys: Iterable[Key]) -> frozenset[Key]:
+        """Replace the intents of facts in ``keys`` by the former and present contributors, recursively."""
         resting, done = self._moments.resting.contributors, self._moments.done.contributors
         found, seen, waiting = set[Key](), set[Key](), list(keys)
         while waiting:
             key = waiting.pop()
-            told = resting.get(key, frozenset()) | done.get(key, frozenset())
-            if not told:
+            contributors = resting.get(key, frozenset()) | done.get(key, frozenset())
+            if not contributors:
                 found.add(key)
             elif key not in seen:
                 seen.add(key)
-                waiting += told
+                waiting += contributors
         return frozenset(found)
 
     def _problem(self, problem: Problem) -> Problem:
@@ -217,6 +218,6 @@ class _Telling:
 
 
 def _only(problems: Iterable[Problem], others: Iterable[Problem]) -> list[Problem]:
-    """Those of ``problems`` that are not among ``others``, wherever they were found."""
-    told = {(problem.kind, problem.name, problem.reason, problem.message) for problem in others}
-    return [p for p in problems if (p.kind, p.name, p.reason, p.message) not in told]
+    """Return the ``problems`` that are not among ``others``, whatever their source."""
+    known = {(problem.kind, problem.name, problem.reason, problem.message) for problem in others}
+    return [p for p in problems if (p.kind, p.name, p.reason, p.message) not in known]

@@ -1,4 +1,7 @@
-"""What was made up in a trial: numbers, uuids, and the uuids that follow from those, and what is told instead."""
+"""Collects the provisional values of a trial, numbers and uuids that only the real server can choose.
+
+``unknown`` replaces them in a plan by texts such as ``<POOL for NAME>``.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,19 @@ from .unknown import Unknown
 GIVEN, FREED = "given", "freed"
 
 
-class MadeUp:
-    """Of one trial, between its moments."""
+class Provisional:
+    """The provisional values of one trial between its moments."""
 
     def __init__(self, trial: Trial, moments: Moments) -> None:
         self._trial = trial
         self._moments = moments
 
     async def unknown(self) -> Unknown:
-        """Everything that the real servers would have chosen otherwise."""
+        """Return everything that the real servers would choose differently."""
         return Unknown(await self._numbers(), await self._uuids())
 
     async def numbers(self, unknown: Unknown) -> tuple[Number, ...]:
-        """The numbers that the input would have given, and freed."""
+        """Return the allocations that the input would give and free."""
         before, after = self._moments.resting.numbers, self._moments.done.numbers
         found = []
         for action, these, those in ((GIVEN, after, before), (FREED, before, after)):
@@ -45,23 +48,23 @@ class MadeUp:
             if place not in known
         }
         found: dict[int, str] = {}
-        told: set[str] = set()
+        texts: set[str] = set()
         for (pool, number), owner in sorted(given.items(), key=lambda item: item[1]):
             text = f"<{pool} for {await self._owner(owner)}>"
-            if text in told:
+            if text in texts:
                 # One owner may have several for different purposes.
                 text = f"{text[:-1]}, {owner.rpartition('/')[2]}>"
-            told.add(text)
+            texts.add(text)
             found[await self._shown_number(number, owner)] = text
         return found
 
     async def _owner(self, owner: str) -> str:
-        """Who holds a number, by name."""
+        """Return the name of a number's owner."""
         name = await self._trial.identity(_uuid_in(owner))
         return ":".join(name.fq_name) if name is not None else owner
 
     async def _shown_number(self, number: int, owner: str) -> int:
-        """The number as it stands in a field: admission may add an offset."""
+        """Return the number as a field shows it: admission may add an offset."""
         uuid = _uuid_in(owner)
         name = await self._trial.identity(uuid)
         document = await self._trial.stored(name, uuid) if name is not None else None
@@ -81,7 +84,7 @@ class MadeUp:
         found = dict(trial.drawn.uuids)
         further = True
         while further:
-            # An object that compilers make can itself be an intent, whose uuid others follow from.
+            # An object that compilers make can have an intent itself; other uuids then follow from its own.
             news = {uuid: f"<uuid of {name}>" for uuid, origin, name in made if origin in found and uuid not in found}
             further = bool(news)
             found |= news
@@ -89,12 +92,12 @@ class MadeUp:
 
 
 def _uuid_in(owner: str) -> str:
-    """The uuid in ``installation/uuid/purpose``; of the API server's own owners all of it."""
+    """Return the uuid in ``installation/uuid/purpose``; the API server's own owners are uuids themselves."""
     return owner.partition("/")[2].rpartition("/")[0] if "/" in owner else owner
 
 
 def _offset(kind: str, uuid: str, document: Document, number: int) -> int:
-    """What admission adds to a number before it stands in a field: found by asking for it once more."""
+    """Return what admission adds to a number in a field, found by running its rule once more."""
     rules = RULES.get(kind, NO_RULES)
     if not rules.takes_numbers:
         return 0

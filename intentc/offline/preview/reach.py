@@ -1,7 +1,7 @@
-"""How far two reaction maps reach in one world: which intents a change of each resource would concern, by either.
+"""Compares the reach of two reaction maps: the intents that a change of each resource reaches by either map.
 
-Read-only, over a world that has come to rest. Where a kind has very many resources, an even selection of them is
-looked at, and that is told. What must be evaluated in the end is decided by recorded reads, not here.
+Read-only, over a converged world. Of a kind with more than 2,000 resources an even sample is examined, and the result
+says so. Recorded reads, and not the maps, decide in the end what must be evaluated.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from intentc.logic.dependencies.reactions import SELF
 from intentc.model import Key
 
 LOOKED_AT = 2_000
-"""Resources of one kind whose changes are followed at most."""
+"""Most resources of one kind whose changes are followed."""
 
 ADDED, REMOVED = "added", "removed"
 
 
 class EdgeChange(msgspec.Struct, frozen=True):
-    """An edge that only one of the maps has: an intent of ``kind`` reached by ``cause`` goes on to those of ``to``, to
-    all of them with ``everyone``. ``source``: file:line. ``pairs``: how many pairs of a changed resource and an intent
-    come with it, or go with it, and by no other edge; among the resources that were looked at."""
+    """An edge that only one of the maps has: from ``kind``, reached through ``cause``, to ``to``, to all of that kind
+    with ``everyone``. ``source``: file:line. ``pairs``: how many pairs of a changed resource and an intent depend on
+    this edge alone, among the examined resources."""
 
     action: str
     kind: str
@@ -38,8 +38,9 @@ class EdgeChange(msgspec.Struct, frozen=True):
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    """Resources of ``kind``: ``resources`` in all, ``looked_at`` of them. Intents that a change of one reaches, the
-    mean and the most, before and after; ``come`` and ``go``: pairs of a resource and an intent."""
+    """The reach of changes of ``kind``: it has ``resources``, of which ``looked_at`` were examined. ``mean_*``,
+    ``most_*``: intents that one change reaches, before and after. ``come``, ``go``: how many pairs of a resource and an
+    intent are added and removed."""
 
     kind: str
     resources: int
@@ -59,8 +60,8 @@ class Changed(NamedTuple):
 
 
 def compared(logic: Service, before: ReactionMap, after: ReactionMap) -> tuple[list[EdgeChange], list[Reach]]:
-    """What differs between two maps in the world of ``logic``: the edges, and the reach of each kind of resource that
-    it may differ for."""
+    """Return how two maps differ in the world of ``logic``: the edges, and the reach of each kind that these may
+    affect."""
     return _Comparison(logic, before, after).result()
 
 
@@ -123,19 +124,19 @@ def _mean(sizes: Collection[int]) -> float:
 
 
 def _changed(before: ReactionMap, after: ReactionMap) -> list[Changed]:
-    """An edge to all of a kind, in place of one to the related, is another edge."""
+    """Return the edges that one map lacks; an edge to all of a kind differs from one to the related ones."""
     one, other = edges(before), edges(after)
-    found = [Changed(edge, told, REMOVED) for edge, told in one.items() if not _has(other, edge, told)]
-    found += [Changed(edge, told, ADDED) for edge, told in other.items() if not _has(one, edge, told)]
+    found = [Changed(edge, declared, REMOVED) for edge, declared in one.items() if not _has(other, edge, declared)]
+    found += [Changed(edge, declared, ADDED) for edge, declared in other.items() if not _has(one, edge, declared)]
     return sorted(found, key=lambda changed: (changed.edge, changed.action))
 
 
-def _has(edges: Mapping[Edge, Declared], edge: Edge, told: Declared) -> bool:
-    return edge in edges and edges[edge].everyone == told.everyone
+def _has(edges: Mapping[Edge, Declared], edge: Edge, declared: Declared) -> bool:
+    return edge in edges and edges[edge].everyone == declared.everyone
 
 
 def _without(reactions: ReactionMap, changed: Changed) -> ReactionMap:
-    """The map without one edge."""
+    """Return the map without one edge."""
     kind, cause, to = changed.edge
     return ReactionMap(
         reaction._replace(visits=tuple(visit for visit in reaction.visits if visit.kind != to))
@@ -146,7 +147,7 @@ def _without(reactions: ReactionMap, changed: Changed) -> ReactionMap:
 
 
 def _leading_to(changes: Collection[Changed], maps: Collection[ReactionMap]) -> dict[str, list[int]]:
-    """Kind of a changed resource → the places in ``changes`` of the edges to which its walk may come."""
+    """Return kind of a changed resource → the positions in ``changes`` of the edges that its walk may reach."""
     states: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for edge in {edge for reactions in maps for edge in edges(reactions)}:
         states.setdefault((edge.kind, edge.cause), set()).add((edge.to, edge.kind))

@@ -1,7 +1,7 @@
-"""What a plan says, as values: the JSON of ``intentc plan -o json``. Nothing in it is made up, and no secret.
+"""Defines the values of a plan, the JSON of ``intentc plan -o json``, without provisional values and secrets.
 
-Which shape it has is told by ``format_version``: its first number goes up when a reader that knew the former shape
-could misread it.
+``format_version`` identifies the format. Its first number increases when a reader of the former format could misread
+the new one.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 
 class Owner(msgspec.Struct, frozen=True, order=True):
-    """A resource on whose account something is so. ``name``: its fq_name joined by ``:``."""
+    """A resource that causes a change. ``name``: its fq_name joined by ``:``."""
 
     kind: str
     name: str
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One resource that is created, updated or deleted. ``uuid``: None if only the server can say. ``fields``: those
-    that differ. ``because``: the intents behind it, the first few; empty for what people change. ``seal``: of what
-    can't be shown, a digest that is equal for equal values; only in saved plans."""
+    """A resource that is created, updated or deleted. ``uuid``: None if only the server can choose it. ``fields``: the
+    differing ones. ``because``: the first few resources that cause it; empty for changes by people. ``seal``: a digest
+    of the concealed values, equal for equal values; only in saved plans."""
 
     action: str
     kind: str
@@ -46,8 +46,8 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Number(msgspec.Struct, frozen=True):
-    """A number that is ``given`` to (or ``freed`` by) an owner. ``shown``: how it is told in this plan, which is the
-    number itself where it is known."""
+    """A number that is ``given`` to (or ``freed`` by) an owner. ``shown``: the number if it is known, else its
+    placeholder in this plan."""
 
     action: str
     pool: str
@@ -56,15 +56,14 @@ class Number(msgspec.Struct, frozen=True):
 
 
 class Withheld(msgspec.Struct, frozen=True):
-    """Deletes of a kind, too many at once, that wait for ``intentc allow-deletes KIND``; they are no part of a plan."""
+    """A mass deletion of a kind that waits for ``intentc allow-deletes KIND``; the plan does not contain it."""
 
     kind: str
     count: int
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """How many resources are created, updated and deleted, by people and by compilers together; a resource that is
-    both counts once."""
+    """How many resources people and compilers together create, update and delete; each counts once."""
 
     create: int = 0
     update: int = 0
@@ -76,9 +75,9 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What carrying out an input at ``revision`` would write. ``applied``: what the input itself says; ``follows``:
-    what compilers and the API server do then. ``due``: what compilers are about to write anyway. ``problems``: those
-    that come, ``resolved``: those that go. ``seconds``: how long it took to find out."""
+    """What an input would write at ``revision``. ``applied``: the input's own changes; ``follows``: what compilers and
+    the API server then write; ``due``: what compilers are about to write without it. ``problems``: new ones;
+    ``resolved``: former ones. ``seconds``: how long planning took."""
 
     api_version: str = msgspec.field(default=ANSWER_VERSION, name="apiVersion")
     format_version: str = msgspec.field(default=FORMAT, name="formatVersion")
@@ -96,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
     def document(self) -> dict[str, Any]:
-        """As plain JSON, for people: without seals."""
+        """Return plain JSON for people, without seals."""
         found = msgspec.to_builtins(self)
         assert isinstance(found, dict)
         for change in (*found["applied"], *found["follows"], *found["due"]):
@@ -105,10 +104,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summary_of(changes: list[Change]) -> Summary:
-    """How many resources ``changes`` create, update and delete, in the end."""
+    """Count the resources that ``changes`` finally create, update and delete."""
     actions: dict[tuple[str, str, str | None], set[str]] = {}
     for change in changes:
         actions.setdefault((change.kind, change.name, change.uuid), set()).add(change.action)
-    # What is created by one hand and completed by the other is created.
+    # A resource that people create and compilers update is created.
     final = [next(action for action in (CREATE, DELETE, UPDATE) if action in done) for done in actions.values()]
     return Summary(final.count(CREATE), final.count(UPDATE), final.count(DELETE))

@@ -1,9 +1,8 @@
-"""A plan in a file: what was planned, from which input, and against which system.
+"""Saves a plan in a file, with its input and the system that it was made against.
 
-The input is kept whole, as it was given, since it is needed to apply the plan: with the values of secrets. So the file
-is for its owner's eyes only. Values that a plan doesn't show are in it as seals, so that another secret in their place
-is noticed. It is no lock: whoever applies it makes the plan anew, and goes on only if that is the
-same.
+The file contains the whole input, including secrets, since applying the plan needs it; only its owner may read it.
+Values that a plan doesn't show are in it as seals, so that a changed secret is noticed. A saved plan locks nothing:
+``apply`` makes the plan again and continues only if it is the same.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be carried out: create or update the resources in ``texts``, or ``delete`` them; or delete those of
-    ``kind`` that ``names`` mean, after what refers to them has ``let_go``."""
+    """An input: create or update the resources in ``texts``, or ``delete`` them; or delete the resources of ``kind``
+    called ``names``, with ``let_go`` after removing the references to them."""
 
     texts: tuple[Text, ...] = ()
     delete: bool = False
@@ -44,7 +43,7 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """``cluster_id`` and ``path``: where the resources lie that the plan was made over. ``salt``: of its seals."""
+    """``cluster_id`` and ``path``: the etcd and the path of the resources. ``salt``: of the plan's seals."""
 
     api_version: str = msgspec.field(default=ANSWER_VERSION, name="apiVersion")
     saved_plan: str = msgspec.field(default=FORMAT, name="savedPlan")
@@ -56,7 +55,7 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write(file: Path, saved: Saved) -> None:
-    """Write it, for this user only. Raises ``OSError``."""
+    """Write a plan that only this user may read. Raises ``OSError``."""
     new = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
@@ -68,7 +67,7 @@ def write(file: Path, saved: Saved) -> None:
 
 
 def is_saved(file: Path) -> bool:
-    """Whether a file is a saved plan, be it as it was written or in another form of the same JSON."""
+    """Return whether a file is a saved plan, also if its JSON was reformatted."""
     try:
         with file.open("rb") as stream:
             beginning = stream.read(_LOOKED_AT)
@@ -83,22 +82,21 @@ def is_saved(file: Path) -> bool:
 
 
 def read(file: Path) -> Saved:
-    """Raises ``InvalidInput`` for a plan of another format, or one that was changed by hand so that it can't be
-    read."""
+    """Read a plan. Raises ``InvalidInput`` for another format or an unreadable file."""
     content = file.read_bytes()
     try:
         version = msgspec.json.decode(content, type=_Version).version
         if version.partition(".")[0] != FORMAT.partition(".")[0]:
             raise InvalidInput(
-                f"the plan has format {version}, this is for {FORMAT}; make another with this version", source=str(file)
+                f"the plan has format {version}, this version reads {FORMAT}; make a new plan", source=str(file)
             )
         return msgspec.json.decode(content, type=Saved)
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"is no plan that can be read: {error}; make another", source=str(file)) from None
+        raise InvalidInput(f"the saved plan can't be read: {error}; make a new plan", source=str(file)) from None
 
 
 def deviations(planned: Saved, now: Saved) -> list[str]:
-    """What makes a plan stale, for people; empty if it still holds."""
+    """Return what makes a plan stale, for people; empty if it is still valid."""
     for what, one, other in (
         ("the installation", planned.plan.installation, now.plan.installation),
         ("the path in etcd", planned.path, now.path),
@@ -107,10 +105,10 @@ def deviations(planned: Saved, now: Saved) -> list[str]:
     ):
         if one != other:
             return [f"{what} was {one}, and is {other}"]
-    then, today = _told(planned.plan), _told(now.plan)
+    then, today = _entries(planned.plan), _entries(now.plan)
     found = [f"no longer: {text}" for text in then if text not in today]
-    found += [f"in another way: {text}" for text in then if text in today and then[text] != today[text]]
-    found += [f"besides: {text}" for text in today if text not in then]
+    found += [f"different: {text}" for text in then if text in today and then[text] != today[text]]
+    found += [f"in addition: {text}" for text in today if text not in then]
     return found
 
 
@@ -118,8 +116,8 @@ def _shown(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
 
 
-def _told(plan: Plan) -> dict[str, Any]:
-    """Every change and number of a plan, by a text that says which."""
+def _entries(plan: Plan) -> dict[str, Any]:
+    """Return every change and number of a plan by a text that identifies it."""
     found: dict[str, Any] = {}
     for following, changes in (("", plan.applied), (", which follows", plan.follows)):
         found |= {f"{one.action} {one.kind} {one.name}{following}": one for one in changes}

@@ -1,7 +1,7 @@
-"""One trial over a copy of the live world: bring it to rest, carry something out, let it come to rest again.
+"""Runs a trial over a copy of the live world: let it converge, carry out an input, let it converge again.
 
-The engine, the admission and the transactions are the real ones; only the store is a copy. So what it does is what
-would be done, and a plan is nothing but the difference between two moments.
+The engine, the admission and the transactions are the real ones; only the store is a copy. So a trial does what the
+live system would do, and a plan is the difference between two of its moments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from intentc.apiserver.errors import Malformed
 from intentc.inspection.secrets import Behind, holders_of_secrets, read_for_each
 from intentc.model import Change as Stored
 from intentc.model import InvalidInput, Key, Name, Problem, Resource
-from intentc.offline.audit import obey
+from intentc.offline.audit import apply_directives
 from intentc.offline.offline import Offline
 from intentc.planning import DeleteGuard
 from intentc.plugins import Loaded
@@ -32,9 +32,9 @@ Result = TypeVar("Result")
 
 
 class Moment(NamedTuple):
-    """The copy at one of its own revisions. ``owners``: object → the intents that claim something of it.
-    ``contributors``: of those that stand for facts → who tells these. ``withheld``: kind → deletes that need leave.
-    ``numbers``: (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object."""
+    """The copy at one of its own revisions. ``owners``: object → the intents that claim it. ``contributors``: intent of
+    a fact → the contributors to that fact. ``withheld``: kind → number of deletes that need approval. ``numbers``:
+    (pool, number) → its owner. ``behind``: the resources with secrets that were read for each object."""
 
     revision: int
     problems: tuple[Problem, ...]
@@ -46,7 +46,8 @@ class Moment(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """The moments of a trial: as it was live (its revision), at rest, with something carried out, at rest again."""
+    """The moments of a trial: ``live`` (a revision), ``resting``: converged, ``carried_out``: the revision after the
+    input, ``done``: converged again."""
 
     live: int
     resting: Moment
@@ -63,8 +64,8 @@ class Changed(NamedTuple):
 
 
 class Trial:
-    """``settings``: of the compilers. ``guard``: with the limits of the service. ``text``: what is going to be carried
-    out; a number in it is not made up, so none is made up that occurs in it."""
+    """``settings``: of the compilers. ``guard``: with the limits of the service. ``text``: the input; no number in it
+    is used as a provisional one."""
 
     def __init__(
         self,
@@ -98,12 +99,12 @@ class Trial:
         if not engine.intake.listed:
             await engine.numbers.load()
             await engine.intake.take(self._gathered.snapshot)
-            obey(engine, self._gathered.directives)
+            apply_directives(engine, self._gathered.directives)
         await self.offline.settle()
         return await self.moment()
 
     async def carry_out(self, work: Callable[[Connection], Awaitable[Result]]) -> Result:
-        """Have ``work`` done at the API server over the copy, before any compiler sees it."""
+        """Run ``work`` against the API server over the copy, before any compiler sees the changes."""
         connection = in_process(create_app(self.offline.server))
         try:
             return await work(connection)
@@ -111,7 +112,7 @@ class Trial:
             await connection.aclose()
 
     async def moment(self) -> Moment:
-        """How things stand now."""
+        """Return the present moment."""
         parts, revision = self.parts, await self.revision()
         names = (resource.name for key in parts.logic.cache if (resource := parts.logic.cache.shown(key)) is not None)
         owners = {name: frozenset(parts.book.on(name)) for name in names if name in parts.book}
@@ -126,24 +127,23 @@ class Trial:
         )
 
     def _contributors(self, intents: Iterable[Key]) -> dict[Key, frozenset[Key]]:
-        """Of those of ``intents``, and of those that tell their facts, that stand for a fact: who tells it."""
+        """Return intent of a fact → its contributors, for ``intents`` and, recursively, the contributors."""
         found: dict[Key, frozenset[Key]] = {}
         waiting = list(intents)
         while waiting:
             key = waiting.pop()
-            told = frozenset(teller for teller, _ in self.parts.logic.contributions(key.kind, key.uuid))
-            if told and key not in found:
-                found[key] = told
-                waiting += told
+            contributors = frozenset(origin for origin, _ in self.parts.logic.contributions(key.kind, key.uuid))
+            if contributors and key not in found:
+                found[key] = contributors
+                waiting += contributors
         return found
 
     async def revision(self) -> int:
-        """The copy's own, now; it begins with that of the live world."""
+        """Return the copy's present revision; it starts at the live world's."""
         return (await self.store.range("/")).revision
 
     async def changed(self, since: int, until: int) -> list[Changed]:
-        """The resources that differ between two revisions of the copy, by key. Of ``start`` the past is not known, so
-        it is the earliest."""
+        """Return the resources that differ between two revisions of the copy, by key. The earliest is ``start``."""
         keys = {
             event.item.key
             for batch in self.store.batches(f"/{LAYOUT.path}/", since)
@@ -159,8 +159,8 @@ class Trial:
         return found
 
     async def name_of(self, key: Key) -> str:
-        """The fq_name of a resource, joined by ``:``, also of one that has gone since; its uuid if nothing is known of
-        it (a fact's is its name)."""
+        """Return the joined fq_name of a resource, also of a deleted one; if it is unknown its uuid, which for a fact
+        is the name."""
         known = self.parts.logic.name_of(key)
         if known != key.uuid:
             return known
@@ -168,7 +168,7 @@ class Trial:
         return ":".join(resource.fq_name) if resource is not None else known
 
     def resource(self, key: Key, item: KeyValue | None) -> Resource | None:
-        """The resource in a value of the copy; None if it is absent, of no known kind, or can't be read."""
+        """Return the resource in a value of the copy; None if it is absent, unreadable, or of an unknown kind."""
         if item is None or key.kind not in self.loaded.schema:
             return None
         stored = Stored(key.kind, key.uuid, item.value, item.create_revision, item.mod_revision)
@@ -178,7 +178,7 @@ class Trial:
             return None
 
     def document(self, key: Key, item: KeyValue | None) -> Document | None:
-        """The same as plain JSON, in the form that is stored."""
+        """Return the same as plain JSON in its stored form."""
         if item is None or key.kind not in self.loaded.schema:
             return None
         try:
@@ -187,7 +187,7 @@ class Trial:
             return None
 
     async def identity(self, uuid: str) -> Name | None:
-        """What the resource with this uuid is, or was at the start."""
+        """Return the name of the resource with this uuid, now or at the start."""
         for revision in (0, self.start):
             item = await self._at(LAYOUT.identity(uuid), revision)
             if item is not None:
@@ -195,17 +195,17 @@ class Trial:
         return None
 
     async def stored(self, name: Name, uuid: str) -> Document | None:
-        """The resource of this name and uuid as it stands now; if it has gone, as it stood at the start."""
+        """Return the resource of this name and uuid as it is now; if it was deleted, as at the start."""
         key, where = Key(name.kind, uuid), LAYOUT.value(Key(name.kind, uuid))
         return self.document(key, await self._at(where, 0) or await self._at(where, self.start))
 
     def intent_of(self, origin: str) -> Iterable[Key]:
-        """The intents that an object's mark may mean."""
+        """Return the intents that an object's mark may mean."""
         keys = (Key(kind, origin) for kind in sorted(self.parts.logic.intent_kinds))
         return (key for key in keys if self.parts.logic.exists(key))
 
     async def values(self) -> dict[str, KeyValue]:
-        """The resources as they are now, by their keys in the copy."""
+        """Return the present resources by their keys in the copy."""
         prefix = f"/{LAYOUT.path}/"
         return {item.key: item for item in (await self.store.range(prefix, prefix_end(prefix))).items}
 
@@ -214,7 +214,7 @@ class Trial:
         return found[0] if found else None
 
     async def numbers(self, revision: int) -> dict[tuple[str, int], str]:
-        """(pool, number) → its owner, at a revision of the copy."""
+        """Return (pool, number) → its owner at a revision of the copy."""
         prefix = LAYOUT.pool_values("")[:-1]
         found = {}
         for item in (await self.store.range(prefix, prefix_end(prefix), revision=revision)).items:
@@ -224,7 +224,7 @@ class Trial:
 
 
 async def differing(one: Trial, other: Trial) -> list[Changed]:
-    """The resources that are not the same in two copies, as they are now, by key."""
+    """Return the resources that differ now between two copies, by key."""
     before, after = await one.values(), await other.values()
     return [
         Changed(Key(*key.rsplit("/", 2)[1:]), before.get(key), after.get(key))

@@ -1,8 +1,8 @@
-"""What only the real API server can say, and how a plan tells of it: ``<POOL for NAME>``, ``<uuid of NAME>``.
+"""Replaces provisional values in a plan by placeholders: ``<POOL for NAME>``, ``<uuid of NAME>``.
 
-Why it exists: over a copy numbers and uuids are made up. Nobody may read one of those in a plan and believe it; so
-wherever one occurs, in a name or in a value, what it stands for is told. Which ones are made up is told here from
-outside.
+Why it exists: the numbers and uuids of a copy are provisional; only the real API server can choose them. A plan must
+not show one, so wherever it occurs, in a name or in a value, its placeholder is shown. ``provisional`` knows which
+values these are.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from intentc.model import Name
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAC = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}")
-_MADE_UP = re.compile(rf"{_UUID.pattern}|{_MAC.pattern}|(?<!\d)\d{{4,18}}(?!\d)")
+_CANDIDATE = re.compile(rf"{_UUID.pattern}|{_MAC.pattern}|(?<!\d)\d{{4,18}}(?!\d)")
 
 
 class Drawn(DerivedSource):
-    """Makes uuids up, and remembers what for. ``uuids``: uuid → what stands in its place."""
+    """Chooses provisional uuids and records them. ``uuids``: uuid → its placeholder."""
 
     def __init__(self) -> None:
         self.uuids: dict[str, str] = {}
@@ -32,24 +32,24 @@ class Drawn(DerivedSource):
 
 
 class Unknown:
-    """``numbers``, ``uuids``: what was made up → what is told instead."""
+    """Replaces provisional values. ``numbers``, ``uuids``: value → its placeholder."""
 
     def __init__(self, numbers: Mapping[int, str], uuids: Mapping[str, str]) -> None:
         self._numbers = numbers
         self._uuids = uuids
-        # Hardware addresses may be made of a uuid's first bytes.
-        self._beginnings = {uuid.replace("-", "")[:10]: told for uuid, told in uuids.items()}
+        # Hardware addresses may consist of a uuid's first bytes.
+        self._beginnings = {uuid.replace("-", "")[:10]: placeholder for uuid, placeholder in uuids.items()}
 
     def along_with(self, other: Unknown) -> Unknown:
-        """What either knows to be made up."""
+        """Return the union of both."""
         return Unknown({**self._numbers, **other._numbers}, {**self._uuids, **other._uuids})
 
     def text(self, text: str) -> str:
-        """``text`` without anything made up."""
-        return _MADE_UP.sub(self._instead, text) if self._numbers or self._uuids else text
+        """Return ``text`` without provisional values."""
+        return _CANDIDATE.sub(self._instead, text) if self._numbers or self._uuids else text
 
     def value(self, value: Any) -> Any:
-        """A JSON value without anything made up; a number becomes a text."""
+        """Return a JSON value without provisional values; a provisional number becomes a text."""
         match value:
             case str():
                 return self.text(value)
@@ -64,7 +64,7 @@ class Unknown:
         return value
 
     def uuid(self, uuid: str) -> str | None:
-        """A resource's uuid, None if it is made up."""
+        """Return a resource's uuid, None if it is provisional."""
         return None if uuid in self._uuids else uuid
 
     def _instead(self, match: re.Match[str]) -> str:
@@ -72,6 +72,6 @@ class Unknown:
         if "-" in text:
             return self._uuids.get(text, text)
         if ":" in text:
-            told = self._beginnings.get(text[3:].replace(":", ""))
-            return f"<address from {told[1:]}" if told else text
+            placeholder = self._beginnings.get(text[3:].replace(":", ""))
+            return f"<address from {placeholder[1:]}" if placeholder else text
         return self._numbers.get(int(text), text)

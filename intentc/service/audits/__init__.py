@@ -1,8 +1,8 @@
-"""The service's own audits: does what the running engine believes equal a compile from scratch?
+"""Audits the running service: compares the engine's world with a compile from scratch.
 
-``process`` has the audit made beside the service, ``look`` tells which of its differences the engine has no excuse
-for, ``causes`` names the reactions that were missing, and ``periodic`` puts it together and repairs. Compiling from
-scratch is ``audit``'s business.
+``process`` runs the audit in a process of its own, ``look`` finds the differences that the engine can't explain,
+``causes`` names the missing reactions, and ``periodic`` combines them and repairs. ``offline/audit`` compiles from
+scratch.
 """
 
 from .look import Mismatch

@@ -1,9 +1,9 @@
-"""Which reactions were missing: what those read who have a say in a stale object, what of it was written since their
-last evaluation, and that no path leads from there to them.
+"""Finds the reactions that were missing when an audit finds a stale object.
 
-Recorded reads normally run whoever is concerned, and name the pair at once (``Evaluator.missing_reactions``). When an
-audit finds a stale object, they did not. Something that was written without a change of an input counts here, too: a
-pair too many may be named, but never one that the map covers.
+A pair of kinds is missing if an intent behind the object reads a resource that was written after the intent's last
+evaluation, and no path of the map leads from the resource to the intent. Recorded reads normally run the intent and
+name the pair at once (``Evaluator.missing_reactions``); here they did not. A write that changes no input counts as
+well, so a pair too many may be named, but never one that the map covers.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _INDEX = index_read("", "", "")[0]
 
 
 class _Stood(NamedTuple):
-    """One intent before it was evaluated anew. ``since``: what was applied at its last evaluation."""
+    """An intent before its new evaluation. ``since``: the revision applied at its last evaluation."""
 
     reads: frozenset[Read]
     since: int
 
 
 class Before:
-    """How those stood who have a say in a stale object, before they are evaluated anew.
+    """Records the intents behind a stale object before they are evaluated anew.
 
-    The journal is a ring: where it no longer tells of an evaluation, what was written after the object, which stood at
-    ``revision``, counts as changed since.
+    The journal is a ring: for an evaluation that it has dropped, everything written after the object's ``revision``
+    counts as changed since.
     """
 
     def __init__(self, engine: Engine, intents: Iterable[Key], revision: int) -> None:
@@ -50,29 +50,29 @@ class Before:
         self._stood = {key: _Stood(self._logic.reads.reads_of(key), at) for key, at in since.items()}
 
     def missing_reactions(self) -> set[Pair]:
-        """The pairs that explain why the object was stale, now that everybody concerned has been evaluated anew."""
+        """Return the pairs that explain why the object was stale. Call it after the new evaluations."""
         logic = self._logic
         return {
             (reader.kind, changed.kind)
             for reader, stood in self._stood.items()
             for changed in _changed(logic, reader, stood)
-            # What is gone has no relations any more to walk along; but whoever was reached when it went is not stale.
+            # A deleted resource has no relations to walk along, but intents reached at its deletion are not stale.
             if changed != reader and not (logic.exists(changed) and reader in logic.walk([changed]))
         }
 
 
 def _changed(logic: Service, reader: Key, stood: _Stood) -> set[Key]:
-    """What ``reader`` reads, or read, and what was written or deleted since its former evaluation."""
+    """Return what ``reader`` reads or read that was written or deleted since its former evaluation."""
     now = logic.reads.reads_of(reader)
-    there = {key for read in now | stood.reads for key in _objects(logic, read)}
-    gone = {Key(read[1], read[2]) for read in stood.reads - now if read[0] == _OBJECT}
-    return {key for key in there if logic.mod_revision(key) > stood.since} | {
-        key for key in gone if not logic.exists(key)
+    present = {key for read in now | stood.reads for key in _objects(logic, read)}
+    former = {Key(read[1], read[2]) for read in stood.reads - now if read[0] == _OBJECT}
+    return {key for key in present if logic.mod_revision(key) > stood.since} | {
+        key for key in former if not logic.exists(key)
     }
 
 
 def _objects(logic: Service, read: Read) -> Iterator[Key]:
-    """The objects in the store that make up the answer of a read."""
+    """Yield the stored objects in the answer of a read."""
     match read:
         case (sort, kind, uuid) if sort == _OBJECT:
             yield Key(kind, uuid)

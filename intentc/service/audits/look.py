@@ -1,8 +1,8 @@
-"""Which differences of an audit the running engine has no excuse for.
+"""Finds the differences of an audit that the running engine can't explain.
 
-While an audit compiles, the world goes on: most of what differs is under way, was written since, or waits for somebody.
-A *mismatch* is what is left: nothing is queued, and still the engine doesn't mean to write what a compile from scratch
-would. It looks, and changes nothing. What to do about a mismatch is ``periodic``'s.
+While an audit compiles, the world goes on: most differences are queued, were written since, or wait for something. The
+rest are *mismatches*: nothing is queued, and yet the engine does not plan what a compile from scratch would write. This
+module changes nothing; ``periodic`` repairs mismatches.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from intentc.planning.actual import Actual
 
 
 class Sort(enum.Enum):
-    """STALE: an evaluation is older than what it would read now. UNPLANNED: the engine would write, but nothing ever
-    had it planned. MISSED: the cache has another version of the object than the store had."""
+    """STALE: an evaluation is older than what it reads. UNPLANNED: a plan would write, but none was made. MISSED: the
+    cache has another version of the object than the store had."""
 
     STALE = "stale"
     UNPLANNED = "unplanned"
@@ -29,8 +29,8 @@ class Sort(enum.Enum):
 
 
 class Mismatch(msgspec.Struct, frozen=True):
-    """One object about which the engine is wrong. ``operations``: what the audit would write; ``origins``: the intents
-    that the audit and the engine name for it, ``missing_reactions``: ``reader <- read`` each, as far as known."""
+    """An object about which the engine is wrong. ``operations``: what the audit would write; ``origins``: the intents
+    that the audit and the engine name for it; ``missing_reactions``: the known ones, ``reader <- read`` each."""
 
     kind: str
     name: str
@@ -42,24 +42,24 @@ class Mismatch(msgspec.Struct, frozen=True):
 
 
 class Look:
-    """One look at what an audit of ``revision`` found. Every change up to that revision must have been applied and
-    evaluated. It is good until the next await."""
+    """Examines the differences that an audit of ``revision`` found. Every change up to that revision must be applied
+    and evaluated. The results are valid until the next await."""
 
     def __init__(self, engine: Engine, revision: int) -> None:
         self._engine = engine
         self._revision = revision
         lines = tuple(engine.parts.journal)
         self.forgotten = bool(lines) and lines[0].revision > revision
-        """The journal doesn't reach back so far: nothing can be judged."""
+        """The journal has dropped lines after ``revision``: no difference can be judged."""
         self._fresh = {line.origin for line in lines if isinstance(line, Entry) and line.revision > revision}
 
     def stands(self, difference: Difference) -> Sort | None:
-        """Whether a difference is a mismatch; None if it is excused."""
+        """Return the sort of mismatch that a difference is; None if the engine can explain it."""
         parts, name, revision = self._engine.parts, difference.place, self._revision
         if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):
-            # A number that is asked for until it is granted, or an object that another difference holds up.
+            # A requested allocation, or an object that waits for another difference.
             return None
-        # What is refused, delayed or contended is in a back-off, and so busy.
+        # A rejected, delayed or contended object is in a back-off, and so busy.
         if parts.objects.busy(name) or name in parts.states.planned or name in parts.states.left_alone:
             return None
         if parts.planner.guard.holds(name) or any(map(self._excuses, concerned(self._engine, difference))):
@@ -78,21 +78,21 @@ class Look:
         return Sort.UNPLANNED if parts.planner.plan(name).operations else Sort.STALE
 
     def _excuses(self, key: Key) -> bool:
-        """Whether nobody knows what this intent wants now, or it was evaluated since: then it may have wanted something
-        else for a moment, and the same as before now."""
+        """Return whether an intent is held, or was evaluated since the audit: its claims may have differed for a
+        moment."""
         parts = self._engine.parts
         return parts.states.is_held(key) or key in parts.logic.held or key in self._fresh
 
 
 def concerned(engine: Engine, difference: Difference) -> frozenset[Key]:
-    """Every intent that has a say in an object: those that the audit names, those that claim it here, and all whose
-    facts they read."""
+    """Return every intent behind an object: those that the audit names, those that claim it here, and all contributors
+    to the facts that these read."""
     claiming = frozenset(engine.parts.book.on(difference.place))
     return difference.intents | claiming | upstream(engine.parts.logic, claiming | difference.intents)
 
 
 def repaired(engine: Engine, name: Name, before: int) -> bool:
-    """Whether an object that stood at revision ``before`` (0: absent) was written since, or is about to be."""
+    """Return whether an object that had revision ``before`` (0: absent) was written since, or is about to be."""
     parts = engine.parts
     if parts.objects.busy(name) or name in parts.states.planned:
         return True
@@ -103,5 +103,5 @@ def repaired(engine: Engine, name: Name, before: int) -> bool:
 
 
 def _revision(actual: Actual | None) -> int | None:
-    """The revision of an object, 0 if it is absent, None if a write of ours has not told it yet."""
+    """Return the revision of an object, 0 if it is absent, None if the answer to our write is still pending."""
     return 0 if actual is None else actual.revision

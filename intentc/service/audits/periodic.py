@@ -1,8 +1,8 @@
-"""The audits of a running service: now and then, and on demand; what they find is counted, logged and repaired.
+"""Audits a running service periodically and on demand; counts, logs and repairs mismatches.
 
-A compile from scratch in a process of its own costs the service nothing but the look at what differs. Where the engine
-is really wrong, everybody with a say in the object is evaluated anew, and the missing reaction that let it go stale is
-named beside those that recorded reads found.
+The compile from scratch runs in a process of its own, so it costs the service only the examination of the differences.
+For a mismatch all intents behind the object are evaluated anew, and the missing reaction that made it stale is recorded
+with those that recorded reads found.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from .process import AuditFailed
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 0.05
-"""Seconds between looks whether the engine has come past the audit's revision."""
+"""Seconds between checks whether the engine has passed the audit's revision."""
 
 Spawn = Callable[[], Awaitable[Report]]
-"""Has an audit made. Raises ``AuditFailed``."""
+"""Runs an audit. Raises ``AuditFailed``."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What came of one audit: how many objects differed at ``revision``, and about which of them the engine was wrong.
-    ``judged`` is False if it never came to rest within the patience, or did so much meanwhile that nobody can tell any
-    more: then the differences were not looked at."""
+    """The result of one audit: how many objects differed at ``revision``, and the mismatches among them. ``judged`` is
+    False if the engine did not become idle within the patience, or the journal dropped lines meanwhile: then the
+    differences were not examined."""
 
     revision: int
     differences: int
@@ -48,10 +48,10 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class PeriodicAudit:
-    """Audits ``engine``, which is at work. ``period``: seconds between audits, 0 for none but those on demand.
-    ``patience``: seconds that the engine gets to come to rest, before and after repairs. ``due``: asked before each
-    periodic audit: whether this process is the one to audit. ``on_unjudged``: the engine's world was not the audit's in
-    time, so an event may be missing."""
+    """Audits the running ``engine``. ``period``: seconds between audits, 0 for those on demand only. ``patience``:
+    seconds that the engine gets to become idle, before and after repairs. ``due``: returns whether this process should
+    audit now. ``on_unjudged``: called if the engine did not reach the audit's world in time, so that an event may be
+    missing."""
 
     def __init__(
         self,
@@ -85,16 +85,16 @@ class PeriodicAudit:
         }
 
     def figures(self) -> dict[str, Any]:
-        """For ``/status``: ``period`` (seconds, 0: only on demand); ``runs`` that brought a report, ``failures`` that
-        did not, ``mismatches`` in all; ``last_revision`` and ``last_seconds`` of the last one that brought a report;
-        ``last_result`` of the last one (``equal``, ``mismatches``, ``not judged``, ``failed``; ``never``);
-        ``last_error``: why it failed, None if it didn't; ``last_success``: when one was judged last (seconds since
-        1970, 0: never)."""
+        """Return the figures for ``/status``: ``period`` (seconds, 0: only on demand); ``runs`` with a report,
+        ``failures`` without one, ``mismatches`` in all; ``last_revision`` and ``last_seconds`` of the last run with a
+        report; ``last_result`` (``equal``, ``mismatches``, ``not judged``, ``failed``; ``never``); ``last_error``: why
+        the last audit failed, None if it didn't; ``last_success``: time of the last judged audit (seconds since 1970,
+        0: never)."""
         return dict(self._figures)
 
     async def run(self) -> None:
-        """Audit every ``period``, the first time at a random moment of the first one, so that compilers that start
-        together don't audit together. Returns at once if the period is 0."""
+        """Audit every ``period``, first at a random moment of the first period, so that compilers that start together
+        don't audit together. Returns at once if the period is 0."""
         wait = self._period * self._chance()
         while self._period:
             await anyio.sleep(wait)
@@ -102,13 +102,12 @@ class PeriodicAudit:
             if not self._due():
                 continue
             try:
-                await self.once("it is time")
+                await self.once("periodic")
             except AuditFailed as error:
                 _LOG.warning("the audit failed: %s; the next one is in %.0f s", error, wait)
 
     async def once(self, reason: str) -> Verdict:
-        """Audit now, and repair what is wrong. Audits that are asked for meanwhile follow one another. Raises
-        ``AuditFailed``."""
+        """Audit now and repair mismatches. Concurrent calls run one after another. Raises ``AuditFailed``."""
         async with self._turn:
             _LOG.info("auditing: %s", reason)
             crashpoints.reach("audit.begun")
@@ -135,7 +134,7 @@ class PeriodicAudit:
         if verdict.judged:
             figures["last_success"] = time.time()
         log = _LOG.info if verdict.judged else _LOG.warning
-        differ = f"{verdict.differences} objects differed then, about {len(verdict.mismatches)} the engine was wrong"
+        differ = f"{verdict.differences} differences, {len(verdict.mismatches)} of them mismatches"
         log("audit of revision %d: %s (%s)", verdict.revision, result, differ)
 
     async def _verdict(self, report: Report) -> Verdict:
@@ -153,17 +152,17 @@ class PeriodicAudit:
         return Verdict(report.revision, len(report.differences), mismatches)
 
     async def _has_passed(self, report: Report) -> bool:
-        """Return when everything up to the audit's revision is applied and evaluated; False if that takes too long."""
+        """Wait until everything up to the audit's revision is applied and evaluated; False after the patience."""
         with anyio.move_on_after(self._patience):
-            while not (self._heard(report) and self._evaluated()):  # noqa: ASYNC110 - no single event tells of it
+            while not (self._heard(report) and self._evaluated()):  # noqa: ASYNC110 - no single event marks it
                 await anyio.sleep(_LOOK)
             return True
         return False
 
     def _heard(self, report: Report) -> bool:
-        """Whether the engine knows the world as it was audited, or a later one. Revisions that wrote none of our
-        resources are never heard of. Where the engine stands before the audit's revision, nothing that was listed is
-        newer, and as many resources are there, nothing was written or deleted in between."""
+        """Return whether the engine knows the audited world or a later one. A revision that wrote none of our resources
+        never arrives: if the engine is at an earlier revision, but no listed resource is newer and the number of
+        resources is equal, nothing was written or deleted in between."""
         logic = self._engine.parts.logic
         if logic.revision >= report.revision:
             return True
@@ -181,7 +180,7 @@ class PeriodicAudit:
         for difference, sort in found:
             name = difference.place
             _LOG.error(
-                "audit mismatch (%s): %s differs from a compile from scratch (%s); it is repaired",
+                "audit mismatch (%s): %s differs from a compile from scratch (%s); repairing it",
                 sort.value,
                 name,
                 ", ".join(change.operation for change in difference.operations),
@@ -196,7 +195,7 @@ class PeriodicAudit:
         engine.reevaluate(sorted({key for keys in intents.values() for key in keys}))
         engine.progress()
         with anyio.move_on_after(self._patience):
-            # Not until it has converged: one that may not write now has done its part when the plan is made.
+            # Not until it has converged: an engine that may not write now is done once the plan is made.
             while not engine.quiet:  # noqa: ASYNC110 - it takes several queues to be empty at once
                 await anyio.sleep(_LOOK)
         pairs = {difference: stood.missing_reactions() for difference, stood in before.items()}
@@ -208,8 +207,8 @@ class PeriodicAudit:
         )
 
     def _mismatch(self, difference: Difference, sort: Sort, intents: Iterable[Key], pairs: Iterable[Pair]) -> Mismatch:
-        mended = repaired(self._engine, difference.place, difference.revision)
-        if not mended:
+        is_repaired = repaired(self._engine, difference.place, difference.revision)
+        if not is_repaired:
             _LOG.error(
                 "%s still differs from a compile from scratch: restart this compiler",
                 difference.place,
@@ -222,11 +221,11 @@ class PeriodicAudit:
             operations=difference.operations,
             origins=tuple(map(str, sorted(intents))),
             missing_reactions=tuple(f"{reader} <- {read}" for reader, read in sorted(pairs)),
-            repaired=mended,
+            repaired=is_repaired,
         )
 
     async def _read_back(self, name: Name) -> None:
-        """Look past the cache, which missed an event of the object."""
+        """Read the object from the API server, since the cache missed an event of it."""
         parts = self._engine.parts
         key = parts.logic.named(name.kind, name.fq_name)
         if key is None:

@@ -1,7 +1,7 @@
-"""The audit as a process of its own: the same configuration, a low priority, an end for sure.
+"""Runs the audit in a process of its own, with the same configuration, a low priority and a time limit.
 
-It is the command ``intentc audit``, so that what the service finds is what a person finds who asks. It ends with us
-however we end: it watches its standard input, which the system closes with the last process that could write to it.
+The process is the command ``intentc audit``, so the service finds what a person would find. It ends with the service,
+however that ends: it watches its standard input, which the system closes with the last process that can write to it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from intentc.offline.audit import Report
 
 _LOG = logging.getLogger(__name__)
 _ANSWERED = frozenset({0, 1, 5})
-"""Exit codes behind which there is a report: equal, differences, some held."""
+"""Exit codes with a report: equal, differences, some intents held."""
 
 BESIDE = "--beside-service"
-"""The option by which the command knows that it is made for a service: it gives way, and ends with its input."""
+"""The option of an audit for a service: it lowers its priority and ends with its standard input."""
 
 
 class AuditFailed(Exception):
-    """No report came: the process could not be started, failed, or took too long."""
+    """There is no report: the process could not be started, failed, or exceeded its time limit."""
 
 
 class AuditProcess:
-    """A ``Spawn``. ``config_file``: as the service was given it, "" for none; the environment is handed on.
+    """A ``Spawn``. ``config_file``: the service's own, "" for none; the process inherits the environment.
     ``time_limit``: seconds."""
 
     def __init__(self, config_file: str, *, time_limit: float, program: Sequence[str] = ()) -> None:
@@ -42,7 +42,7 @@ class AuditProcess:
         self._time_limit = time_limit
 
     async def __call__(self) -> Report:
-        """Run it to its end. Raises ``AuditFailed``."""
+        """Run the process to its end. Raises ``AuditFailed``."""
         # A crash point is meant for the service's own path.
         environment = {name: value for name, value in os.environ.items() if name != crashpoints.VARIABLE}
         try:
@@ -74,16 +74,16 @@ async def _answer(process: Process) -> Report:
 
 
 def _reason(said: Sequence[str]) -> str:
-    """Of the lines of a command that failed, what was wrong and where; of another program's its last words."""
-    told = dict(line.split(": ", 1) for line in said if line.startswith(("error: ", "where: ")))
-    if "error" not in told:
+    """Return the error and its place from the output of the failed command; of another program its last line."""
+    fields = dict(line.split(": ", 1) for line in said if line.startswith(("error: ", "where: ")))
+    if "error" not in fields:
         return said[-1]
-    place = told.get("where", "")
-    return told["error"] + (f" ({place})" if place and place not in told["error"] else "")
+    place = fields.get("where", "")
+    return fields["error"] + (f" ({place})" if place and place not in fields["error"] else "")
 
 
 async def _log(stream: ByteReceiveStream, said: list[str]) -> None:
-    """What the process says on stderr becomes lines of our log; the last ones are kept in ``said``."""
+    """Log each line of the process's stderr, and keep the last 10 in ``said``."""
     rest = b""
     async for chunk in stream:
         *lines, rest = (rest + chunk).split(b"\n")
@@ -100,7 +100,7 @@ def _note(line: bytes, said: list[str]) -> None:
 
 
 async def _end(process: Process) -> None:
-    """Whatever happened: the process is gone afterwards, and its pipes are closed."""
+    """Kill the process if it still runs, and close its pipes."""
     with anyio.CancelScope(shield=True):
         if process.returncode is None:
             process.kill()

@@ -50,7 +50,7 @@ async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_fil
     first = intentc.start()
     group = await group_written(world, first)
     before = await why(first)
-    assert before["evaluations"][0]["told_by"] == "journal"
+    assert before["evaluations"][0]["recorded_in"] == "journal"
     await world.update("security_group", group, display_name="a canary in a body")
     await first.settled(world.revision)
     await kept(directory, await last_line(first))
@@ -62,7 +62,7 @@ async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_fil
     await second.settled(world.revision)
     after = await told_by_files(second)
     evaluation, written = after["evaluations"][0], after["written"]
-    assert (evaluation["told_by"], evaluation["path"][0]["uuid"]) == ("files", group)
+    assert (evaluation["recorded_in"], evaluation["path"][0]["uuid"]) == ("files", group)
     assert {**before["written"]} == {**written}
     assert written["by"].startswith(f"{world.path}/")
     assert [line["sort"] for line in after["history"]][:2] == ["evaluation", "write"]
@@ -82,7 +82,7 @@ async def test_a_read_of_the_files_that_hangs_costs_an_answer_only_the_past_and_
     second = intentc.start(environment={"PYTHONPATH": str(tmp_path)})
     await second.settled(world.revision)
     answer = await why(second)
-    assert [one["told_by"] for one in answer["evaluations"]] == ["before this start"]
+    assert [one["recorded_in"] for one in answer["evaluations"]] == ["before this start"]
     assert "can't be read in time" in second.log
     assert (tmp_path / "hung").exists()
     assert await second.terminate() == 0
@@ -117,7 +117,7 @@ async def kept(directory: Path, count: int) -> None:
 async def told_by_files(service: Service) -> dict[str, Any]:
     """``why`` once files could be read in time, which a busy machine may be too slow for at first."""
     with anyio.fail_after(PATIENCE):
-        while (answer := await why(service))["evaluations"][0]["told_by"] != "files":  # noqa: ASYNC110 - a process
+        while (answer := await why(service))["evaluations"][0]["recorded_in"] != "files":  # noqa: ASYNC110 - a process
             await anyio.sleep(0.1)
     return answer
 
@@ -129,7 +129,7 @@ async def test_without_files_a_process_says_that_it_was_before_its_start(world: 
     second = intentc.start()
     await second.settled(world.revision)
     answer = await why(second)
-    assert [one["told_by"] for one in answer["evaluations"]] == ["before this start"]
+    assert [one["recorded_in"] for one in answer["evaluations"]] == ["before this start"]
     assert answer["evaluations"][0]["path"] is None
 
 

@@ -33,7 +33,7 @@ async def test_a_saved_plan_does_not_overwrite_a_secret_that_was_rotated_meanwhi
     assert (await intentc("apply", router(tmp_path, "canary-meanwhile"))).code == 0
     stale = await intentc("apply", plan)
     assert stale.code == 1
-    assert "the plan is stale: in another way: update physical_router default-global-system-config:edge" in stale.err
+    assert "the plan is stale: different: update physical_router default-global-system-config:edge" in stale.err
     assert "canary" not in planned.out + planned.err + stale.out + stale.err
     (stored,) = (await compiled.stored())["physical_router"].values()
     assert stored["physical_router_user_credentials"]["password"] == "canary-meanwhile"

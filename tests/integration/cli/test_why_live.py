@@ -80,7 +80,7 @@ async def test_a_rule_leads_to_its_sources_and_to_the_change_that_it_was_made_an
     ]
     (evaluation,) = answer["evaluations"]
     assert named(*evaluation["path"]) == ["db", "web"]
-    assert evaluation["told_by"] == "journal"
+    assert evaluation["recorded_in"] == "journal"
     assert answer["written"]["operation"] == "update"
     assert answer["written"]["by"].startswith(f"{asking.world.path}/")
     assert [problem["reason"] for problem in answer["problems"]] == ["UnknownSecurityGroup"]
@@ -95,7 +95,7 @@ async def test_after_a_restart_all_but_when_and_by_which_way_is_told_in_full(ask
     after = await asking.why("access_control_list", EGRESS)
     for key in ("parts", "reads", "owners", "problems", "state", "summary", "revision"):
         assert after[key] == before[key], key
-    assert [(e["told_by"], e["path"]) for e in after["evaluations"]] == [("before this start", None)]
+    assert [(e["recorded_in"], e["path"]) for e in after["evaluations"]] == [("before this start", None)]
     assert after["written"]["by"] == "before this start"
     again = await asking.why("security_group", "web")
     for key in ("outputs", "missing", "concerns", "waiting_for"):
@@ -116,7 +116,7 @@ async def test_after_a_restart_with_a_journal_in_files_these_tell_when_and_by_wh
     await asking.restart()
     after = await asking.why("access_control_list", EGRESS)
     (told,), (original,) = after["evaluations"], before["evaluations"]
-    assert told["told_by"] == "files"
+    assert told["recorded_in"] == "files"
     assert (told["path"], told["revision"]) == (original["path"], original["revision"])
     assert after["written"] == before["written"]
 
@@ -127,7 +127,7 @@ async def test_what_does_not_exist_is_explained_before_and_after_a_restart(askin
     for _ in range(2):
         absent = await asking.why("access_control_list", "web:another", code=Exit.DIFFERENT)
         assert absent["exists"] is False
-        assert absent["summary"].endswith(":web is there and compiled, and wants no such object.")
+        assert absent["summary"].endswith(":web exists and is compiled, and needs no such object.")
         nobody = await asking.why("security_group", "wep", code=Exit.DIFFERENT)
         assert [name.rpartition(":")[2] for name in nobody["candidates"]] == ["web"]
         await asking.restart()
@@ -141,5 +141,5 @@ async def test_a_held_intent_tells_what_it_waits_for_after_a_restart_too(asking:
     for _ in range(2):
         held = await asking.why("security_group", uuid)
         assert (held["state"], held["role"]) == ("held", "higher")
-        assert "its stored value to be mended" in held["waiting_for"][0]["what"]
+        assert "its stored value to be fixed" in held["waiting_for"][0]["what"]
         await asking.restart()

@@ -96,8 +96,8 @@ def test_what_is_not_there_is_explained_and_ends_with_1(intentc: Intentc) -> Non
     assert ended.code == Exit.DIFFERENT
     assert ended.out.splitlines()[:2] == [
         "access_control_list blue:wep:egress-access-control-list   absent",
-        "├── Nobody claims it: there is neither a security_group nor a virtual_network blue:wep, below which it "
-        "would stand.",
+        "├── No intent claims it: there is neither a security_group nor a virtual_network blue:wep, which would be its "
+        "parent.",
     ]
     assert "names that are near" in ended.out
 

@@ -31,7 +31,7 @@ def lines(everything: bool = False, **changed: Any) -> list[str]:
         "exists": True,
         "revision": 9,
         "role": "lower",
-        "summary": "It is there because of security_group d:web.",
+        "summary": "It exists because of security_group d:web.",
         "state": "in order",
         "waiting_for": [],
         "problems": [],
@@ -101,7 +101,7 @@ def test_parts_that_are_there_for_the_reason_for_which_the_object_is_stand_in_on
 
 
 def evaluation(**changed: Any) -> dict[str, Any]:
-    known = {"intent": WEB, "status": "done", "revision": 7, "at": NOW - 12, "path": [DB, WEB], "told_by": "journal"}
+    known = {"intent": WEB, "status": "done", "revision": 7, "at": NOW - 12, "path": [DB, WEB], "recorded_in": "journal"}
     return {**known, **changed}
 
 
@@ -112,7 +112,7 @@ def test_the_last_evaluation_is_told_with_its_way_and_age() -> None:
 
 
 def test_an_evaluation_before_this_start_says_so() -> None:
-    told = evaluation(path=None, told_by="before this start")
+    told = evaluation(path=None, recorded_in="before this start")
     assert lines(evaluations=[told])[-1] == "└── last evaluated: before this start (done)"
 
 
@@ -158,7 +158,7 @@ def test_what_was_deleted_says_when_and_shows_its_history() -> None:
         revision=None,
         parts=[],
         parts_total=0,
-        summary="It was deleted at revision 12. Nobody has created it again.",
+        summary="It was deleted at revision 12. It was not created again.",
         deleted={"revision": 12, "at": NOW - 40, "by": None},
         history=[line],
     )

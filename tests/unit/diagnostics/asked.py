@@ -75,7 +75,7 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "exists": True,
         "revision": 52,
         "role": "lower",
-        "summary": "It is there because of security_group d:shop:web.",
+        "summary": "It exists because of security_group d:shop:web.",
         "state": "in order",
         "waiting_for": [],
         "problems": [],
@@ -89,7 +89,7 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "reads": [{**WEB, "revision": 41}, {**DATABASE, "revision": 42}],
         "reads_total": 2,
         "evaluations": [
-            {"intent": WEB, "status": "done", "revision": 42, "at": NOW, "path": [DATABASE, WEB], "told_by": "journal"}
+            {"intent": WEB, "status": "done", "revision": 42, "at": NOW, "path": [DATABASE, WEB], "recorded_in": "journal"}
         ],
         "written": {"operation": "update", "revision": 52, "at": NOW, "by": "intentc/host-1"},
         "history": [line(1), write(2)],

@@ -194,9 +194,9 @@ def test_names_are_text_whatever_they_hold(browser: TestClient, observed: Watche
 def test_the_overview_says_what_is_waited_for_and_shows_commands_as_such(
     browser: TestClient, observed: Watched
 ) -> None:
-    observed.told["awaiting"] = ["leave to delete 500 objects: `intentc allow-deletes route_target`"]
+    observed.told["awaiting"] = ["approval to delete 500 objects: `intentc allow-deletes route_target`"]
     text = browser.get("/").text
-    assert "leave to delete 500 objects: <code>intentc allow-deletes route_target</code>" in text
+    assert "approval to delete 500 objects: <code>intentc allow-deletes route_target</code>" in text
 
 
 def test_the_overview_says_why_it_is_not_ready_before_the_first_pass(browser: TestClient, observed: Watched) -> None:
@@ -320,7 +320,7 @@ def test_parts_are_filtered_and_paged(browser: TestClient, asked: Answered) -> N
 
 def test_an_object_that_is_not_there_says_why_not(browser: TestClient, asked: Answered) -> None:
     gone = resource("access_control_list", "d:shop:gone")
-    summary = "It is not there: security_group d:shop:gone, which would make it, is held."
+    summary = "It does not exist: security_group d:shop:gone, which would create it, is held."
     asked.reasons[gone["kind"], gone["name"]] = why_of(
         gone, exists=False, revision=None, state="absent", summary=summary, owners=[], parts=[], parts_total=0,
         written=None, history=[], uuid="",

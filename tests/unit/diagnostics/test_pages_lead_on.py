@@ -100,8 +100,8 @@ def test_a_line_of_another_process_says_whose_it_is(browser: TestClient, asked: 
     assert "by the process lab/host-2" in text
 
 
-@pytest.mark.parametrize("told_by", ["before this start", "a line that the journal has dropped"])
-def test_an_evaluation_of_which_no_line_is_left_says_so(browser: TestClient, asked: Answered, told_by: str) -> None:
-    forgotten = {"intent": WEB, "status": None, "revision": None, "at": None, "path": None, "told_by": told_by}
+@pytest.mark.parametrize("recorded_in", ["before this start", "a line that the journal has dropped"])
+def test_an_evaluation_of_which_no_line_is_left_says_so(browser: TestClient, asked: Answered, recorded_in: str) -> None:
+    forgotten = {"intent": WEB, "status": None, "revision": None, "at": None, "path": None, "recorded_in": recorded_in}
     asked.reasons[INGRESS["kind"], INGRESS["name"]] = why_of(INGRESS, evaluations=[forgotten])
-    assert told_by in text_of(browser.get(OBJECT).text)
+    assert recorded_in in text_of(browser.get(OBJECT).text)

@@ -56,7 +56,7 @@ class Full(Answered):
             reads=[{**one, "revision": 1} for one in some],
             reads_total=100_000,
             evaluations=[
-                {"intent": one, "status": "done", "revision": 1, "at": 1.0, "path": some[:20], "told_by": "journal"}
+                {"intent": one, "status": "done", "revision": 1, "at": 1.0, "path": some[:20], "recorded_in": "journal"}
                 for one in some
             ],
             problems=problems,

@@ -12,7 +12,7 @@ import pytest
 
 from intentc.diagnostics.observed import JournalQuery, NamedAs, Unanswerable
 from intentc.inspection.views import journal as journalled
-from intentc.inspection.views.history import remembered
+from intentc.inspection.views.history import history_of
 from intentc.inspection.views.journal import evaluation_document, line_document, written_document
 from intentc.journal import Entry
 from intentc.journal.files import JournalFiles, this_process
@@ -76,8 +76,8 @@ async def test_a_line_of_another_process_says_whose_it_is(plant: Plant, tmp_path
     journal.clear()
     journal.directory, journal.writer = tmp_path, "lab/host-1"
     await plant.change("a", text="other")
-    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
-    told = [line_document(plant.engine, each) for each in past.history]
+    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
+    told = [line_document(plant.engine, each) for each in past.lines]
     assert [(line["sort"], line["by"]) for line in told] == [
         ("evaluation", "lab/host-2"),
         ("write", "lab/host-2"),
@@ -165,22 +165,22 @@ async def test_one_follower_too_many_is_told_what_to_do(plant: Plant, monkeypatc
 async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last_write(plant: Plant) -> None:
     await plant.change("b", text="other")
     a, b = await plant.key("box", "a"), await plant.key("box", "b")
-    past = await remembered(plant.engine, part("a"), [a])
+    past = await history_of(plant.engine, part("a"), [a])
     document = evaluation_document(plant.engine, a, past.evaluations[a])
     assert [one["uuid"] for one in document["path"]] == [b.uuid, a.uuid]
-    assert document["told_by"] == "journal"
+    assert document["recorded_in"] == "journal"
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "default/")
-    sorts = [line_document(plant.engine, told)["sort"] for told in past.history]
+    sorts = [line_document(plant.engine, told)["sort"] for told in past.lines]
     assert sorts == ["evaluation", "write", "evaluation", "write"]
 
 
 async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_led_to(plant: Plant) -> None:
     await plant.change("b", text="other")
     b = await plant.key("box", "b")
-    past = await remembered(plant.engine, None, [b])
-    told = [line_document(plant.engine, one)["intent"]["name"] for one in past.history]
+    past = await history_of(plant.engine, None, [b])
+    told = [line_document(plant.engine, one)["intent"]["name"] for one in past.lines]
     assert told == ["b", "b", "a"]
 
 
@@ -188,13 +188,13 @@ async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_
     again = Plant(plant.offline.store)
     await again.offline.settle()
     a = await again.key("box", "a")
-    past = await remembered(again.engine, part("a"), [a])
+    past = await history_of(again.engine, part("a"), [a])
     document = evaluation_document(again.engine, a, past.evaluations[a])
-    assert (document["path"], document["told_by"], document["status"]) == (None, "before this start", "done")
+    assert (document["path"], document["recorded_in"], document["status"]) == (None, "before this start", "done")
     assert (past.written, past.complete) == (None, True)
     await again.change("b", text="other")
-    past = await remembered(again.engine, part("a"), [a])
-    assert evaluation_document(again.engine, a, past.evaluations[a])["told_by"] == "journal"
+    past = await history_of(again.engine, part("a"), [a])
+    assert evaluation_document(again.engine, a, past.evaluations[a])["recorded_in"] == "journal"
     assert past.written is not None
 
 
@@ -207,9 +207,9 @@ async def test_what_the_first_listing_led_to_and_was_written_then_is_known(plant
     await store.transaction((), [delete(item.key)])
     await again.offline.settle()
     owner = await again.key("box", name[0])
-    past = await remembered(again.engine, part(name[0]), [owner])
+    past = await history_of(again.engine, part(name[0]), [owner])
     document = evaluation_document(again.engine, owner, past.evaluations[owner])
-    assert ([one["name"] for one in document["path"]], document["told_by"]) == ([name[0]], "journal")
+    assert ([one["name"] for one in document["path"]], document["recorded_in"]) == ([name[0]], "journal")
 
 
 def delete(key: str) -> Any:
@@ -233,13 +233,13 @@ async def test_after_a_restart_files_tell_when_and_by_which_path(plant: Plant, t
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     a, b = await again.key("box", "a"), await again.key("box", "b")
-    past = await remembered(again.engine, part("a"), [a])
+    past = await history_of(again.engine, part("a"), [a])
     document = evaluation_document(again.engine, a, past.evaluations[a])
-    assert ([one["uuid"] for one in document["path"]], document["told_by"]) == ([b.uuid, a.uuid], "files")
+    assert ([one["uuid"] for one in document["path"]], document["recorded_in"]) == ([b.uuid, a.uuid], "files")
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "lab/host-1")
-    told = [(one.told_by, line_document(again.engine, one)["sort"]) for one in past.history]
+    told = [(one.recorded_in, line_document(again.engine, one)["sort"]) for one in past.lines]
     assert told == [("files", sort) for sort in ("evaluation", "write") * 2] + [("journal", "evaluation")]
 
 
@@ -253,9 +253,9 @@ async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: P
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     a = await again.key("box", "a")
-    past = await remembered(again.engine, part("a"), [a])
+    past = await history_of(again.engine, part("a"), [a])
     told = past.evaluations[a]
-    assert (told.told_by, told.by) == ("files", "lab/host-1")
+    assert (told.recorded_in, told.by) == ("files", "lab/host-1")
 
 
 async def test_lines_of_a_future_that_never_was_are_passed_over(plant: Plant, tmp_path: Path) -> None:
@@ -264,20 +264,20 @@ async def test_lines_of_a_future_that_never_was_are_passed_over(plant: Plant, tm
     again = Plant(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
-    past = await remembered(again.engine, part("a"), [])
-    assert all(told.line.revision < 10_000 for told in past.history)
-    assert any(told.told_by == "files" for told in past.history)
+    past = await history_of(again.engine, part("a"), [])
+    assert all(told.line.revision < 10_000 for told in past.lines)
+    assert any(told.recorded_in == "files" for told in past.lines)
 
 
 async def test_lines_that_memory_and_files_hold_are_told_once(plant: Plant, tmp_path: Path) -> None:
     kept(plant, tmp_path, "host-1")
     plant.parts.journal.directory = tmp_path
-    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
-    assert [told.told_by for told in past.history] == ["journal", "journal"]
+    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
+    assert [told.recorded_in for told in past.lines] == ["journal", "journal"]
 
 
 async def test_that_lines_were_dropped_is_told(plant: Plant) -> None:
     for number in range(plant.parts.journal.size):
         plant.parts.journal.add(Entry(1, Key("box", f"x{number}"), (), "done", 0, ()))
-    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
-    assert (past.complete, past.evaluations, past.history) == (False, {}, ())
+    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
+    assert (past.complete, past.evaluations, past.lines) == (False, {}, ())

@@ -103,13 +103,13 @@ async def test_an_intent_that_claims_it_before_it_fails_is_named(plant: Plant, m
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
     await plant.boxes("a")
     answer = await why(plant.engine, "ticket", TARGET)
-    assert answer["summary"].startswith("box a would make it, but is held")
+    assert answer["summary"].startswith("box a would create it, but is held")
 
 
 async def test_the_resource_above_it_is_known_though_the_last_element_holds_colons(plant: Plant) -> None:
     await plant.boxes("a")
     answer = await why(plant.engine, "part", "a:two:three")
-    assert answer["summary"] == "Nobody claims it: box a is there and compiled, and wants no such object."
+    assert answer["summary"] == "No intent claims it: box a exists and is compiled, and needs no such object."
 
 
 async def test_the_name_that_nothing_has_stays_as_it_was_given(scene: Scene) -> None:

@@ -60,7 +60,7 @@ async def test_edges_say_by_what_relation_and_whether_a_compiler_wrote_it() -> N
     service = await shop()
     assert edges(await around(service, "toy_service", "shop:web")) == {
         ("shop:web", "pods", "shop:one", False),
-        ("shop:web", "tells", "shop:web", True),
+        ("shop:web", "contributes to", "shop:web", True),
         ("shop:home", "service", "shop:web", False),
     }
     assert ("shop:front", "makes", "shop-front", True) in edges(await around(service, "toy_gateway", "front"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from intentc.inspection.views.history import remembered
+from intentc.inspection.views.history import history_of
 from intentc.inspection.why.why import _evaluations, _fitting, why
 from intentc.journal import Entry, Line, Write
 from intentc.journal.files import JournalFiles, this_process
@@ -51,7 +51,7 @@ def wrote(written: int, at: float, revision: int = 1) -> Write:
 
 async def history(plant: Plant) -> list[tuple[str, int | None]]:
     """Whose lines, with the revisions that they wrote."""
-    past = await remembered(plant.engine, part("a"), [await plant.key("box", "a")])
+    past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
     return [(told.by, told.line.written if isinstance(told.line, Write) else None) for told in past.history]
 
 
@@ -98,7 +98,7 @@ async def test_the_evaluation_of_this_process_is_the_latest_though_another_s_clo
     former = Key("box", "gone")
     keep(tmp_path, "host-0", Entry(1, former, (), "done", 1, (part("a"),), AHEAD)).close()
     a = await plant.key("box", "a")
-    past = await remembered(plant.engine, part("a"), [former, a])
+    past = await history_of(plant.engine, part("a"), [former, a])
     assert past.evaluations.keys() == {former, a}
     assert [one["intent"]["uuid"] for one in _evaluations(plant.engine, [former, a], past)] == [a.uuid, "gone"]
 

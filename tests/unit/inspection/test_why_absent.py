@@ -49,7 +49,7 @@ async def test_the_intent_above_it_waits(plant: Plant) -> None:
     await plant.boxes("a", text="number", settle=False)
     observing = await Plant(plant.offline.store, observe=True).begin()
     answer = await asked(observing, "part", "a:one")
-    assert answer["summary"].startswith("box a may make it, but is waiting: it waits for a number out of tickets")
+    assert answer["summary"].startswith("box a may create it, but is waiting: it waits for an allocation from tickets")
     assert [owner["name"] for owner in answer["owners"]] == ["a"]
 
 
@@ -58,7 +58,7 @@ async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_sta
     await plant.boxes("a", text="half way")
     key = await plant.key("box", "a")
     answer = await asked(plant, "ticket", "ticket-early")
-    assert answer["summary"].startswith("box a would make it, but is held: it waits for its evaluation to succeed")
+    assert answer["summary"].startswith("box a would create it, but is held: it waits for its evaluation to succeed")
     assert answer["owners"] == [{"kind": "box", "name": "a", "uuid": key.uuid}]
     assert answer["waiting_for"][0]["command"] == "intentc quarantine retry box a"
 
@@ -66,7 +66,7 @@ async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_sta
 async def test_the_intent_above_it_is_held(plant: Plant) -> None:
     await plant.boxes("a", text="fail")
     answer = await asked(plant, "part", "a:one")
-    assert answer["summary"].startswith("box a may make it, but is held: it waits for its evaluation to succeed")
+    assert answer["summary"].startswith("box a may create it, but is held: it waits for its evaluation to succeed")
     assert [problem["reason"] for problem in answer["problems"]] == ["EvaluationFailed"]
 
 
@@ -76,12 +76,12 @@ async def test_the_resource_above_it_cannot_be_read(plant: Plant) -> None:
     await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
     await plant.offline.settle()
     answer = await asked(plant, "part", "broken:one")
-    assert answer["summary"].startswith("box broken may make it, but is held: it waits for its stored value")
+    assert answer["summary"].startswith("box broken may create it, but is held: it waits for its stored value")
 
 
 async def test_the_resource_above_it_is_not_there(plant: Plant) -> None:
     answer = await asked(plant, "part", "nobody:one")
-    assert answer["summary"] == "Nobody claims it: there is no box nobody, below which it would stand."
+    assert answer["summary"] == "No intent claims it: there is no box nobody, which would be its parent."
     assert answer["waiting_for"] == []
 
 
@@ -89,8 +89,8 @@ async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(s
     await scene.apply("network_policy", "blue:pol")
     answer = await why(scene.offline.engine, "access_control_list", "default-domain:blue:pol:list")
     assert answer["summary"] == (
-        "Nobody claims it: there is neither a security_group nor a virtual_network default-domain:blue:pol, "
-        "below which it would stand."
+        "No intent claims it: there is neither a security_group nor a virtual_network default-domain:blue:pol, "
+        "which would be its parent."
     )
     assert answer["waiting_for"] == []
 
@@ -102,7 +102,7 @@ async def test_those_that_name_it_in_vain_are_told(scene: Scene, name: str) -> N
     answer = await why(scene.offline.engine, "security_group", name)
     assert lone is not None
     assert answer["summary"] == (
-        "There is no such resource: nobody has created it. security_group default-domain:blue:lone names it in vain."
+        "There is no such resource: nobody has created it. security_group default-domain:blue:lone refers to it."
     )
     assert [(one["uuid"], one["relation"]) for one in answer["named_by"]] == [(lone.uuid, "security_group")]
 
@@ -114,14 +114,14 @@ async def test_those_that_refer_to_a_uuid_in_vain_are_told(plant: Plant) -> None
     await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
     await plant.offline.settle()
     answer = await why(plant.engine, "box", absent)
-    assert answer["summary"].endswith(" box b names it in vain.")
+    assert answer["summary"].endswith(" box b refers to it.")
     assert answer["named_by"] == [{"kind": "box", "name": "b", "uuid": key.uuid, "relation": "box"}]
 
 
 async def test_the_resource_above_it_wants_no_such_object(plant: Plant) -> None:
     await plant.boxes("a")
     answer = await asked(plant, "part", "a:seven")
-    assert answer["summary"] == "Nobody claims it: box a is there and compiled, and wants no such object."
+    assert answer["summary"] == "No intent claims it: box a exists and is compiled, and needs no such object."
     assert answer["candidates"] == ["a:one"]
 
 
@@ -147,7 +147,7 @@ async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_
     await plant.boxes("b", text="number", settle=False)
     await observing.offline.settle()
     answer = await asked(observing, "ticket", "ticket-9")
-    assert answer["summary"] == "Nobody claims it; 1 that may want it give no answer now."
+    assert answer["summary"] == "No intent claims it; 1 that may claim it can't be compiled now."
     assert answer["waiting_for"][0]["command"] == "intentc why box b"
 
 
@@ -163,4 +163,4 @@ async def test_not_everything_has_been_evaluated_yet(plant: Plant) -> None:
     await plant.boxes("a")
     plant.parts.jobs.add(await plant.key("box", "a"))
     answer = await asked(plant, "part", "b:one")
-    assert answer["summary"] == "Nobody claims it so far, and not everything has been evaluated yet."
+    assert answer["summary"] == "No intent claims it so far, and not everything has been evaluated yet."

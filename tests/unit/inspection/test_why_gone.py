@@ -29,7 +29,7 @@ async def test_a_resource_that_was_deleted_says_when_and_has_its_history(scene: 
     answer = await why(scene.offline.engine, "security_group", name)
     assert (answer["exists"], answer["name"]) == (False, "default-domain:blue:web")
     revision = answer["deleted"]["revision"]
-    assert answer["summary"] == f"It was deleted at revision {revision}. Nobody has created it again."
+    assert answer["summary"] == f"It was deleted at revision {revision}. It was not created again."
     ended = answer["history"][-1]
     assert (ended["status"], ended["revision"], ended["at"]) == ("gone", revision, answer["deleted"]["at"])
 
@@ -39,7 +39,7 @@ async def test_what_a_compiler_deleted_is_found_by_its_end(scene: Scene) -> None
     answer = await why(scene.offline.engine, "access_control_list", "web:egress-access-control-list")
     assert answer["name"] == "default-domain:blue:web:egress-access-control-list"
     assert answer["deleted"]["revision"] == answer["written"]["revision"]
-    assert answer["summary"].startswith(f"It was deleted at revision {answer['deleted']['revision']}. Nobody claims it")
+    assert answer["summary"].startswith(f"It was deleted at revision {answer['deleted']['revision']}. No intent claims it")
 
 
 async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(scene: Scene) -> None:

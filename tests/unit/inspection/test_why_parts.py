@@ -128,7 +128,7 @@ async def test_that_a_users_object_is_there_follows_from_nothing(scene: Scene) -
     await scene.apply("virtual_network", "blue:net", route_target_list=targets)
     answer = await why(scene.offline.engine, "route_target", "target:64512:7")
     assert (answer["ownership"], answer["parts"], answer["state"]) == ("user's", [], "in order")
-    assert answer["summary"] == "It is not ours, and wanted by virtual_network default-domain:blue:net."
+    assert answer["summary"] == "It is not ours, and claimed by virtual_network default-domain:blue:net."
 
 
 async def test_a_reason_that_needs_more_than_another_one_is_left_out(
@@ -180,7 +180,7 @@ async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(plan
     await plant.change("a", text="fail")
     again = await Plant(plant.offline.store).begin()
     answer = await why(again.engine, "part", "a:one")
-    assert (answer["state"], answer["summary"].partition(";")[0]) == ("held", "It is there because of box a")
+    assert (answer["state"], answer["summary"].partition(";")[0]) == ("held", "It exists because of box a")
     assert sources(answer) == {"": [["box a"]]}
 
 
@@ -229,7 +229,7 @@ async def test_the_evaluation_tells_which_change_led_to_it_and_by_which_way(scen
     answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     (evaluation,) = answer["evaluations"]
     assert [step["name"] for step in evaluation["path"]] == ["default-domain:blue:db", "default-domain:blue:web"]
-    assert (evaluation["told_by"], evaluation["status"]) == ("journal", "done")
+    assert (evaluation["recorded_in"], evaluation["status"]) == ("journal", "done")
     assert answer["written"]["operation"] == "update"
 
 
@@ -237,7 +237,7 @@ async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_told_in
     before = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     again = await scene.restart()
     after = await why(again.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
-    assert [(e["path"], e["told_by"]) for e in after["evaluations"]] == [(None, "before this start")]
+    assert [(e["path"], e["recorded_in"]) for e in after["evaluations"]] == [(None, "before this start")]
     assert after["written"] == {
         "operation": None,
         "revision": before["revision"],
@@ -252,7 +252,7 @@ async def test_what_the_journal_has_dropped_is_told_as_such(scene: Scene) -> Non
     scene.offline.engine.parts.journal.clear()
     answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert answer["written"]["by"] == "a line that the journal has dropped"
-    assert [e["told_by"] for e in answer["evaluations"]] == ["a line that the journal has dropped"]
+    assert [e["recorded_in"] for e in answer["evaluations"]] == ["a line that the journal has dropped"]
 
 
 async def test_an_answer_about_very_much_stays_small(scene: Scene) -> None:

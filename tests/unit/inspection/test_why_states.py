@@ -52,7 +52,7 @@ async def test_an_intent_waits_for_its_number_and_the_answer_says_out_of_which_p
     await plant.boxes("a", text="number")
     answer = await asked(plant, "box", "a")
     assert answer["state"] == "waiting"
-    assert waited(answer) == f"a number out of {POOL}, from an API server that can't be reached"
+    assert waited(answer) == f"an allocation from {POOL}, by an API server that can't be reached"
     assert answer["summary"] == f"Nothing follows from it so far; it waits for {waited(answer)}."
 
 
@@ -61,7 +61,7 @@ async def test_an_observing_compiler_says_that_a_number_needs_leave_to_write(pla
     observing = await Plant(plant.offline.store, observe=True).begin()
     answer = await asked(observing, "box", "a")
     assert answer["state"] == "waiting"
-    assert waited(answer).startswith(f"a number out of {POOL}, and before that leave to write (observing)")
+    assert waited(answer).startswith(f"an allocation from {POOL}, and before that permission to write (observing)")
 
 
 async def test_a_number_that_the_ledger_refuses_is_told_with_its_words(plant: Plant) -> None:
@@ -91,7 +91,7 @@ async def test_a_value_that_cannot_be_read_is_held_with_what_is_wrong_in_it(plan
     await plant.offline.settle()
     answer = await asked(plant, "box", "broken")
     assert (answer["state"], answer["exists"], answer["role"]) == ("held", True, "higher")
-    assert "its stored value to be mended" in waited(answer)
+    assert "its stored value to be fixed" in waited(answer)
 
 
 async def test_an_object_that_the_server_refuses_is_refused_and_not_there(plant: Plant) -> None:
@@ -102,7 +102,7 @@ async def test_an_object_that_the_server_refuses_is_refused_and_not_there(plant:
     assert "no such colour" in waited(answer)
     assert answer["waiting_for"][0]["command"] == "intentc quarantine retry part a:one"
     assert [owner["name"] for owner in answer["owners"]] == ["a"]
-    assert answer["summary"].startswith("It is not there yet: box a wants it; it is refused, and waits for")
+    assert answer["summary"].startswith("It does not exist yet: box a claims it; it is refused, and waits for")
 
 
 async def test_an_object_whose_write_failed_for_a_while_is_delayed(plant: Plant) -> None:
@@ -110,7 +110,7 @@ async def test_an_object_whose_write_failed_for_a_while_is_delayed(plant: Plant)
     await plant.boxes("a")
     answer = await asked(plant, "part", "a:one")
     assert answer["state"] == "delayed"
-    assert waited(answer).startswith("the next try: its last write failed")
+    assert waited(answer).startswith("the next attempt: its last write failed")
 
 
 async def test_an_object_that_is_set_back_again_and_again_is_contended(plant: Plant) -> None:
@@ -172,7 +172,7 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: Plant) -
     await plant.offline.settle()
     answer = await asked(plant, "box", "a")
     assert answer["state"] == "held"
-    assert waited(answer) == "box seen to be mended: it can't be read"
+    assert waited(answer) == "box seen to be fixed: it can't be read"
     assert answer["waiting_for"][0]["command"] == "intentc why box seen"
     (entry,) = (one for one in quarantine(plant.parts, 0, 10) if one["name"] == "a")
     assert entry["message"] == "it reads box seen, which can't be read; mend that"
@@ -206,7 +206,7 @@ async def test_what_may_not_be_written_is_planned(plant: Plant) -> None:
     observing = await Plant(plant.offline.store, observe=True).begin()
     answer = await asked(observing, "part", "a:one")
     assert (answer["state"], answer["exists"]) == ("planned", False)
-    assert waited(answer) == "leave to write (observing): nothing is written: --observe"
+    assert waited(answer) == "permission to write (observing): nothing is written: --observe"
 
 
 async def test_a_deletion_that_needs_leave_is_withheld(plant: Plant) -> None:
@@ -217,7 +217,7 @@ async def test_a_deletion_that_needs_leave_is_withheld(plant: Plant) -> None:
     assert (answer["state"], answer["owners"], answer["ownership"]) == ("withheld", [], "ours")
     assert answer["waiting_for"][0]["command"] == "intentc allow-deletes part"
     assert answer["summary"].startswith(
-        "It is ours, and nobody claims it any more; it is withheld, and waits for leave"
+        "It is ours, and no intent claims it any more; it is withheld, and waits for approval"
     )
 
 

@@ -43,7 +43,7 @@ async def compared(other: Loaded) -> Comparison:
 
 async def test_the_map_in_force_is_no_difference(tmp_path: Path) -> None:
     found = await compared(with_map(tmp_path, FEET, FEET))
-    assert (found.edges, found.reach, found.missing, found.mended, found.writes) == ((), (), (), (), ())
+    assert (found.edges, found.reach, found.missing, found.fixed, found.writes) == ((), (), (), (), ())
 
 
 async def test_an_edge_that_is_taken_out_tells_who_is_no_longer_reached_and_what_is_missed(tmp_path: Path) -> None:

@@ -62,11 +62,11 @@ def test_it_is_known_in_another_form_of_the_same_json(tmp_path: Path) -> None:
 def test_one_of_another_format_or_that_is_broken_is_refused_with_its_name(tmp_path: Path) -> None:
     file = tmp_path / "p.plan"
     write(file, saved(saved_plan="2.0"))
-    with pytest.raises(InvalidInput, match=r"p\.plan: the plan has format 2\.0, this is for 1\.0"):
+    with pytest.raises(InvalidInput, match=r"p\.plan: the plan has format 2\.0, this version reads 1\.0"):
         read(file)
     write(file, saved())
     file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(InvalidInput, match=r"p\.plan: is no plan that can be read"):
+    with pytest.raises(InvalidInput, match=r"p\.plan: the saved plan can't be read"):
         read(file)
 
 
@@ -78,14 +78,14 @@ def test_the_same_at_a_later_revision_is_not_stale() -> None:
     ("now", "expected"),
     [
         (saved(plan(GROUP, follows=())), "no longer: delete access_control_list d:p:web:ingress, which follows"),
-        (saved(plan(GROUP, LIST)), "besides: delete access_control_list d:p:web:ingress"),
+        (saved(plan(GROUP, LIST)), "in addition: delete access_control_list d:p:web:ingress"),
         (
             saved(plan(msgspec.structs.replace(GROUP, uuid="3"))),
-            "in another way: delete security_group d:p:web",
+            "different: delete security_group d:p:web",
         ),
         (
             saved(plan(GROUP, numbers=(NUMBER,))),
-            "besides: route_target_number <route_target_number for d:p:net:net> given for d:p:net:net",
+            "in addition: route_target_number <route_target_number for d:p:net:net> given for d:p:net:net",
         ),
         (saved(plan(GROUP, installation="b")), "the installation was default, and is b"),
         (saved(plan(GROUP, versions={"contrail": "2"})), "the compilers' versions was contrail 1, and is contrail 2"),

@@ -48,10 +48,10 @@ def saved(plan: Plan, given: Input) -> Saved:
 @pytest.mark.parametrize(
     ("input_of", "expected"),
     [
-        (a_secret, ["in another way: update secret sample:certificate"]),
+        (a_secret, ["different: update secret sample:certificate"]),
         (
             a_leak,
-            ["in another way: update toy_route n:web", "in another way: update toy_listener n-g, which follows"],
+            ["different: update toy_route n:web", "different: update toy_listener n-g, which follows"],
         ),
     ],
 )

@@ -276,7 +276,7 @@ async def test_a_map_that_leaves_out_most_reactions_is_taken_and_warned_of(
     assert await workshop.reload("intent-compiler: {}")
     (record,) = [record for record in told.records if "leaves out" in record.message]
     assert record.levelno == logging.WARNING
-    assert "leaves out 2 of 2 reactions" in record.message
+    assert "lacks 2 of the former 2 reactions" in record.message
 
 
 async def test_after_a_wrong_map_the_next_right_one_is_taken(workshop: Workshop) -> None:
@@ -315,7 +315,7 @@ async def test_what_a_reload_will_do_is_logged_before(workshop: Workshop, told: 
     assert [record.message for record in told.records if record.levelno == logging.INFO] == [
         f"reload: + shelf (from tool) → room ({workshop.map}:6)",
         "reload: the setting colour has changed",
-        "reload: reactions +1 -0, settings changed: 1, intents evaluated again for the map's sake: 1 (room)",
+        "reload: reactions +1 -0, settings changed: 1, intents to evaluate again because of the map: 1 (room)",
         "reloaded",
     ]
 

@@ -35,7 +35,7 @@ async def test_an_unreadable_ledger_is_waited_for_and_told_once(
     assert len(tries) == 6
     assert [
         record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
-    ] == ["the ledger can't be read yet: connection refused; trying again until it works"]
+    ] == ["the ledger can't be read yet: connection refused; trying again every second"]
     plant.parts.jobs.close()
     plant.parts.objects.close()
 

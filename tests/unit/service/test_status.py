@@ -113,7 +113,7 @@ async def test_what_a_write_told_and_the_watch_has_not_brought_is_lag(plant: Pla
     assert status["lag_revisions"] == 3
     revision = plant.parts.logic.revision
     assert status["awaiting"] == [
-        f"the watch to come from revision {revision} to {revision + 3}, where our last write was answered"
+        f"the watch, which is at revision {revision}; our last write has revision {revision + 3}"
     ]
 
 
@@ -176,7 +176,7 @@ async def test_the_first_load_tells_how_far_it_is() -> None:
     while (key := plant.parts.jobs.take()) is not None:
         plant.engine.evaluator.serve(key)
     assert told.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
-    assert told.awaiting() == ["a look at 3 objects: what is there against what should be"]
+    assert told.awaiting() == ["the comparison of 3 objects with their desired state"]
     await plant.offline.settle()
     assert told.status()["progress"] is None
 
@@ -204,7 +204,7 @@ async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: Plant, tol
     await plant.boxes("a")
     first, *_, last = told.awaiting()
     assert first == "the end of the pause that the API server asked for, in 300 s"
-    assert last.startswith("another try to write part a:one: ")
+    assert last.startswith("the next attempt to write part a:one: ")
     assert "too many requests" in last
 
 
@@ -213,15 +213,15 @@ async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: Plant
     await plant.boxes("a", "b", text="number")
     first, second = told.awaiting(STANDBY)[:2]
     assert first == "one, which leads"
-    assert second in {f"a number out of tickets for box {name} and 1 more" for name in "ab"}
+    assert second in {f"an allocation from tickets for box {name} and 1 more" for name in "ab"}
 
 
 async def test_a_leader_that_may_not_write_yet_says_why(plant: Plant, told: Told) -> None:
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
     assert told.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
-        "leave to write: it leads, and has not caught up yet",
-        "leave to write what is planned for 1 object",
+        "permission to write: it leads, and has not caught up yet",
+        "permission to write the plans of 1 object",
     ]
 
 
@@ -236,7 +236,7 @@ async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: Pl
     guard = plant.parts.planner.guard
     assert isinstance(guard, DeleteGuard)
     guard.sift({part(str(number)): "gone" for number in range(60)}, {"part": 60})
-    assert told.attention() == ["60 deletes of part withheld, since they are many: `intentc allow-deletes part`"]
+    assert told.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]
 
 
 async def test_what_is_held_and_refused_needs_a_person(plant: Plant, told: Told) -> None:
@@ -246,9 +246,9 @@ async def test_what_is_held_and_refused_needs_a_person(plant: Plant, told: Told)
     status = told.status()
     assert status["awaiting"] == []
     held, refused = status["attention"]
-    assert held.startswith("held, and what they made stays as it is: box ")
+    assert held.startswith("held, their outputs stay as they are: box ")
     assert held.endswith(" and 1 more: `intentc quarantine list`")
-    assert refused == "refused by the API server: part refused:one: `intentc quarantine list`"
+    assert refused == "rejected by the API server: part refused:one: `intentc quarantine list`"
 
 
 async def test_an_upgrade_that_would_write_much_needs_a_person(plant: Plant, told: Told) -> None:
@@ -260,8 +260,8 @@ async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Pla
     edges = plant.engine.evaluator.edges
     edges.last_error = "map.yml:3: unknown kind 'x'"
     assert told.attention() == [
-        "reload refused, the former stays in force: map.yml:3: unknown kind 'x'; mend that, see `intentc check`, "
-        "and send SIGHUP"
+        "reload refused, the former configuration stays in force: map.yml:3: unknown kind 'x'; fix it, "
+        "see `intentc check`, and send SIGHUP"
     ]
     edges.last_error = None
     assert told.attention() == []

@@ -146,7 +146,7 @@ async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store
         plant.write.failures["*"] = [Fenced(412, "fence is over")]
         await plant.boxes("a", settle=False)
         await soon(lambda: not leads(one))
-        assert any("refuses our fence" in reason for reason in one.ready()[1])
+        assert any("rejects our fence" in reason for reason in one.ready()[1])
         await soon(lambda: one.engine.converged and "create a" in plant.write.log[1:])
         assert one.ready() == (True, ())
 

@@ -1,9 +1,9 @@
-"""Who may ask the diagnostics: whoever is on this machine, or who shows the token, or a client certificate.
+"""Decides who may use the diagnostics: clients on this machine, with the token, or with a client certificate.
 
-Why it exists: names and problems of a control plane are not for everybody who reaches a port. No header is trusted for
-identity: only a secret counts, compared in constant time, or the certificate that TLS has checked. Browsers send the
-token as the password of HTTP Basic, so that a page can be opened. Where is listened is ``serving``'s business; which
-configuration is refused stands in ``configuration.risks``.
+Why it exists: the names and problems of a control plane are not public. No header is trusted for identity: only a
+secret counts, compared in constant time, or a certificate that TLS has verified. Browsers send the token as the
+password of HTTP Basic, so that a page can be opened. ``serving`` listens; ``configuration.risks`` rejects unsafe
+configurations.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 OPEN = frozenset({"/healthz", "/readyz"})
-"""Answered for everybody who comes so far, since probes know no secret; to them without reasons. Where client
-certificates are asked for nobody comes so far without one."""
+"""Paths that need no token, since probes have none; without a token they omit reasons. If client certificates are
+required, these paths need one as well."""
 
 KNOWN = "intentc.known"
-"""In the scope of a request: whether who asks may be told reasons."""
+"""Key in the scope of a request: whether the client may see reasons."""
 
 _CHALLENGE = 'Basic realm="intentc diagnostics", charset="UTF-8"'
 
@@ -39,14 +39,14 @@ class Tls(NamedTuple):
 
 
 class Access(NamedTuple):
-    """``token``: gives the token as it is now, so that it can be rotated; None: none is asked for."""
+    """``token``: returns the present token, so that it can be rotated; None: no token is required."""
 
     token: Callable[[], str] | None = None
     tls: Tls | None = None
 
     @property
     def asks(self) -> bool:
-        """Whether anybody is asked who he is."""
+        """Whether clients must authenticate."""
         return self.token is not None or (self.tls is not None and bool(self.tls.client_ca))
 
 
@@ -55,7 +55,7 @@ EVERYBODY = Access()
 
 
 class Guard:
-    """ASGI middleware that lets nobody without the token through. ``token`` None: everybody passes."""
+    """ASGI middleware that rejects requests without the token. ``token`` None: all requests pass."""
 
     def __init__(self, app: ASGIApp, token: Callable[[], str] | None) -> None:
         self._app = app
@@ -73,7 +73,7 @@ class Guard:
 
 
 def shown_token(authorization: str) -> str | None:
-    """The token in ``Authorization``: of ``Bearer``, or the password of ``Basic``; None if there is none."""
+    """Return the token in ``Authorization``: of ``Bearer``, or the password of ``Basic``; None if there is none."""
     scheme, _, value = authorization.partition(" ")
     if scheme.lower() == "bearer":
         return value.strip() or None
@@ -87,16 +87,16 @@ def shown_token(authorization: str) -> str | None:
 
 
 def _same(shown: str, token: str) -> bool:
-    """In a time that tells nothing of the token, its length included. An empty token is nobody's."""
+    """Compare in a time that depends on neither the token nor its length. An empty token never matches."""
     digests = (hashlib.sha256(text.encode()).digest() for text in (shown, token))
     return bool(token) and hmac.compare_digest(*digests)
 
 
 def _refused(was_shown: bool) -> Response:
-    told: dict[str, Any] = {
-        "error": "the token is not the right one" if was_shown else "who are you? these diagnostics ask for a token",
+    content: dict[str, Any] = {
+        "error": "the token is wrong" if was_shown else "the diagnostics require a token",
         "next_step": "send intentc.diagnostics.token as `Authorization: Bearer TOKEN`, or as a browser's password",
         "candidates": [],
     }
     headers = {"WWW-Authenticate": _CHALLENGE}
-    return Response(msgspec.json.encode(told), 401, headers=headers, media_type="application/json")
+    return Response(msgspec.json.encode(content), 401, headers=headers, media_type="application/json")

@@ -1,8 +1,7 @@
-"""One answer as JSON, never larger than a person or a page can use.
+"""Encodes answers as JSON of at most 200 kB.
 
-Why it exists: a world of 100,000 resources has lists without end, and whoever looks at 3 a.m. must get something at
-once. Each question is paged by itself; this is the last bound, for what no page could foresee: one resource with ten
-thousand rules, one text of a megabyte.
+Why it exists: every question is paged, but a single resource may have 10,000 rules, or a text of a megabyte. This is
+the last bound, so that people and pages get an answer at once.
 """
 
 from __future__ import annotations
@@ -15,31 +14,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MOST_BYTES = 200_000
-"""Of one answer."""
+"""Most bytes of one answer."""
 
 CUT = "…"
 _LONGEST = ((1_000, 10_000), (300, 3_000), (100, 1_000), (30, 300), (10, 100), (3, 50), (1, 20))
-"""Entries of a list and characters of a text, tried one after the other until the answer is small enough."""
+"""Most entries of a list and characters of a text, tried in turn until the answer is small enough."""
 
 
 _KEYS = 100
-"""Of an object: more are no fields, but a map."""
+"""Most keys of an object: one with more is a map and not a set of fields."""
 
 
 def json_answer(request: Request, value: object, code: int = 200, *, pretty: bool = False) -> Response:
-    """``value`` as JSON, indented if ``pretty`` or ``?pretty``, cut as ``bounded`` does."""
+    """Answer with ``value`` as JSON, indented if ``pretty`` or ``?pretty``, cut by ``bounded``."""
     indented = pretty or "pretty" in request.query_params
     return Response(encoded(value, indented=indented), code, media_type="application/json")
 
 
 def encoded(value: object, *, indented: bool = False) -> bytes:
-    """``value`` as JSON in at most ``MOST_BYTES``."""
+    """Encode ``value`` as JSON of at most ``MOST_BYTES``."""
     content = _encoded(value, indented)
     return content if len(content) <= MOST_BYTES else _encoded(fitted(value, indented=indented), indented)
 
 
 def fitted(value: Any, *, indented: bool = False) -> Any:
-    """``value`` itself, or so much of it as ``MOST_BYTES`` of JSON hold."""
+    """Return ``value``, cut until its JSON has at most ``MOST_BYTES``."""
     if len(_encoded(value, indented)) <= MOST_BYTES:
         return value
     plain = msgspec.json.decode(msgspec.json.encode(value))
@@ -51,8 +50,8 @@ def fitted(value: Any, *, indented: bool = False) -> Any:
 
 
 def bounded(value: Any, entries: int, characters: int) -> Any:
-    """A JSON value with long lists and texts cut. A list of plain values ends with ``…`` then; one of objects is
-    shorter, so that who reads its rows finds rows only, and the object that holds it says ``"cut": true``."""
+    """Cut long lists and texts in a JSON value. A cut list of plain values ends with ``…``; a cut list of objects has
+    only rows, and the object that contains it has ``"cut": true``."""
     if isinstance(value, str):
         return value if len(value) <= characters else value[:characters] + CUT
     if isinstance(value, list):
@@ -60,7 +59,7 @@ def bounded(value: Any, entries: int, characters: int) -> Any:
         rows = bool(value) and isinstance(value[0], dict)
         return kept if len(value) <= entries or rows else [*kept, CUT]
     if isinstance(value, dict):
-        # Most values are short texts: a call for each would take longer than all the rest.
+        # Most values are short texts: a call for each would dominate the cost.
         found = {
             key: item if item.__class__ is str and len(item) <= characters else bounded(item, entries, characters)
             for key, item in islice(value.items(), max(entries, _KEYS))

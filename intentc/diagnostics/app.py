@@ -1,7 +1,7 @@
-"""The diagnostics over HTTP: what ``paths_of`` names, and ``/``, which shows that; everything read-only.
+"""Builds the diagnostics' HTTP application: the paths of ``PATHS``, and ``/``, which lists them; all read-only.
 
-Why so strict with headers: the page shows names out of a control plane, so no browser may frame, sniff, cache or embed
-it, and a name that resolves to our address (DNS rebinding) gets nothing. Who listens where is ``serving``'s business.
+Why the strict headers: pages show names from a control plane, so no browser may frame, sniff, cache or embed them, and
+a host name that resolves to our address (DNS rebinding) gets no answer. ``serving`` listens.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from .pages import no_answer_page, overview_page, page_routes, wants_page
 from .parameters import BadQuery
 
 PATHS = {
-    "/healthz": "whether the process does its work; if not (503), it should be started again",
-    "/readyz": "whether the first list was applied, etcd is heard, and the API server answered last; if not (503), why",
-    "/status": "converged, healthy, queues, counts, and what is held, waiting, refused or a problem",
+    "/healthz": "whether the process works; if not (503), restart it",
+    "/readyz": "whether the first list was applied, and etcd and the API server answer; if not (503), why",
+    "/status": "converged, healthy, queues, counts, and what is held, waiting, rejected or a problem",
     **LISTS,
     "/metrics": "the figures, for Prometheus",
     **EVENTS,
 }
-"""What is always served, as ``/`` tells it."""
+"""Path → description, as ``/`` lists them; always served."""
 
 VIEWS = {
-    "/views": "what was compiled, as tables: /views/NAME?filter=TEXT&offset=N&limit=N, or any column=VALUE",
+    "/views": "outputs as tables: /views/NAME?filter=TEXT&offset=N&limit=N, or any column=VALUE",
 }
-"""What is served of those who have results to look through."""
+"""Paths that are served if there are views."""
 
 _SHOWN = 200
-"""Characters of a path that is told back."""
+"""Most characters of an unknown path in the answer."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -59,8 +59,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Sent with every answer, unless it says otherwise: a page needs its own style, and a file whose name holds its hash
-may be kept."""
+"""Sent with every answer that doesn't set them itself: a page needs its own style, and a file with its hash in its name
+may be cached."""
 
 
 class StrictHeaders:
@@ -81,7 +81,7 @@ class StrictHeaders:
 
 
 class Served(NamedTuple):
-    """The application, and its followers, who must be let go before it can end."""
+    """The application, and its event streams, which must end before it can."""
 
     app: Starlette
     events: Events
@@ -95,14 +95,14 @@ def diagnostics_app(
     asked: Asked | None = None,
     access: Access = EVERYBODY,
 ) -> Served:
-    """The application. ``allowed_hosts``: values of ``Host`` that are answered, others get 400; requests of other
-    sites' pages get 403, links to here don't. ``registry``: the figures; None for those of a compiler. ``browsed``:
-    results to look through, ``asked``: who knows why things are as they are, if there are any. ``access``: who may ask.
+    """Build the application. ``allowed_hosts``: accepted values of ``Host``, others get 400; requests of other sites'
+    pages get 403, links from them are followed. ``registry``: the figures; None for those of a compiler. ``browsed``:
+    views, ``asked``: answers to questions, if there are any. ``access``: who may ask.
 
     ``/``: ``PATHS``; a browser gets the page. ``/healthz`` and ``/readyz``: 200 or 503 with ``{"ok": bool, "reasons":
     [text]}``. ``/status``: ``Observed.status``; ``/pending``: ``{"total", "offset", "limit", "pending_references":
-    Observed.pending}``; ``/views``: ``{"views": …}``, ``/views/NAME``: a page of it, 400 or 404 with ``{"error":
-    text}``; the others as ``asking`` and ``events`` say. ``?pretty`` indents any of them.
+    Observed.pending}``; ``/views``: ``{"views": …}``, ``/views/NAME``: a page of one, 400 or 404 with ``{"error":
+    text}``; ``asking`` and ``events`` define the others. ``?pretty`` indents all of them.
     """
     figures = registry if registry is not None else registry_of(observed)
     events = Events(observed, asked)
@@ -114,7 +114,7 @@ def diagnostics_app(
 
     async def healthz(request: Request) -> Response:
         healthy = observed.healthy()
-        return _verdict(request, healthy, () if healthy else ("a part that must not end has ended",))
+        return _verdict(request, healthy, () if healthy else ("an essential task of the process has ended",))
 
     async def readyz(request: Request) -> Response:
         return _verdict(request, *observed.ready())
@@ -126,11 +126,11 @@ def diagnostics_app(
         return Response(generate_latest(figures), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def unknown(request: Request, error: Exception) -> Response:
-        told = f"there is nothing to be asked at {request.url.path[:_SHOWN]!r}"
+        text = f"there is nothing at {request.url.path[:_SHOWN]!r}"
         if asked is not None and wants_page(request):
-            error = Unanswerable(404, told, "the pages are named above")
+            error = Unanswerable(404, text, "the pages are listed above")
             return await no_answer_page(observed, request, error)
-        return refusal(request, Unanswerable(404, told, "`/` lists what can be asked"))
+        return refusal(request, Unanswerable(404, text, "`/` lists the paths"))
 
     async def root(request: Request) -> Response:
         if asked is not None and wants_page(request):
@@ -157,7 +157,7 @@ def diagnostics_app(
             Middleware(Guard, token=access.token),
         ],
     )
-    # It would lead to whatever host the asker names.
+    # A redirect would lead to any host that the client names.
     app.router.redirect_slashes = False
     return Served(app, events)
 
@@ -169,12 +169,12 @@ def _browsing(browsed: Browsed) -> list[Route]:
     async def view(request: Request) -> Response:
         name, there = request.path_params["name"], browsed.views
         if name not in there:
-            told = f"there is no view {name!r}; there are {', '.join(there)}"
-            return refusal(request, Unanswerable(404, told, "`/views` says what each shows", tuple(there)))
+            text = f"there is no view {name!r}; there are {', '.join(there)}"
+            return refusal(request, Unanswerable(404, text, "`/views` describes each view", tuple(there)))
         try:
             query = query_of(request.query_params, there[name]["columns"])
         except BadQuery as error:
-            return refusal(request, Unanswerable(400, str(error), "`/views` says what can be asked"))
+            return refusal(request, Unanswerable(400, str(error), "`/views` lists the views and their columns"))
         return json_answer(request, await page(browsed, name, query))
 
     return [Route("/views", views), Route("/views/{name}", view)]
@@ -186,5 +186,5 @@ def _rejected(refusal: Refusal) -> Response:
 
 
 def _verdict(request: Request, ok: bool, reasons: Sequence[str]) -> Response:
-    told = list(reasons) if request.scope.get(KNOWN, True) else []
-    return json_answer(request, {"ok": ok, "reasons": told}, 200 if ok else 503)
+    shown = list(reasons) if request.scope.get(KNOWN, True) else []
+    return json_answer(request, {"ok": ok, "reasons": shown}, 200 if ok else 503)

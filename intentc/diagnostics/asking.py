@@ -1,7 +1,7 @@
-"""The questions about single things and their history, over HTTP as JSON: ``/why``, ``/objects``, ``/journal`` …
+"""Answers questions about resources and their history as JSON: ``/why``, ``/objects``, ``/journal`` …
 
-Why it exists: commands, the page and people with ``curl`` ask the same. Here parameters are checked and answers are
-bounded; what the answers are is the business of whoever is asked (``Asked``).
+Why it exists: commands, pages and people with ``curl`` ask the same questions. This module checks the parameters and
+bounds the answers; an ``Asked`` computes them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from .observed import Asked, JournalQuery, ObjectQuery, Observed, Unanswerable
 from .parameters import BadQuery, choice, needed, number, only
 
 QUESTIONS = {
-    "/why": "why an object is as it is, or is not there: /why?kind=K&name=N, and part=TEXT&offset=N&limit=N",
-    "/objects": "which resources there are: /objects?kind=K&filter=TEXT&state=S&offset=N&limit=N",
-    "/object": "one object as it is and as it should be: /object?kind=K&name=N",
-    "/neighbourhood": "what is around an object: /neighbourhood?kind=K&name=N&depth=1..4&kinds=A,B",
-    "/reactions": "the reaction map, how often each edge was of use, and what is wrong with it",
-    "/journal": "what was evaluated and written: /journal?after=N&before=N&limit=N&kind=K&name=N&sort=evaluation|write",
+    "/why": "why an object exists or doesn't: /why?kind=K&name=N, and part=TEXT&offset=N&limit=N",
+    "/objects": "all resources: /objects?kind=K&filter=TEXT&state=S&offset=N&limit=N",
+    "/object": "one object, actual and desired: /object?kind=K&name=N",
+    "/neighbourhood": "the objects around an object: /neighbourhood?kind=K&name=N&depth=1..4&kinds=A,B",
+    "/reactions": "the reaction map, the use of each edge, and its findings",
+    "/journal": "evaluations and writes: /journal?after=N&before=N&limit=N&kind=K&name=N&sort=evaluation|write",
 }
-"""What is served of those who can be asked, as ``/`` tells it."""
+"""Path → description, as ``/`` lists them; served if there is an ``Asked``."""
 
 LISTS = {
-    "/quarantine": "what is held, refused or left alone, each with its reason: /quarantine?offset=N&limit=N",
-    "/pending": "the references whose target has not arrived: /pending?offset=N&limit=N",
+    "/quarantine": "what is held, rejected or paused, each with its reason: /quarantine?offset=N&limit=N",
+    "/pending": "the references whose target does not exist: /pending?offset=N&limit=N",
 }
-"""What is always served."""
+"""Path → description; always served."""
 
 STATES = (
     "in order",
@@ -46,15 +46,15 @@ STATES = (
     "withheld",
     "absent",
 )
-"""How an object or an intent can stand; docs/why.md says what each means."""
+"""The states of an object or an intent; docs/why.md explains them."""
 
 MOST_OFFSET = 10**9
 _Question = Callable[[Mapping[str, str]], Awaitable[dict[str, Any]]]
 
 
 def questions(asked: Asked) -> list[Route]:
-    """The routes of ``QUESTIONS``. Wrong parameters: 400; otherwise as ``Unanswerable`` says; both with ``{"error",
-    "next_step", "candidates"}``."""
+    """Return the routes of ``QUESTIONS``. Wrong parameters get 400, ``Unanswerable`` its own status; both with
+    ``{"error", "next_step", "candidates"}``."""
 
     async def why(given: Mapping[str, str]) -> dict[str, Any]:
         only(given, ("kind", "name", "part", "offset", "limit"))
@@ -91,8 +91,9 @@ def questions(asked: Asked) -> list[Route]:
 
 
 def lists(observed: Observed, asked: Asked | None) -> list[Route]:
-    """``/quarantine``: ``{"total", "offset", "limit", "quarantine": [entry]}``, the entries of the status;
-    ``/pending``: ``{"total", "offset", "limit", "pending_references"}``; both a page at a time."""
+    """Return the routes of ``LISTS``. ``/quarantine``: ``{"total", "offset", "limit", "quarantine": [entry]}``, with
+    the entries of the status; ``/pending``: ``{"total", "offset", "limit", "pending_references"}``; both a page at a
+    time."""
 
     async def quarantine(given: Mapping[str, str]) -> dict[str, Any]:
         only(given, ("offset", "limit"))
@@ -117,7 +118,7 @@ def lists(observed: Observed, asked: Asked | None) -> list[Route]:
 
 
 def object_query(given: Mapping[str, str]) -> ObjectQuery:
-    """From ``kind``, ``filter``, ``state``, ``offset``, ``limit``. Raises ``BadQuery``."""
+    """Read ``kind``, ``filter``, ``state``, ``offset``, ``limit``. Raises ``BadQuery``."""
     only(given, ("kind", "filter", "state", "offset", "limit"))
     state = choice(given, "state", STATES)
     offset, limit = paged(given, default=50, most=500)
@@ -125,7 +126,7 @@ def object_query(given: Mapping[str, str]) -> ObjectQuery:
 
 
 def journal_query(given: Mapping[str, str]) -> JournalQuery:
-    """From ``after`` or ``before``, ``limit``, ``kind``, ``name``, ``sort``. Raises ``BadQuery``."""
+    """Read ``after`` or ``before``, ``limit``, ``kind``, ``name``, ``sort``. Raises ``BadQuery``."""
     only(given, ("after", "before", "limit", "kind", "name", "sort"))
     if given.get("after") and given.get("before"):
         raise BadQuery("both after and before are given; ask for one of them")
@@ -142,12 +143,12 @@ def journal_query(given: Mapping[str, str]) -> JournalQuery:
 
 
 def paged(given: Mapping[str, str], *, default: int, most: int) -> tuple[int, int]:
-    """``offset`` and ``limit``. Raises ``BadQuery``."""
+    """Read ``offset`` and ``limit``. Raises ``BadQuery``."""
     return number(given, "offset", 0, 0, MOST_OFFSET), number(given, "limit", default, 1, most)
 
 
 def named(given: Mapping[str, str], path: str) -> tuple[str, str]:
-    """``kind`` and ``name``. Raises ``BadQuery``."""
+    """Read ``kind`` and ``name``. Raises ``BadQuery``."""
     example = f"{path}?kind=KIND&name=NAME (a name: fq_name joined by ':', its end, or a uuid)"
     return needed(given, "kind", example), needed(given, "name", example)
 
@@ -157,16 +158,16 @@ def _route(path: str, question: _Question) -> Route:
         try:
             found = await question(request.query_params)
         except BadQuery as error:
-            return refusal(request, Unanswerable(400, str(error), "`/` lists what can be asked"))
+            return refusal(request, Unanswerable(400, str(error), "`/` lists the paths and their parameters"))
         except Unanswerable as error:
             return refusal(request, error)
-        # A thing that is not there has an answer, too: why it isn't.
+        # An absent object also has an answer: why it is absent.
         return json_answer(request, found, 404 if found.get("exists") is False else 200)
 
     return Route(path, answer)
 
 
 def refusal(request: Request, error: Unanswerable) -> Response:
-    """``{"error", "next_step", "candidates"}`` with the status of ``error``."""
-    told = {"error": error.error, "next_step": error.next_step, "candidates": list(error.candidates)}
-    return json_answer(request, told, error.status)
+    """Answer ``{"error", "next_step", "candidates"}`` with the status of ``error``."""
+    content = {"error": error.error, "next_step": error.next_step, "candidates": list(error.candidates)}
+    return json_answer(request, content, error.status)

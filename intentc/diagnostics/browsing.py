@@ -1,7 +1,7 @@
-"""``/views``: what the compilers let people look at, a page at a time.
+"""Serves ``/views``: the tables that compilers offer, a page at a time.
 
-Why it exists: there may be ten thousand routes, and every answer is to be small: rows are chosen by a text or a column,
-and long lists within a row are cut. What the rows are is the compilers' business (``Browsed``).
+Why it exists: there may be 10,000 routes, and every answer must be small. Rows are selected by a text or a column, and
+long lists within a row are cut. The compilers define the rows (``Browsed``).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .parameters import BadQuery, number
 DEFAULT_ROWS = 100
 MOST_ROWS = 500
 MOST_ENTRIES = 100
-"""Of a list in a row."""
+"""Most entries of a list in a row."""
 
 Row = dict[str, Any]
 
 
 class Query(NamedTuple):
-    """Which rows: ``text`` stands somewhere in them, whatever its case; ``equal``: column → what it is, or what its
-    list holds; of those, ``limit`` from ``offset`` on."""
+    """Selects rows. ``text``: occurs in the row, regardless of case; ``equal``: column → its value, or an entry of its
+    list; of the selected rows, ``limit`` from ``offset`` on."""
 
     offset: int = 0
     limit: int = DEFAULT_ROWS
@@ -36,7 +36,7 @@ class Query(NamedTuple):
 
 
 def query_of(parameters: Mapping[str, str], columns: list[str]) -> Query:
-    """From ``offset``, ``limit``, ``filter``, and names of columns. Raises ``BadQuery``."""
+    """Read ``offset``, ``limit``, ``filter``, and column names. Raises ``BadQuery``."""
     equal = {name: value for name, value in parameters.items() if name not in ("offset", "limit", "filter", "pretty")}
     for name in equal:
         if name not in columns:
@@ -50,8 +50,8 @@ def query_of(parameters: Mapping[str, str], columns: list[str]) -> Query:
 
 
 async def page(browsed: Browsed, view: str, query: Query) -> dict[str, Any]:
-    """``{"view", "columns", "total", "offset", "rows"}``; ``total``: of the rows that are wanted. Raises ``KeyError``
-    if there is no such view."""
+    """Return ``{"view", "columns", "total", "offset", "rows"}``; ``total``: number of selected rows. Raises
+    ``KeyError`` if there is no such view."""
     rows = await browsed.rows(view, query.wants)
     chosen = rows[query.offset : query.offset + query.limit]
     return {
@@ -64,7 +64,7 @@ async def page(browsed: Browsed, view: str, query: Query) -> dict[str, Any]:
 
 
 def _texts(value: Any) -> set[str]:
-    """Every text and number in a value; of a list of objects those in the objects."""
+    """Return every text and number in a value, also within lists and objects."""
     if isinstance(value, dict):
         return {text for inner in value.values() for text in _texts(inner)}
     if isinstance(value, list | tuple):

@@ -1,8 +1,7 @@
-"""``/events``: what moves, as server-sent events: lines of the journal as they come, and a short status.
+"""Serves ``/events``: new lines of the journal and a short status, as server-sent events.
 
-Why it exists: a page that asks again and again costs more than one that is told. Followers are bounded, since each
-costs a task and a buffer; one that does not read is let go and may come again, with ``Last-Event-ID``. What the lines
-are is the business of whoever is asked (``Asked.follow``).
+Why it exists: a stream costs less than a page that polls. Followers are bounded, since each costs a task and a buffer;
+one that does not read is disconnected and may return with ``Last-Event-ID``. ``Asked.follow`` yields the lines.
 """
 
 from __future__ import annotations
@@ -23,30 +22,29 @@ from .asking import refusal
 from .observed import Asked, JournalQuery, Observed, Unanswerable
 from .parameters import BadQuery, choice, number, only
 
-EVENTS = {"/events": "lines of the journal and a short status as they come (server-sent events): /events?after=N"}
+EVENTS = {"/events": "new lines of the journal and a short status (server-sent events): /events?after=N"}
 
 MOST_FOLLOWERS = 32
 MOST_BACK = 1_000
-"""Lines that are told again to one who comes back; the others are in ``/journal``."""
+"""Most lines that a returning follower gets again; older ones are in ``/journal``."""
 STATUS_PERIOD = 1.0
 _HEARTBEAT = 5.0
-"""Seconds after which something is sent though nothing moved, so that dead connections and processes are noticed: a
-page that hears nothing for longer (``live.js``) says so."""
+"""Seconds between events that are sent even if nothing changed, so that dead connections and processes are noticed: a
+page that receives nothing for longer (``live.js``) says so."""
 _ALIVE = b"event: alive\ndata: {}\n\n"
 _GATHERED = 0.1
-"""Seconds for which lines are gathered into one send; with ``_MOST_AT_ONCE`` a bound of what one follower costs."""
+"""Seconds for which lines are gathered into one send; with ``_MOST_AT_ONCE`` this bounds the cost of a follower."""
 _MOST_AT_ONCE = 200
 _PATIENCE = 30.0
 """Seconds for which a follower may read nothing."""
 
 LISTS = frozenset({"held", "waiting", "refused", "delayed", "withheld_deletes", "quarantine", "planned", "problems"})
-"""Keys of the status that the short one leaves out: their sizes are among its ``counts``."""
+"""Keys of the status that the short one omits: its ``counts`` have their sizes."""
 _MOST_AWAITED = 20
 
 
 def short_status(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> dict[str, Any]:
-    """The status without its lists: a few kilobytes whatever the world is. ``ready`` and ``not_ready`` [text] stand
-    beside ``converged`` and ``healthy``."""
+    """Return the status without its lists, a few kilobytes in any world, with ``ready`` and ``not_ready`` [text]."""
     short = {key: value for key, value in status.items() if key not in LISTS}
     if "counters" in short:
         short["counters"] = {name: value for name, value in short["counters"].items() if isinstance(value, int)}
@@ -56,98 +54,98 @@ def short_status(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]])
 
 
 class Events:
-    """The followers of one process. ``end`` lets all of them go."""
+    """Serves the followers of one process until ``end``."""
 
     def __init__(self, observed: Observed, asked: Asked | None) -> None:
         self._observed = observed
         self._asked = asked
         self._streams: set[anyio.CancelScope] = set()
         self._ended = False
-        self._told: tuple[float, bytes] = (float("-inf"), b"")
+        self._status: tuple[float, bytes] = (float("-inf"), b"")
 
     def __len__(self) -> int:
         return len(self._streams)
 
     def end(self) -> None:
-        """Close every stream, and open none any more."""
+        """Close every stream, and reject new ones."""
         self._ended = True
         for scope in list(self._streams):
             scope.cancel()
 
     async def answer(self, request: Request) -> Response:
-        """A stream; 400 for wrong parameters, 503 if there are too many followers. ``only=status`` or ``only=line``
-        leaves out the other."""
+        """Answer with a stream; 400 for wrong parameters, 503 if there are too many followers. ``only=status`` or
+        ``only=line`` omits the other."""
         try:
             only(request.query_params, ("after", "only"))
             wanted = choice(request.query_params, "only", ("status", "line"))
             after = await self._after(request)
         except BadQuery as error:
-            return refusal(request, Unanswerable(400, str(error), "`/` lists what can be asked"))
+            return refusal(request, Unanswerable(400, str(error), "`/` lists the paths and their parameters"))
         if self._ended or len(self._streams) >= MOST_FOLLOWERS:
-            reason = "the process ends" if self._ended else f"{MOST_FOLLOWERS} followers are as many as are served"
-            told = json_answer(request, {"error": reason, "next_step": "close a page, or ask again later"}, 503)
-            told.headers["Retry-After"] = "5"
-            return told
+            reason = "the process is ending" if self._ended else f"the limit of {MOST_FOLLOWERS} followers is reached"
+            response = json_answer(request, {"error": reason, "next_step": "close a page, or try again later"}, 503)
+            response.headers["Retry-After"] = "5"
+            return response
         return _Stream(self, wanted, after)
 
     async def _after(self, request: Request) -> int | None:
-        """The sequence after which lines are wanted; None without lines to follow."""
+        """Return the sequence after which lines are requested; None without lines to follow."""
         if self._asked is None:
             return None
         given = dict(request.query_params)
-        # A browser that comes back tells where it was by itself; the address is the one of its first visit.
+        # A returning browser sends its last sequence in this header; its address is still that of the first visit.
         if last := request.headers.get("last-event-id", ""):
             given["after"] = last
         kept = await self._asked.journal(JournalQuery(limit=1))
         newest = int(kept["last"])
         after = number(given, "after", newest, 0, 10**15)
-        # Sequences begin anew with each process: who was told more than there is comes from a former one.
+        # Sequences begin anew with each process: a larger one comes from a former process.
         return max(0 if after > newest else after, newest - MOST_BACK)
 
     def status_now(self) -> bytes:
-        """The short status, at most once a second for all followers together."""
+        """Return the short status, computed at most once a second for all followers together."""
         now = anyio.current_time()
-        if now - self._told[0] >= STATUS_PERIOD * 0.9:
+        if now - self._status[0] >= STATUS_PERIOD * 0.9:
             short = short_status(self._observed.status(), self._observed.ready())
-            self._told = (now, msgspec.json.encode(short))
-        return self._told[1]
+            self._status = (now, msgspec.json.encode(short))
+        return self._status[1]
 
     async def stream(self, send: Callable[[bytes], Any], wanted: str, after: int | None) -> None:
-        """Tell one follower, until cancelled."""
+        """Send events to one follower, until cancelled."""
         outgoing = _Outgoing(send)
         async with anyio.create_task_group() as group:
             group.start_soon(outgoing.run, group)
             if wanted != "line":
-                group.start_soon(self._tell_status, outgoing)
+                group.start_soon(self._send_status, outgoing)
             if wanted != "status" and self._asked is not None and after is not None:
-                group.start_soon(self._tell_lines, outgoing, self._asked, after)
+                group.start_soon(self._send_lines, outgoing, self._asked, after)
 
-    async def _tell_status(self, outgoing: _Outgoing) -> None:
-        told = b""
+    async def _send_status(self, outgoing: _Outgoing) -> None:
+        sent = b""
         while True:
             now = self.status_now()
-            if now != told:
-                told = now
+            if now != sent:
+                sent = now
                 await outgoing.put(_event("status", now))
             await anyio.sleep(STATUS_PERIOD)
 
-    async def _tell_lines(self, outgoing: _Outgoing, asked: Asked, after: int) -> None:
+    async def _send_lines(self, outgoing: _Outgoing, asked: Asked, after: int) -> None:
         try:
             async with aclosing(cast("AsyncGenerator[dict[str, Any]]", asked.follow(after))) as lines:
                 async for line in lines:
                     await outgoing.put(_event("line", msgspec.json.encode(line), line.get("sequence")))
         except Unanswerable as error:
-            # The answer has begun, so that its code can't tell any more.
-            told = {"error": error.error, "next_step": error.next_step}
-            await outgoing.put(_event("unanswerable", msgspec.json.encode(told)))
+            # The answer has begun, so its status code can't report the error.
+            content = {"error": error.error, "next_step": error.next_step}
+            await outgoing.put(_event("unanswerable", msgspec.json.encode(content)))
 
     async def run(self, receive: Receive, send: Callable[[bytes], Any], wanted: str, after: int | None) -> None:
-        """``stream`` until the follower goes or all are let go."""
+        """Run ``stream`` until the follower disconnects or ``end`` is called."""
         with anyio.CancelScope() as scope:
             self._streams.add(scope)
             try:
                 async with anyio.create_task_group() as group:
-                    group.start_soon(_gone, receive, group)
+                    group.start_soon(_cancel_on_disconnect, receive, group)
                     await self.stream(send, wanted, after)
                     group.cancel_scope.cancel()
             finally:
@@ -155,12 +153,12 @@ class Events:
 
 
 class _Stream(Response):
-    """An answer that goes on until one of both sides ends it."""
+    """An answer without an end; either side may close it."""
 
     media_type = "text/event-stream"
 
     def __init__(self, events: Events, wanted: str, after: int | None) -> None:
-        # ``X-Accel-Buffering``: a proxy must not gather what is told now.
+        # ``X-Accel-Buffering``: a proxy must not buffer events.
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events = events
@@ -173,16 +171,16 @@ class _Stream(Response):
             await send({"type": "http.response.body", "body": b""})
             return
 
-        async def told(content: bytes) -> None:
+        async def send_part(content: bytes) -> None:
             await send({"type": "http.response.body", "body": content, "more_body": True})
 
-        await self._events.run(receive, told, self._wanted, self._after)
+        await self._events.run(receive, send_part, self._wanted, self._after)
         with anyio.move_on_after(1.0):
             await send({"type": "http.response.body", "body": b""})
 
 
 class _Outgoing:
-    """What is to be sent to one follower: gathered, so that a storm of lines is a handful of sends."""
+    """Gathers the events for one follower, so that a storm of lines takes a few sends."""
 
     def __init__(self, send: Callable[[bytes], Any]) -> None:
         self._send = send
@@ -192,7 +190,7 @@ class _Outgoing:
         self._some.set()
 
     async def put(self, content: bytes) -> None:
-        """Wait until there is room: who is slow misses lines at their source, and does not fill our memory."""
+        """Wait until there is room: a slow follower misses lines at the journal and does not fill our memory."""
         while len(self._waiting) >= _MOST_AT_ONCE:
             await self._room.wait()
         self._waiting.append(content)
@@ -214,12 +212,12 @@ class _Outgoing:
 
 
 def _event(name: str, data: bytes, sequence: object = None) -> bytes:
-    """JSON holds no line ends, so one ``data`` line is enough."""
+    """Encode an event. JSON contains no line ends, so one ``data`` line is enough."""
     identity = b"id: %d\n" % sequence if isinstance(sequence, int) else b""
     return b"%sevent: %s\ndata: %s\n\n" % (identity, name.encode(), data)
 
 
-async def _gone(receive: Receive, group: TaskGroup) -> None:
+async def _cancel_on_disconnect(receive: Receive, group: TaskGroup) -> None:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -1,8 +1,7 @@
-"""Logs: one JSON object a line for programs, one short line for people, and no secret in either.
+"""Formats logs, as one JSON object per line for programs or one short line for people, and redacts secrets.
 
-Why it exists: the ancestor logged whole resources and its own password. Callers give keys and revisions as ``extra``
-and never a body; what is known to be secret is taken out here, last, whatever the caller did. Who logs what is left to
-the callers.
+Why it exists: the former compiler logged whole resources and its own password. Callers pass keys and revisions as
+``extra`` and never a body; as the last step this module removes known secrets, whatever the caller passed.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from urllib.parse import quote
 
 REDACTED = "<secret>"
 _SHORTEST_SECRET = 4
-"""Shorter texts occur by chance: taking them out would garble lines and so betray them."""
+"""Shorter texts occur by chance: redacting them would garble lines and so reveal them."""
 
 _LONGEST = 4_000
-"""Characters of a message, and of each value beside it: names may have a million."""
+"""Most characters of a message and of each extra value: a name may have a million."""
 
 _LEVELS = {"warn": "WARNING", "fatal": "CRITICAL", "panic": "CRITICAL"}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 _ABOUT = frozenset({"key", "resource", "reaction_path"})
-"""What lines about an intent or an object carry for programs; ``engine/log_fields.py`` says what they mean."""
+"""Extras of lines about an intent or an object, for programs; ``engine/log_fields.py`` defines them."""
 
 
 class Redaction:
-    """Takes known secret texts out of a line. ``secrets`` is asked for each line, since passwords are rotated."""
+    """Removes known secrets from a line. ``secrets`` is called for each line, since passwords are rotated."""
 
     def __init__(self, secrets: Callable[[], Set[str]] = frozenset) -> None:
         self._secrets = secrets
@@ -48,7 +47,7 @@ class Redaction:
 
 
 def _forms(secrets: Iterable[str]) -> list[str]:
-    """How texts may stand in a line: as they are, in JSON, in a ``repr``, in a URL. The longest first, since one
+    """Return the forms of secrets in a line: plain, in JSON, in a ``repr``, in a URL; the longest first, since one
     secret may begin with another."""
     forms = {
         form
@@ -60,7 +59,7 @@ def _forms(secrets: Iterable[str]) -> list[str]:
 
 
 class LineFormatter(logging.Formatter):
-    """Renders a record with its extras by ``render(record, extra, trace)`` and redacts what comes out."""
+    """Renders a record with its extras by ``render(record, extra, trace)`` and redacts the line."""
 
     def __init__(self, render: Callable[[logging.LogRecord, dict[str, Any], str], str], redaction: Redaction) -> None:
         super().__init__()
@@ -74,7 +73,7 @@ class LineFormatter(logging.Formatter):
 
 
 def _clipped(text: str) -> str:
-    """``text``, or its beginning and how much is left out."""
+    """Return ``text``, or its beginning and the number of omitted characters."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST:,} more characters)"
 
 
@@ -85,7 +84,7 @@ def _bounded(value: Any) -> Any:
 
 
 def json_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> str:
-    """``{"time", "level", "logger", "message", …extra, "exception"}``; time in UTC with milliseconds."""
+    """Return ``{"time", "level", "logger", "message", …extra, "exception"}``; time in UTC with milliseconds."""
     fields = {
         "time": f"{_stamp(record)}.{int(record.msecs):03d}Z",
         "level": record.levelname.lower(),
@@ -99,8 +98,8 @@ def json_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> s
 
 
 def plain_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> str:
-    """``12:00:01 WARNING message  name=value``. Whom a line is about is said by name only, and where the message
-    doesn't; the reaction path only if it leads somewhere."""
+    """Return ``12:00:01 WARNING message  name=value``. The resource is added by name if the message lacks it; the
+    reaction path only if it has more than one step."""
     said = _clipped(record.getMessage())
     details = "".join(f"  {name}={value}" for name, value in extra.items() if name not in _ABOUT)
     resource, path = str(extra.get("resource", "")), extra.get("reaction_path", ())
@@ -116,9 +115,9 @@ def plain_line(record: logging.LogRecord, extra: dict[str, Any], trace: str) -> 
 def set_up(
     level: str, form: str = "auto", secrets: Callable[[], Set[str]] = frozenset, stream: TextIO | None = None
 ) -> None:
-    """Send all logs of the process to ``stream`` (stderr). ``level`` as in Contrail's files (``warn``, ``fatal`` and
-    ``panic`` included); ``form``: ``json``, ``text``, or ``auto``: text on a terminal. ``secrets`` gives the texts
-    that must not show."""
+    """Send all logs of the process to ``stream`` (stderr). ``level``: as in Contrail's files (including ``warn``,
+    ``fatal`` and ``panic``); ``form``: ``json``, ``text``, or ``auto``: text on a terminal. ``secrets``: returns the
+    texts to redact."""
     global _redaction
     out = stream or sys.stderr
     plain = form == "text" or (form == "auto" and out.isatty())
@@ -126,13 +125,13 @@ def set_up(
     handler = logging.StreamHandler(out)
     handler.setFormatter(LineFormatter(plain_line if plain else json_line, _redaction))
     logging.basicConfig(level=_LEVELS.get(level, level.upper()), handlers=[handler], force=True)
-    # Clients' request lines name every uuid twice and say nothing that ours don't.
+    # The clients' request lines name every uuid twice and repeat our own lines.
     for chatty in ("httpx2", "httpcore2", "uvicorn.access", "uvicorn.error", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 def redacted(text: str) -> str:
-    """``text`` without what this process must not show: for what is printed and not logged."""
+    """Redact ``text`` that is printed and not logged."""
     return _redaction(text)
 
 

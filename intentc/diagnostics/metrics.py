@@ -1,8 +1,8 @@
-"""The figures of a running compiler for Prometheus, read from its status when they are asked for.
+"""Exports the figures of a running compiler to Prometheus, read from its status at each scrape.
 
-Why it exists: metric names are an interface, so they stand in one place, with the words that ``docs/operating.md``
-repeats; and counting in the engine's own integers costs the hot path nothing. What the figures are made of is the
-engine's business (``Observed.status``); what a status leaves out has no metric.
+Why it exists: metric names are an interface, so they are defined in one place, with the texts that
+``docs/operating.md`` repeats; and the engine's own integers cost the hot path nothing. A key that the status
+(``Observed.status``) lacks has no metric.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .observed import Observed
 
 
 class Figure(NamedTuple):
-    """One metric: its name (counters without ``_total``), what it says, and where its value stands in the status, keys
-    with dots. ``label``: the value there is a mapping, and its keys are the values of this label."""
+    """One metric. ``name``: counters without ``_total``. ``text``: its help. ``place``: the dotted keys of its value in
+    the status. ``label``: the value is a mapping, and its keys are the values of this label."""
 
     name: str
     text: str

@@ -1,6 +1,6 @@
-"""The parameters of a question, checked: what is unknown or out of range is refused in words that name it.
+"""Checks the parameters of a question and rejects unknown and out-of-range ones by name.
 
-Why it exists: a misspelt parameter that is passed over gives an answer to another question, and nobody notices.
+Why it exists: if a misspelt parameter were ignored, the answer would be to another question, and nobody would notice.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ EVERYWHERE = ("pretty",)
 
 
 class BadQuery(ValueError):
-    """A query that can't be answered; the message says why, and what can be."""
+    """An invalid query; the message says what is wrong and what is valid."""
 
 
 def only(parameters: Mapping[str, str], known: Collection[str]) -> None:
-    """Raise ``BadQuery`` if there are others than the ``known`` ones."""
+    """Raise ``BadQuery`` for parameters other than the ``known`` ones."""
     for name in parameters:
         if name not in known and name not in EVERYWHERE:
             there = f"there are {', '.join(known)}" if known else "there are none"
@@ -24,7 +24,7 @@ def only(parameters: Mapping[str, str], known: Collection[str]) -> None:
 
 
 def number(parameters: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    """A whole number in its range; ``default`` if it isn't given. Raises ``BadQuery``."""
+    """Read a whole number in its range; ``default`` if it isn't given. Raises ``BadQuery``."""
     text = parameters.get(name, "")
     if not text:
         return default
@@ -34,7 +34,7 @@ def number(parameters: Mapping[str, str], name: str, default: int, least: int, m
 
 
 def choice(parameters: Mapping[str, str], name: str, choices: Collection[str]) -> str:
-    """One of ``choices``; empty if it isn't given. Raises ``BadQuery``."""
+    """Read one of ``choices``; empty if it isn't given. Raises ``BadQuery``."""
     text = parameters.get(name, "")
     if not text or text in choices:
         return text
@@ -42,7 +42,7 @@ def choice(parameters: Mapping[str, str], name: str, choices: Collection[str]) -
 
 
 def needed(parameters: Mapping[str, str], name: str, example: str) -> str:
-    """A text that must be given. Raises ``BadQuery`` with ``example``."""
+    """Read a required text. Raises ``BadQuery`` with ``example``."""
     text = parameters.get(name, "").strip()
     if not text:
         raise BadQuery(f"{name} is missing; ask as in {example}")

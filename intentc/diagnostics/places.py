@@ -1,4 +1,4 @@
-"""What stands at a place in an object: beside ``acl_rule[3]`` people want to see which rule that is."""
+"""Finds the value at a path in an object, so that ``acl_rule[3]`` can be shown with the rule itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _STEP = re.compile(r"([A-Za-z0-9_-]+)|\[(\d+)\]|\.")
 
 
 def value_at(compared: Mapping[str, Any] | None, part: str) -> str:
-    """The value of ``part`` in the object as it should be, else as it is, as JSON on one line; empty if there is none
-    there, or if the name of the part says it already (a reference). ``compared``: as ``Asked.object`` answers."""
+    """Return the desired, else the actual value of ``part`` as JSON on one line; empty if there is none, or if the
+    part's name contains it (a reference). ``compared``: an answer of ``Asked.object``."""
     steps = _steps(part)
     for document in ((compared or {}).get("desired"), (compared or {}).get("actual")):
         value = _walk(document, steps)
@@ -22,7 +22,7 @@ def value_at(compared: Mapping[str, Any] | None, part: str) -> str:
 
 
 def _steps(part: str) -> list[str | int]:
-    """The keys and positions that lead to a part; none if it is no path of fields."""
+    """Return the keys and positions of a part; empty if it is not a path of fields."""
     found: list[str | int] = []
     end = 0
     for step in _STEP.finditer(part):

@@ -1,7 +1,7 @@
-"""Serves the diagnostics from inside the compiler's own process and loop.
+"""Serves the diagnostics in the compiler's own process and event loop.
 
-Why it exists: uvicorn by itself takes over the process's signals and its logging; here it is a guest that begins and
-ends with a context manager. Only the application's answers are ``app``'s business.
+Why it exists: uvicorn by default takes over the process's signals and logging; here it runs within a context manager.
+``app`` builds the application.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .app import diagnostics_app
 from .observed import Asked, Browsed, Observed
 
 _LONGEST_HEAD = 64 * 1024
-"""Bytes of a request's first line and headers; a name in an address may be long."""
+"""Most bytes of a request's first line and headers; a name in an address may be long."""
 
 
 class AddressInUse(OSError):
@@ -35,7 +35,7 @@ class AddressInUse(OSError):
 
 
 class OpenToAll(OSError):
-    """The diagnostics would be open to everybody who reaches the address; the message says what to set."""
+    """The diagnostics would be open to everybody; the message says what to set."""
 
 
 class UnusableCertificate(OSError):
@@ -45,7 +45,7 @@ class UnusableCertificate(OSError):
 class _Guest(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the command's business."""
+        """Leave the signals to the command."""
         yield
 
 
@@ -60,16 +60,16 @@ async def running_diagnostics(
     access: Access = EVERYBODY,
     hosts: Sequence[str] = (),
 ) -> AsyncIterator[str]:
-    """Serve while the context is open; gives the URL (with the port that was found, if ``port`` is 0). ``registry``,
+    """Serve while the context is open, and yield the URL (with a free port if ``port`` is 0). ``registry``,
     ``browsed``, ``asked`` and ``access``: as for ``diagnostics_app``.
 
-    Raises ``AddressInUse``, ``UnusableCertificate``, and ``OpenToAll`` if ``host`` is not this machine's own and
-    ``access`` asks nobody. On loopback only requests that name a loopback host, ``host`` itself or one of ``hosts``
-    are answered. Of connections there are as many at once as ``listening.connections.most_connections`` allows.
+    Raises ``AddressInUse``, ``UnusableCertificate``, and ``OpenToAll`` if ``host`` is no loopback address and
+    ``access`` authenticates nobody. On loopback, ``Host`` must be a loopback host, ``host`` itself or one of ``hosts``.
+    ``listening.connections.most_connections`` limits the open connections.
     """
     if not is_loopback(host) and not access.asks:
         raise OpenToAll(
-            f"{host}:{port} can be reached from elsewhere, and nobody is asked who he is; set"
+            f"{host}:{port} can be reached from other machines without authentication; set"
             " intentc.diagnostics.token_file or intentc.diagnostics.tls.client_ca, or listen on 127.0.0.1"
         )
     with _listening(host, port) as listener:
@@ -101,7 +101,7 @@ async def running_diagnostics(
                 scheme = "http" if access.tls is None else "https"
                 yield f"{scheme}://{url_host(host)}:{bound}"
             finally:
-                # Followers stay for ever by themselves, and would be waited for.
+                # Event streams have no end, and the server would wait for them.
                 served.events.end()
                 server.should_exit = True
 
@@ -118,7 +118,7 @@ def _encryption(tls: Tls | None) -> dict[str, Any]:
 
 
 def _load(config: uvicorn.Config, tls: Tls | None) -> None:
-    """Unusable certificates are told here, not from within a task."""
+    """Load the certificates, so that unusable ones raise here and not within a task."""
     try:
         config.load()
     except (OSError, ssl.SSLError) as error:

@@ -1,8 +1,7 @@
-"""The token of the diagnostics as its file has it now; without a usable file there is none, and nobody is let in.
+"""Reads the present token of the diagnostics from its file; without a usable file nobody gets access.
 
-Why it differs from a password: that one *we* show, and while its file is being replaced the former is the best guess.
-Here somebody takes the file away so that those who know the token come in no more. Who is asked for it is ``access``'s
-business.
+Why it differs from a password: a password we send, and while its file is being replaced the former one is the best
+guess. A token file is removed to lock out everybody who knows the token. ``access`` compares tokens.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class PresentToken:
-    """Gives the token, or an empty text, which lets nobody in. Each change between both is said once in the log."""
+    """Returns the token, or an empty text, which grants nobody access. It logs each change between the two once."""
 
     def __init__(self, secret: Secret) -> None:
         self._secret = secret
@@ -30,8 +29,8 @@ class PresentToken:
                 _LOG.info("intentc.diagnostics.token_file: %s can be used again", self._secret.file)
             else:
                 _LOG.error(
-                    "intentc.diagnostics.token_file: %s is not there, can't be read, or has fewer than %d characters;"
-                    " until that is mended the diagnostics let nobody in",
+                    "intentc.diagnostics.token_file: %s is missing, unreadable, or has fewer than %d characters;"
+                    " until it is fixed the diagnostics reject all requests",
                     self._secret.file,
                     SHORTEST_TOKEN,
                 )

@@ -46,7 +46,7 @@ async def test_commands_are_answered_over_tls_with_the_token_of_the_same_file_an
     configured(intentc, address="127.0.0.1:0", token=f"{TOKEN}-of-somebody-else", tls=tls)
     refused = await intentc("show", environment=told)
     assert refused.code == 3
-    assert "the token is not the right one" in refused.err
+    assert "the token is wrong" in refused.err
     assert TOKEN not in refused.err + service.log
     assert await service.terminate() == 0
 

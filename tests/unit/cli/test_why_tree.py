@@ -101,7 +101,14 @@ def test_parts_that_are_there_for_the_reason_for_which_the_object_is_stand_in_on
 
 
 def evaluation(**changed: Any) -> dict[str, Any]:
-    known = {"intent": WEB, "status": "done", "revision": 7, "at": NOW - 12, "path": [DB, WEB], "recorded_in": "journal"}
+    known = {
+        "intent": WEB,
+        "status": "done",
+        "revision": 7,
+        "at": NOW - 12,
+        "path": [DB, WEB],
+        "recorded_in": "journal",
+    }
     return {**known, **changed}
 
 

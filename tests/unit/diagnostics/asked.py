@@ -89,7 +89,14 @@ def why_of(subject: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "reads": [{**WEB, "revision": 41}, {**DATABASE, "revision": 42}],
         "reads_total": 2,
         "evaluations": [
-            {"intent": WEB, "status": "done", "revision": 42, "at": NOW, "path": [DATABASE, WEB], "recorded_in": "journal"}
+            {
+                "intent": WEB,
+                "status": "done",
+                "revision": 42,
+                "at": NOW,
+                "path": [DATABASE, WEB],
+                "recorded_in": "journal",
+            }
         ],
         "written": {"operation": "update", "revision": 52, "at": NOW, "by": "intentc/host-1"},
         "history": [line(1), write(2)],

@@ -138,7 +138,7 @@ async def test_without_a_usable_token_file_nobody_gets_in_until_there_is_one(
         for shown in (TOKEN, "short", TOKEN):
             assert await status_of(url, authorization=f"Bearer {shown}") == 401
         (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
-        assert f"token_file: {file} is not there" in record.message
+        assert f"token_file: {file} is missing" in record.message
         assert "short" not in record.message
         file.write_text("another-token-of-some-length")
         assert await status_of(url, authorization=f"Bearer {TOKEN}") == 401
@@ -283,7 +283,7 @@ async def test_unusable_certificates_are_told_with_their_key(tmp_path: Path) -> 
 
 async def test_a_command_without_the_token_is_told_so() -> None:
     async with served(with_token()) as url:
-        with pytest.raises(CommandError, match="these diagnostics ask for a token") as error:
+        with pytest.raises(CommandError, match="the diagnostics require a token") as error:
             await current_status(reaching(url))
     assert "intentc.diagnostics.token" in error.value.next_step
 

@@ -121,7 +121,7 @@ async def test_an_unknown_view_is_refused_with_those_that_there_are() -> None:
     assert refused.status_code == 404
     assert refused.json() == {
         "error": "there is no view 'fruits'; there are fruit",
-        "next_step": "`/views` says what each shows",
+        "next_step": "`/views` describes each view",
         "candidates": ["fruit"],
     }
 

@@ -74,8 +74,8 @@ async def test_a_path_that_there_is_not_is_told_as_json_with_what_to_do_next() -
     found = await answer(Compiler(), "/nonsense")
     assert found.status_code == 404
     assert found.json() == {
-        "error": "there is nothing to be asked at '/nonsense'",
-        "next_step": "`/` lists what can be asked",
+        "error": "there is nothing at '/nonsense'",
+        "next_step": "`/` lists the paths",
         "candidates": [],
     }
     assert HEADERS.items() <= dict(found.headers).items() | {(name, found.headers[name]) for name in HEADERS}

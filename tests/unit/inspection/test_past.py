@@ -52,7 +52,7 @@ def wrote(written: int, at: float, revision: int = 1) -> Write:
 async def history(plant: Plant) -> list[tuple[str, int | None]]:
     """Whose lines, with the revisions that they wrote."""
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
-    return [(told.by, told.line.written if isinstance(told.line, Write) else None) for told in past.history]
+    return [(one.by, one.line.written if isinstance(one.line, Write) else None) for one in past.lines]
 
 
 def here(plant: Plant) -> list[tuple[str, int | None]]:
@@ -118,7 +118,7 @@ def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         end.wait(9 * PATIENCE)
         return iter(())
 
-    monkeypatch.setattr("intentc.inspection.views.history.search", hang)
+    monkeypatch.setattr("intentc.inspection.views.history.search_files", hang)
     yield begun
     end.set()
     for thread in threading.enumerate():
@@ -152,7 +152,7 @@ async def test_files_that_hang_are_gone_without_and_that_is_said_once(
         assert await history(plant) == here(plant)
     assert hung.is_set()
     assert [one.getMessage() for one in caplog.records if "in time" in one.getMessage()] == [
-        f"the journal's files in {plant.parts.journal.directory} can't be read in time; answers to why go without them"
+        f"the journal's files in {plant.parts.journal.directory} can't be read in time; answers to why omit them"
     ]
 
 
@@ -164,10 +164,10 @@ async def test_only_so_many_threads_hang(plant: Plant, hung: threading.Event, mo
     assert 1 <= sum(thread.name == "journal search" for thread in threading.enumerate()) <= 8
 
 
-async def test_an_error_of_a_search_is_told_to_who_asked(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_of_a_search_reaches_the_caller(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> Iterator[object]:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("intentc.inspection.views.history.search", broken)
+    monkeypatch.setattr("intentc.inspection.views.history.search_files", broken)
     with pytest.raises(ZeroDivisionError):
         await history(plant)

@@ -39,7 +39,8 @@ async def test_what_a_compiler_deleted_is_found_by_its_end(scene: Scene) -> None
     answer = await why(scene.offline.engine, "access_control_list", "web:egress-access-control-list")
     assert answer["name"] == "default-domain:blue:web:egress-access-control-list"
     assert answer["deleted"]["revision"] == answer["written"]["revision"]
-    assert answer["summary"].startswith(f"It was deleted at revision {answer['deleted']['revision']}. No intent claims it")
+    revision = answer["deleted"]["revision"]
+    assert answer["summary"].startswith(f"It was deleted at revision {revision}. No intent claims it")
 
 
 async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(scene: Scene) -> None:

@@ -149,7 +149,7 @@ async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(
     await plant.offline.settle()
     answer = await asked(plant, "box", "a")
     assert answer["state"] == "paused"
-    assert "it was given up" in waited(answer)
+    assert "it was dropped" in waited(answer)
 
 
 async def test_a_suspect_is_held_and_not_evaluated_to_be_asked(plant: Plant) -> None:
@@ -236,7 +236,7 @@ async def test_an_object_below_a_parent_that_is_not_there_waits_for_it(plant: Pl
     await plant.boxes("a", text="below 44444444-4444-4444-8444-444444444444 late")
     answer = await asked(plant, "part", "late:two")
     assert (answer["state"], answer["exists"]) == ("waiting", False)
-    assert waited(answer) == "box late to come"
+    assert waited(answer) == "box late to be created"
 
 
 async def test_before_the_first_listing_it_says_so() -> None:

@@ -274,7 +274,7 @@ async def test_a_map_that_leaves_out_most_reactions_is_taken_and_warned_of(
 ) -> None:
     assert await workshop.reload(FURTHER)
     assert await workshop.reload("intent-compiler: {}")
-    (record,) = [record for record in told.records if "leaves out" in record.message]
+    (record,) = [record for record in told.records if "lacks" in record.message]
     assert record.levelno == logging.WARNING
     assert "lacks 2 of the former 2 reactions" in record.message
 

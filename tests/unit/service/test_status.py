@@ -276,7 +276,7 @@ async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, told
     await told.compiler_status._pending.look()
     status = told.status()
     assert status["pending_references"] == 1
-    assert status["attention"] == [f"not there: box {absent}, to which box a refers: `intentc why box a`"]
+    assert status["attention"] == [f"missing: box {absent}, to which box a refers: `intentc why box a`"]
 
 
 async def _put(plant: Plant, key: Key, value: str) -> None:

@@ -106,16 +106,16 @@ function neighbourhood(answer) {
       data: {
         id: node.id,
         ...labelled([node.kind + (of_itself.has(node.id) ? " ↻" : ""), shortened(node.name || node.uuid)]),
-        told: `${node.kind} ${node.name || node.uuid}${of_itself.has(node.id) ? ", which names itself" : ""}`,
+        shown: `${node.kind} ${node.name || node.uuid}${of_itself.has(node.id) ? ", which names itself" : ""}`,
         href: "/pages/object?" + new URLSearchParams({ kind: node.kind, name: node.name || node.uuid }),
       },
       classes: [node.role === "lower" ? "made" : "", node.id === answer.center ? "center" : ""],
     })),
     edges: edges.map((edge, place) => ({
-      data: { id: `edge ${place}`, source: edge.from, target: edge.to, label: edge.relation, told: edge.relation },
+      data: { id: `edge ${place}`, source: edge.from, target: edge.to, label: edge.relation, shown: edge.relation },
       classes: [edge.made ? "dashed" : "", edges.length > MOST_LABELS ? "" : "labelled"],
     })),
-    told: "Choose an object to open its page. Drag to move; the wheel zooms with Ctrl.",
+    shown: "Choose an object to open its page. Drag to move; the wheel zooms with Ctrl.",
     center: answer.center,
   };
   return placed(drawing, (id) => columns.get(id) ?? 0);
@@ -160,18 +160,18 @@ function reactions(answer) {
       data: {
         id: kind,
         ...labelled([kind + (to_itself.has(kind) ? " ↻" : "")]),
-        told: `${kind}${compiled.has(kind) ? ", which is compiled" : ""}${to_itself.has(kind) ? ": goes on to others of its kind, too" : ""}`,
+        shown: `${kind}${compiled.has(kind) ? ", which is compiled" : ""}${to_itself.has(kind) ? ": goes on to others of its kind, too" : ""}`,
       },
       classes: [compiled.has(kind) ? "compiled" : ""],
     })),
     edges: drawn.map(([id, arrow]) => ({
       data: {
         id: `edge ${id}`, source: arrow.from, target: arrow.to, width: 1 + Math.min(4, Math.log10(1 + arrow.walks)),
-        told: `${arrow.from} → ${arrow.to} through ${arrow.causes.join(", ")}: ${arrow.walks} walks, ${arrow.changed} changed an output`,
+        shown: `${arrow.from} → ${arrow.to} through ${arrow.causes.join(", ")}: ${arrow.walks} walks, ${arrow.changed} changed an output`,
       },
       classes: ["weighed", arrow.changed ? "" : arrow.walks ? "dashed" : "unwalked"],
     })),
-    told: "Choose a kind to see its own arrows, or an arrow for its causes. Drag to move; the wheel zooms with Ctrl.",
+    shown: "Choose a kind to see its own arrows, or an arrow for its causes. Drag to move; the wheel zooms with Ctrl.",
   };
   return placed(drawing, (id) => rank.get(id));
 }
@@ -195,7 +195,7 @@ async function draw(container) {
   });
   const note = document.createElement("p");
   note.className = "note";
-  note.textContent = drawing.told;
+  note.textContent = drawing.shown;
   container.append(note);
   show_whole(graph, drawing.center);
 
@@ -206,9 +206,9 @@ async function draw(container) {
     graph.on("mouseover", "edge", (event) => event.target.addClass("pointed"));
     graph.on("mouseout", "edge", (event) => event.target.removeClass("pointed"));
   }
-  graph.on("mouseover", "node, edge", (event) => { note.textContent = event.target.data("told"); });
+  graph.on("mouseover", "node, edge", (event) => { note.textContent = event.target.data("shown"); });
   graph.on("tap", "node", (event) => {
-    note.textContent = event.target.data("told");
+    note.textContent = event.target.data("shown");
     const href = event.target.data("href");
     if (href) {
       location.href = href;
@@ -217,7 +217,7 @@ async function draw(container) {
     graph.elements().addClass("faint");
     event.target.closedNeighborhood().removeClass("faint");
   });
-  graph.on("tap", "edge", (event) => { note.textContent = event.target.data("told"); });
+  graph.on("tap", "edge", (event) => { note.textContent = event.target.data("shown"); });
   graph.on("tap", (event) => { if (event.target === graph) graph.elements().removeClass("faint"); });
   // For tests, and for who looks with the browser's tools.
   container.dataset.drawn = `${graph.nodes().length} nodes, ${graph.edges().length} edges`;

@@ -79,7 +79,7 @@ function show(line) {
 }
 
 // Each line has the number after the one before, unless this page was too slow or the compiler is a new process.
-function tell_gap(sequence) {
+function show_gap(sequence) {
   if (!last || sequence === last + 1) return;
   const missed = sequence - last - 1;
   const text = sequence <= last
@@ -92,7 +92,7 @@ function tell_gap(sequence) {
   body.prepend(made);
 }
 
-function tell() {
+function show_state() {
   pause.textContent = paused ? "resume" : "pause";
   pause.setAttribute("aria-pressed", String(paused));
   if (paused) following.textContent = `paused; ${kept.length} new line${kept.length === 1 ? "" : "s"}`;
@@ -106,20 +106,20 @@ pause.addEventListener("click", () => {
     kept = [];
     following.textContent = "live";
   }
-  tell();
+  show_state();
 });
 
 follow(
   () => `/events?only=line&after=${last}`,
   {
     line(line) {
-      tell_gap(line.sequence);
+      show_gap(line.sequence);
       last = line.sequence;
       if (!wanted(line)) return;
       if (!paused) return show(line);
       kept.push(line);
       if (kept.length > MOST_ROWS) kept.shift();
-      tell();
+      show_state();
     },
   },
   (words, since) => {

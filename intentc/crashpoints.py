@@ -1,8 +1,8 @@
-"""Named places on the path of an event at which a test has the process die, and nothing else.
+"""Named points on an event's path at which a test kills the process.
 
-Why in the product: what a kill at a bad moment costs can only be tried where that moment is. ``INTENTC_CRASH=NAME:3``
-kills this process (SIGKILL, as the machine would) when it comes to ``NAME`` for the third time; without the variable a
-point costs one comparison. What must hold afterwards is told by ``tests/faults``.
+Why in the product: the cost of a kill at a bad moment can only be tested at that moment. ``INTENTC_CRASH=NAME:3`` kills
+this process (SIGKILL, as a machine failure would) when it reaches ``NAME`` for the third time; without the variable a
+point costs one comparison. ``tests/faults`` checks what must hold afterwards.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ POINTS = frozenset(
         "audit.begun",
     ]
 )
-"""``*.sent``: the request has left, its answer has not been read. ``relist.*``: every listing of the world but the
-first. ``echo.seen``: of one of our own writes both the answer and the echo have come, in either order."""
+"""``*.sent``: the request was sent, its answer not yet read. ``relist.*``: every listing of the world but the first.
+``echo.seen``: both the answer and the echo of one of our own writes have arrived, in either order."""
 
 Hook = Callable[[str], None]
 
 
 def reach(point: str) -> None:
-    """The process has come to ``point``, one of ``POINTS``."""
+    """Report that the process has reached ``point``, one of ``POINTS``."""
     if _hook is not None:
         _hook(point)
 
 
 def armed() -> bool:
-    """Whether anybody looks at points: what costs more than a comparison to tell of is left out otherwise."""
+    """Whether a hook is installed; without one, skip what costs more than a comparison."""
     return _hook is not None
 
 
 def install(hook: Hook | None) -> None:
-    """Have ``hook`` called at each point; None: nobody. For tests in this process."""
+    """Call ``hook`` at each point from now on; None: no hook. For tests in this process."""
     global _hook
     _hook = hook
 
 
 def killer(order: str) -> Hook:
-    """The hook for ``NAME`` or ``NAME:count``. Raises ``ValueError`` for a name that is none, or no count."""
+    """The hook for ``NAME`` or ``NAME:count``. Raises ``ValueError`` for an unknown name or an invalid count."""
     name, _, count = order.partition(":")
     if name not in POINTS:
         raise ValueError(f"{VARIABLE}: there is no crash point {name!r}; there are {', '.join(sorted(POINTS))}")

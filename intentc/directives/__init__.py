@@ -1,8 +1,8 @@
-"""Directives: what operators told the compiler, kept in etcd, so that it outlives processes and every standby knows it.
+"""Directives: operator actions stored in etcd, so that they outlive processes and reach every standby.
 
-``directive`` says what a directive is, ``book`` puts and withdraws them, ``watching`` brings them to the engine's
-``operator_actions``. Why etcd and not a call to the compiler: the diagnostics are read-only, and etcd's own roles
-protect who may write.
+``directive`` defines a directive, ``book`` puts and withdraws directives, ``watching`` and ``obeying`` execute them by
+the engine's ``operator_actions``. Why etcd and not a call to the compiler: the diagnostics are read-only, and etcd's
+own roles restrict who may write.
 """
 
 from .actions import OperatorActions

@@ -1,7 +1,7 @@
-"""What operators can do to a running engine, as directives ask for it.
+"""The operator actions of a running engine, as directives request them.
 
-Why a protocol: directives come from etcd and know nothing of queues and plans; the engine knows nothing of etcd. Every
-call is synchronous, cheap, and idempotent: after a gap in the watch, or on a standby, it may come again.
+Why a protocol: directives are read from etcd and know nothing of queues and plans; the engine knows nothing of etcd.
+Every call is synchronous, cheap, and idempotent: after a gap in the watch, or on a standby, it may be repeated.
 """
 
 from __future__ import annotations
@@ -12,45 +12,45 @@ from intentc.model import Key
 
 
 class OperatorActions(Protocol):
-    """All that an operator can do to an engine. Three sorts of holding don't mix: what is paused, dropped or suspect
-    stays so until its own opposite is called, whatever becomes of the others."""
+    """All operator actions. Three reasons to hold are independent: what is paused, dropped or suspect stays so until
+    its own opposite is called, whatever happens to the others."""
 
     def pause(self, key: Key, name: tuple[str, ...], message: str) -> None:
-        """Hold an intent, or leave an object alone; it need not be there (yet). ``message``: who, when and why. Again
-        with another message: the last one counts."""
+        """Hold an intent, or leave an object alone; it need not exist (yet). ``message``: who, when and why. A repeated
+        call replaces the message."""
         ...
 
     def resume(self, key: Key) -> None:
-        """The opposite of ``pause``; nothing if it isn't paused."""
+        """End a ``pause``; does nothing if the key isn't paused."""
         ...
 
     def allow_deletes(self, kind: str) -> int:
-        """Let the withheld deletions of one kind through; how many objects they are."""
+        """Approve the withheld deletions of one kind; return the number of objects."""
         ...
 
     def retry(self, key: Key | None) -> int:
-        """Try what is held, rejected or contended again now, None: all of it; how many. Does not lift a pause, a drop
-        or a suspicion: ``undrop`` and ``unsuspect`` are called for those before."""
+        """Retry what is held, rejected or contended now, None: all of it; return the number. Does not lift a pause, a
+        drop or a suspicion: ``undrop`` and ``unsuspect`` are called for those before."""
         ...
 
     def drop(self, key: Key, mod_revision: int) -> None:
-        """Take away what an intent contributed, and don't compile it until its resource was written after
-        ``mod_revision``. With another revision for the same key: the last one counts."""
+        """Remove what an intent contributed, and don't compile it until its resource is written after ``mod_revision``.
+        A repeated call replaces the revision."""
         ...
 
     def undrop(self, key: Key) -> None:
-        """The opposite of ``drop``; nothing if it isn't dropped."""
+        """End a ``drop``; does nothing if the key isn't dropped."""
         ...
 
     def suspect(self, key: Key, mod_revision: int) -> None:
-        """Hold an intent until its resource was written after ``mod_revision``."""
+        """Hold an intent until its resource is written after ``mod_revision``."""
         ...
 
     def unsuspect(self, key: Key) -> None:
-        """The opposite of ``suspect``; nothing if it isn't suspect."""
+        """End a ``suspect``; does nothing if the key isn't suspect."""
         ...
 
     def changed_since(self, key: Key, mod_revision: int) -> bool:
-        """Whether the resource was written after ``mod_revision``, or is gone. False as long as the engine has not
-        applied ``mod_revision`` itself: then it can't know."""
+        """Whether the resource was written after ``mod_revision``, or deleted. False while the engine has not applied
+        ``mod_revision`` itself, since it can't know then."""
         ...

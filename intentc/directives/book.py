@@ -1,7 +1,7 @@
-"""Putting, withdrawing and listing directives.
+"""Puts, withdraws and lists directives.
 
-Why apart from watching: commands put directives and look them up without a compiler. Withdrawing compares the revision,
-so that a directive that was put anew meanwhile is not lost.
+Why apart from watching: commands put and list directives without a compiler. Withdrawing compares the revision, so that
+a directive that was put again meanwhile is not lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Kept(NamedTuple):
-    """A directive as it lies in etcd, and the revision at which it was put."""
+    """A directive in etcd, and the revision at which it was put."""
 
     directive: Directive
     mod_revision: int
@@ -34,18 +34,18 @@ class Book:
         self._installation = installation
 
     async def put(self, directive: Directive) -> int:
-        """Put a directive in place of an older one about the same; the revision."""
+        """Put a directive, replacing an older one about the same; return the revision."""
         key = directive_key(self._installation, directive)
         return (await self._store.transaction([], [Put(key, encode(directive))])).revision
 
     async def withdraw(self, kept: Kept) -> int:
-        """Take a directive away; the revision. 0: it was gone, or a newer one lies there and stays."""
+        """Delete a directive; return the revision. 0: it was gone, or a newer one is there and stays."""
         key = directive_key(self._installation, kept.directive)
         done = await self._store.transaction([unchanged(key, kept.mod_revision)], [Delete(key)])
         return done.revision if done.succeeded else 0
 
     async def list(self) -> tuple[Kept, ...]:
-        """All directives, by sort and by what they are about. What can't be read is logged and left out."""
+        """All directives, by sort and by what they are about. Unreadable ones are logged and left out."""
         prefix = directives_prefix(self._installation)
         listing = await list_all(self._store, Layout.of(prefix), _foreign)
         found = []
@@ -53,13 +53,11 @@ class Book:
             try:
                 directive = decode(change.kind, change.uuid, change.value or b"")
             except InvalidInput as error:
-                _LOG.warning(
-                    "the directive %s%s/%s is passed over: %s", prefix, change.kind, change.uuid, error.message
-                )
+                _LOG.warning("the directive %s%s/%s is ignored: %s", prefix, change.kind, change.uuid, error.message)
             else:
                 found.append(Kept(directive, change.mod_revision))
         return tuple(found)
 
 
 def _foreign(key: str) -> None:
-    _LOG.warning("the key %s is no directive; it is passed over", key)
+    _LOG.warning("the key %s is no directive; it is ignored", key)

@@ -1,8 +1,7 @@
-"""What a directive is, and how it lies in etcd: ``/intentc/<installation>/directives/<sort>/<about>``, the value as
-JSON.
+"""Defines directives and their form in etcd: ``/intentc/<installation>/directives/<sort>/<about>``, the value as JSON.
 
-Why strict: a directive that is understood by half could hold or delete the wrong thing, so one with an unknown field,
-or whose value disagrees with its key, is refused as a whole. What a directive does is ``operator_actions``' business.
+Why strict: a directive that is only partly understood could hold or delete the wrong thing, so one with an unknown
+field, or whose value disagrees with its key, is rejected as a whole. ``operator_actions`` carries directives out.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Pause(_OfOne, frozen=True, kw_only=True):
 
 
 class Drop(_OfOne, frozen=True, kw_only=True):
-    """Give a held intent up: what it contributed goes, and it is not compiled while its resource stands as it was
+    """Give a held intent up: what it contributed is removed, and it is not compiled while its resource stays as it was
     written at ``mod_revision``."""
 
     sort: ClassVar[str] = "drop"
@@ -62,9 +61,9 @@ class Drop(_OfOne, frozen=True, kw_only=True):
 
 
 class Suspect(_OfOne, frozen=True, kw_only=True):
-    """Processes died while they evaluated this intent, ``deaths`` of them lately. From the second on it is held while
-    its resource stands as it was written at ``mod_revision``, or until a retry. One death may be any kill at a bad
-    moment, which must cost nothing but time."""
+    """Processes died while they evaluated this intent, ``deaths`` of them recently. From the second on it is held while
+    its resource stays as it was written at ``mod_revision``, or until a retry. One death may be any kill at a bad
+    moment, and must cost only time."""
 
     sort: ClassVar[str] = "suspect"
 
@@ -73,12 +72,12 @@ class Suspect(_OfOne, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """Whether that is enough to hold it."""
+        """Whether there were enough deaths to hold it."""
         return self.deaths > 1
 
 
 class Retry(_Order, frozen=True, kw_only=True):
-    """Try what is quarantined again now: the one of ``key``, or all; done once."""
+    """Retry what is quarantined now: the one of ``key``, or all; done once."""
 
     sort: ClassVar[str] = "retry"
 
@@ -88,7 +87,7 @@ class Retry(_Order, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if bool(self.kind) != bool(self.uuid):
-            raise ValueError("it names a kind without a uuid, or a uuid without a kind")
+            raise ValueError("it has a kind without a uuid, or a uuid without a kind")
 
     @property
     def key(self) -> Key | None:
@@ -100,7 +99,7 @@ class Retry(_Order, frozen=True, kw_only=True):
 
 
 class AllowDeletes(_Order, frozen=True, kw_only=True):
-    """Leave for the deletion of all objects of one kind that is withheld now; done once."""
+    """Approve the deletion of all objects of one kind that is withheld now; done once."""
 
     sort: ClassVar[str] = "allow-deletes"
 
@@ -117,12 +116,12 @@ _SORTS: dict[str, type[Directive]] = {sort.sort: sort for sort in (Pause, Drop, 
 
 
 def directives_prefix(installation: str) -> str:
-    """Under which all directives of an installation lie."""
+    """The prefix of an installation's directives."""
     return f"/intentc/{installation}/directives/"
 
 
 def directive_key(installation: str, directive: Directive) -> str:
-    """Where a directive lies."""
+    """The key of a directive."""
     return f"{directives_prefix(installation)}{directive.sort}/{stored_segment(directive.about)}"
 
 
@@ -132,8 +131,8 @@ def encode(directive: Directive) -> bytes:
 
 
 def decode(sort: str, about: str, value: bytes) -> Directive:
-    """The directive at ``<sort>/<about>``. Raises ``InvalidInput``, which says what is wrong, for one that is of no
-    known sort, can't be read, or disagrees with its key."""
+    """The directive at ``<sort>/<about>``. Raises ``InvalidInput`` with the reason for an unknown sort, a value that
+    can't be read, or one that disagrees with its key."""
     wanted = _SORTS.get(sort)
     if wanted is None:
         raise InvalidInput(f"there are no directives of the sort {sort!r}", reason="Malformed")

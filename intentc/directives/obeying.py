@@ -1,8 +1,8 @@
-"""What is ordered now, and acting on every difference.
+"""Keeps the directives in force, and acts on every difference.
 
-Why apart from the watch: whatever is listed or watched comes through ``take``, so that a gap, a
-duplicate or a missed event ends in the same as a directive that came in time. When directives are read and withdrawn is
-``watching``'s business, what an action does the engine's.
+Why apart from the watch: all listed and watched changes pass through ``take``, so that a gap, a duplicate or a missed
+event has the same result as a directive that arrived in time. ``watching`` decides when directives are read and
+withdrawn; the engine carries the actions out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Place = tuple[str, str]
 
 @dataclass
 class Known:
-    """A directive that lies in etcd. ``applied``: the action was taken. ``revoked``: a later retry undid it.
-    ``withdrawn``: its deletion was asked for; it stays here until the watch tells."""
+    """A directive in etcd. ``applied``: the action was taken. ``revoked``: a later retry undid it. ``withdrawn``: its
+    deletion was requested; it stays here until the watch reports the deletion."""
 
     directive: Directive
     mod_revision: int
@@ -36,8 +36,8 @@ class Known:
 
 
 class DirectiveExecutor:
-    """The directives under ``prefix``, as one process obeys them. ``settled``: whether the world was looked through
-    once, so that withheld deletes, and whether a resource changed, are known."""
+    """The directives under ``prefix``, as one process obeys them. ``settled``: whether the first pass is complete, so
+    that withheld deletes, and changes of resources, are known."""
 
     def __init__(self, prefix: str, actions: OperatorActions, settled: Callable[[], bool]) -> None:
         self._prefix = prefix
@@ -47,10 +47,9 @@ class DirectiveExecutor:
         self._unreadable: dict[Place, int] = {}
 
     def take(self, changes: Iterable[Change], *, whole: bool) -> None:
-        """Obey what was put and what was withdrawn. ``whole``: what isn't among ``changes`` isn't there.
+        """Obey changed directives. ``whole``: directives that aren't among ``changes`` don't exist.
 
-        In the sequence in which directives were given: a suspicion that is older than a retry ends by it, a newer one
-        stands.
+        Obeyed in the order in which they were given: a retry ends an older suspicion, and leaves a newer one.
         """
         given = sorted(changes, key=lambda change: change.mod_revision)
         if whole:
@@ -65,21 +64,21 @@ class DirectiveExecutor:
                 self._begin(place, change.value, change.mod_revision)
 
     def catch_up(self) -> bool:
-        """Obey what had to wait until the world was looked through. True if there was anything."""
-        put_off = [known for known in self._known.values() if not known.applied]
-        for known in put_off:
+        """Obey what had to wait for the first pass. True if there was anything."""
+        deferred = [known for known in self._known.values() if not known.applied]
+        for known in deferred:
             self._pull(known)
-        return any(known.applied for known in put_off)
+        return any(known.applied for known in deferred)
 
     def done(self) -> list[Known]:
-        """The directives that may be withdrawn. What a retry revoked comes before the retry: whoever starts in between
-        must not find it alone."""
+        """The directives that may be withdrawn. What a retry revoked precedes the retry: a process that starts in
+        between must not find the revoked one alone."""
         found = [known for known in self._known.values() if not known.withdrawn and self._is_done(known)]
         return sorted(found, key=lambda known: not known.revoked)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Sort → how many directives."""
+        """Sort → the number of directives."""
         return dict(sorted(Counter(sort for sort, _ in self._known).items()))
 
     @property
@@ -88,7 +87,7 @@ class DirectiveExecutor:
         return [self._prefix + "/".join(place) for place in sorted(self._unreadable)]
 
     def knows(self, changes: Iterable[Change]) -> bool:
-        """Whether ``changes``, a list of all directives, holds nothing new, and everything that is known."""
+        """Whether ``changes``, a list of all directives, equals what is known."""
         known = {place: known.mod_revision for place, known in self._known.items()} | self._unreadable
         return known == {(change.kind, change.uuid): change.mod_revision for change in changes}
 
@@ -131,7 +130,7 @@ class DirectiveExecutor:
         known.applied = True
 
     def _revoke(self, key: Key | None, before: int) -> None:
-        """A retry ends what was suspected or, if it names the one, given up before it."""
+        """End older suspicions by a retry and, if the retry is for one key, an older drop."""
         for known in self._known.values():
             if known.mod_revision >= before:
                 continue
@@ -144,7 +143,7 @@ class DirectiveExecutor:
                     known.revoked = True
 
     def _end(self, place: Place) -> None:
-        """The directive was withdrawn. What was done once stays done."""
+        """A directive was withdrawn. Actions that are done once are not undone."""
         self._unreadable.pop(place, None)
         known = self._known.pop(place, None)
         if known is None:
@@ -170,7 +169,7 @@ class DirectiveExecutor:
 
 
 def _signed(directive: Directive) -> str:
-    """`` by WHO at WHEN: WHY``, as far as it is told."""
+    """`` by WHO at WHEN: WHY``, without the unknown parts."""
     who = f" by {directive.by}" if directive.by else ""
     when = f" at {directive.at}" if directive.at else ""
     why = f": {directive.reason}" if directive.reason else ""

@@ -1,7 +1,7 @@
-"""Holding what a process was evaluating when it died, over restarts (docs/engine.md §4.3, §7).
+"""Holds, over restarts, the intents that processes were evaluating when they died (docs/engine.md §4.3, §7).
 
-Why a directive: the next process may run on another machine. Which keys they are is told by whoever kept the traces of
-the dead process; this is called at the start, before directives are loaded.
+Why a directive: the next process may run on another machine. The crash marker of the dead process gives the keys; this
+is called at the start, before directives are loaded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .book import Book
 from .directive import Suspect
 
 _LATELY = timedelta(hours=1)
-"""How long one death alone is remembered."""
+"""How long a single death is remembered."""
 
 
 async def hold_suspects(
@@ -29,9 +29,9 @@ async def hold_suspects(
     by: str,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> int:
-    """Note a death for each of ``keys`` whose resource is still there; how many of them are held from now on. ``path``:
-    under which resources lie (``etcd.path``); ``by``: this process and no other, not even one of the same name and
-    number before it. Raises ``StoreError``; then it may be called again."""
+    """Record a death for each of ``keys`` whose resource still exists; return how many are held from now on. ``path``:
+    the path of resources (``etcd.path``); ``by``: identifies this process, even among earlier ones of the same name and
+    number. Raises ``StoreError``; may then be called again."""
     layout, book, held = Layout.of(f"/{path}/"), Book(store, installation), 0
     wanted = tuple(keys)
     known = (
@@ -52,7 +52,7 @@ async def hold_suspects(
             )
             noted = known.get(key)
             if noted is not None and noted.by == by:
-                # By an earlier try of ours, whose answer was lost: one death is one death.
+                # Recorded by an earlier try of ours whose answer was lost: it is the same death.
                 suspect = noted
             else:
                 await book.put(suspect)
@@ -61,7 +61,7 @@ async def hold_suspects(
 
 
 def _deaths_lately(known: Suspect | None, mod_revision: int, now: datetime) -> int:
-    """How often the same resource, as it stands, was found so before; what was long ago counts no more."""
+    """The number of earlier deaths with the same resource in the same version; old ones don't count."""
     if known is None or known.mod_revision != mod_revision:
         return 0
     try:

@@ -1,8 +1,8 @@
-"""Bringing directives to the engine: list, watch, and withdraw what is done.
+"""Delivers directives to the engine: lists, watches, and withdraws what is done.
 
-Why it exists: a directive must be known before anything is evaluated, must reach every process whatever becomes of the
-watch, and must go once it is done, but only by the one who leads: a standby takes the same actions and withdraws
-nothing. What a directive means is ``obeying``'s business.
+Why it exists: a directive must be known before anything is evaluated, must reach every process whatever happens to the
+watch, and must be deleted once it is done, but only by the leader: a standby takes the same actions and withdraws
+nothing. ``obeying`` carries directives out.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ from .obeying import DirectiveExecutor
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
-"""Seconds between looks at what is done."""
+"""Seconds between checks for directives that are done."""
 _RELIST_PERIOD = 60.0
-"""Seconds between readings of all directives, to find those of which the watch never told."""
+"""Seconds between readings of all directives, to find those that the watch missed."""
 
 
 class DirectiveWatch:
     """The directives of one installation, as one process obeys them.
 
-    ``leading``: whether this process leads. ``settled``: whether the world was looked through once, so that withheld
-    deletes, and whether a resource changed, are known. ``heartbeat``: the one that this process puts, by which a dead
-    watch is noticed.
+    ``leading``: whether this process leads. ``settled``: whether the first pass is complete, so that withheld deletes,
+    and changes of resources, are known. ``heartbeat``: the one that this process puts; it reveals a dead watch.
     """
 
     def __init__(
@@ -70,15 +69,15 @@ class DirectiveWatch:
         self._failing = False
 
     async def load(self) -> None:
-        """Obey what was ordered before; nothing may be evaluated earlier. Waits for a store that can't be read."""
-        told = False
+        """Obey the stored directives, before anything is evaluated. Waits while the store can't be read."""
+        logged = False
         while True:
             try:
                 listing = await list_all(self._store, self._layout, lambda key: None)
             except StoreError as error:
-                if not told:
+                if not logged:
                     _LOG.warning("the directives can't be read yet: %s; trying again until they can", error)
-                told = True
+                logged = True
                 await anyio.sleep(self._backoff.next_wait())
             else:
                 self._obeying.take(listing.snapshot.changes, whole=True)
@@ -86,7 +85,7 @@ class DirectiveWatch:
                 return
 
     async def run(self, on_change: Callable[[], None]) -> None:
-        """Obey what is ordered, without end. ``on_change`` is called after actions were taken."""
+        """Obey directives without end. ``on_change`` is called after actions were taken."""
         async with aclosing(self._source.events()) as events, anyio.create_task_group() as group:
             group.start_soon(self._tend, on_change)
             group.start_soon(self._relist)
@@ -97,7 +96,7 @@ class DirectiveWatch:
 
     @property
     def applied_revision(self) -> int:
-        """Every directive up to this revision is obeyed; 0 before ``load``."""
+        """The revision up to which every directive is obeyed; 0 before ``load``."""
         return self._source.applied_revision or self._loaded
 
     def report(self) -> dict[str, Any]:
@@ -112,22 +111,23 @@ class DirectiveWatch:
         }
 
     async def _relist(self) -> None:
-        """A directive that etcd never told of would wait for the next cut of the watch (docs/engine.md §1.5). All are
-        read, and not as of the last applied revision: here that one is old, and it is the last directive that would be
-        missed."""
+        """Find directives that the watch missed, which otherwise wait for its next cut (docs/engine.md §1.5).
+
+        All are read, at the present revision: the last applied one may be old here, and would miss just the newest
+        directive."""
         while True:
             await anyio.sleep(self._relist_period)
             try:
                 listing = await list_all(self._store, self._layout, lambda key: None)
             except StoreError as error:
-                _LOG.debug("the directives are not read again: %s", error)
+                _LOG.debug("the directives can't be read again: %s", error)
                 continue
             if not self._obeying.knows(listing.snapshot.changes):
-                _LOG.warning("the watch has not told of all directives up to revision %d", listing.snapshot.revision)
+                _LOG.warning("the watch has missed directives up to revision %d", listing.snapshot.revision)
                 self._source.request_relist("missed")
 
     async def _tend(self, on_change: Callable[[], None]) -> None:
-        """Do what had to wait, and withdraw what is done."""
+        """Obey deferred directives, and withdraw those that are done."""
         while True:
             self._stirred = anyio.Event()
             if self._obeying.catch_up():

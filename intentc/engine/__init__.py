@@ -1,6 +1,6 @@
-"""The path of an event between the stages (docs/architecture.md), one module per step.
+"""The steps between the stages: one module per step of an event's path (docs/architecture.md).
 
-The stages know only the model; what carries a batch from the watch to the intents, an outcome to the claims, a plan
-to the API server, and a number from the ledger to whoever waits for it, stands here. ``engine.py`` wires these steps
-on one page. No rule of a domain and no rule of a stage belongs here.
+The stages know only the model. The modules here carry a batch from the watch to the intents, an outcome to the claims,
+a plan to the API server, and an allocation from the server to the intent that waits for it. ``engine.py`` wires these
+steps on one page. Rules of a domain or of a single stage belong elsewhere.
 """

@@ -1,8 +1,9 @@
-"""Numbers from the ledger: wishes are granted before writes, and a number goes back when its owner is gone.
+"""Requests and releases the allocations of intents at the API server's allocator.
 
-The rules are docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; a number is freed when its owner's
-key is absent (or no longer asks for it) and the objects that carry it are acknowledged as deleted. What numbers are
-used for is the compilers' business, who holds which is the API server's.
+Requests are granted before objects are written; an allocation is freed when its owner is gone. The rules are
+docs/engine.md §8: the owner is ``installation/origin uuid/purpose``; an allocation is freed when its owner's key is
+absent (or no longer asks for it) and the deletion of the objects that carry it is acknowledged. The compilers decide
+what allocations are used for; the API server decides who holds which.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _AWAY = 1.0
 
 
 class Place(NamedTuple):
-    """One entry of the ledger, whether it holds a number or not."""
+    """One entry of the allocator, whether it holds a number or not."""
 
     pool: str
     owner: str
@@ -39,13 +40,14 @@ class Place(NamedTuple):
 
 
 _WHOLE_LEDGER = Place("", "")
-"""Stands in the queue for reading everything anew."""
+"""Queued in order to read all allocations again."""
 
 
 class Allocations:
-    """Serves the places of the ledger at which something is to be done, each by itself: one that is refused holds up
-    nobody else. ``carriers(origin uuid)`` gives the names of the objects that carry the origin's mark or may do so
-    soon. ``on_loaded`` is called once the ledger was read: what it concerns is to be evaluated before anything else."""
+    """Serves the allocator entries that need work, each on its own: a rejected one delays no other.
+
+    ``carriers(origin uuid)`` gives the names of the objects that carry the origin's mark or may do so soon.
+    ``on_loaded`` is called after all allocations were read: the intents that this affects are evaluated first."""
 
     def __init__(
         self,
@@ -62,21 +64,21 @@ class Allocations:
         self._held: dict[str, dict[Place, int]] = {}
         self._leaving: set[str] = set()
         self._unsure: set[Place] = set()
-        """Whose last request failed after it was sent: the ledger may hold a number for them all the same."""
+        """Places whose last request failed after it was sent: the allocator may hold a number for them."""
         self._places: KeyedQueue[Place] = KeyedQueue(backoff=Backoff(first=0.05, last=30.0))
 
     @property
     def idle(self) -> bool:
-        """Nothing waits to be asked of the ledger or is under way; what backs off doesn't count."""
+        """Whether no request is queued or under way; those in back-off don't count."""
         return self._places.idle
 
     @property
     def settled(self) -> bool:
-        """Idle, and nothing backs off either."""
+        """Whether it is idle and nothing is in back-off."""
         return self._places.settled
 
     async def load(self) -> None:
-        """Read the ledger; before the first evaluation, and again when the store was put back to an older state."""
+        """Read all allocations: before the first evaluation, and after the store was restored to an older state."""
         entries = await self._parts.read.ledger(f"{self._parts.installation}/")
         found = {Place(pool, owner): value for pool, owner, value in entries}
         for place in [place for places in self._held.values() for place in places]:
@@ -85,22 +87,22 @@ class Allocations:
         for place, value in found.items():
             self._note(place, value)
         if self._intake.listed:
-            # At the start the first pass sees to it; later nothing else would let go of who went before we knew.
+            # The first pass releases what has no owner. Later loads must do so themselves: nothing else would.
             for origin in {place.origin: None for place in found}:
                 if not any(self._parts.logic.exists(Key(kind, origin)) for kind in self._parts.logic.intent_kinds):
-                    self.leave(origin)
+                    self.release(origin)
         self._on_loaded()
 
-    def distrust(self) -> None:
-        """What is known of the ledger may be wrong: read it anew."""
+    def invalidate(self) -> None:
+        """Queue a read of all allocations, since what is known of them may be wrong."""
         self._places.add(_WHOLE_LEDGER)
 
     def origins(self) -> tuple[str, ...]:
-        """The uuids of all owners of numbers."""
+        """The uuids of all owners of allocations."""
         return tuple(self._held)
 
     def outcome(self, outcome: Outcome) -> None:
-        """Note the wishes of an evaluation in place of its former ones, and the numbers that it asks for no longer."""
+        """Replace the requests of an intent by those of this evaluation; release what it no longer reads."""
         origin = outcome.key.uuid
         if (outcome.requests or origin in self._requested) and outcome.status not in {Status.FAILED, Status.HELD}:
             self._requested[origin] = {Place(request.pool, request.owner): request for request in outcome.requests}
@@ -112,48 +114,50 @@ class Allocations:
         if origin in self._held and outcome.status in {Status.DONE, Status.GONE}:
             for place in self._held[origin]:
                 if allocation_read(*place) not in outcome.reads:
-                    self.leave(origin)
+                    self.release(origin)
 
     def resume(self) -> None:
-        """Writes are permitted now: ask for all that was only wished for."""
+        """Queue all requests that waited for permission, now that writes are permitted."""
         for places in self._requested.values():
             for place in places:
                 self._places.add(place)
-        self.stir()
+        self.queue_releases()
 
     @property
     def requested(self) -> int:
-        """How many numbers are wished for."""
+        """The number of open requests."""
         return sum(map(len, self._requested.values()))
 
     @property
     def outstanding(self) -> bool:
-        """Whether a number is wished for, or is to be given back."""
+        """Whether a request is open, or an allocation is to be freed."""
         leaving = (place for origin in self._leaving for place in self._held.get(origin, ()))
-        return bool(self._requested) or any(not self._read(place) for place in leaving)
+        return bool(self._requested) or any(not self._is_read(place) for place in leaving)
 
-    def leave(self, origin: str) -> None:
-        """An owner is gone, or asks for less: its numbers go as soon as nothing carries them."""
-        if not any(self._read(place) for place in self._requested.get(origin, ())):
+    def release(self, origin: str) -> None:
+        """Free an owner's unread allocations as soon as no object carries them: it is gone, or asks for less."""
+        if not any(self._is_read(place) for place in self._requested.get(origin, ())):
             self._requested.pop(origin, None)
         if origin in self._held:
             self._leaving.add(origin)
 
-    def stir(self) -> None:
-        """Something that a release may wait for has happened: an acknowledged write, an applied batch."""
+    def queue_releases(self) -> None:
+        """Queue the releases that nothing blocks any more; called after an acknowledged write or an applied batch."""
         if self._parts.permission.reasons:
             return
         for origin in tuple(self._leaving):
-            unread = [place for place in self._held.get(origin, ()) if not self._read(place)]
+            unread = [place for place in self._held.get(origin, ()) if not self._is_read(place)]
             if not unread:
                 self._leaving.discard(origin)
-            elif not self._carried(origin):
+            elif not self._is_carried(origin):
                 for place in unread:
                     self._places.add(place, resync=True)
 
     async def run(self, idle: asyncio.Event, on_change: Callable[[], None]) -> None:
-        """Grant and release for ever. ``idle``: all that is known has been evaluated. Wishes are gathered until then,
-        so that numbers follow the order of the owners' names and not of arrival. Raises ``Fenced``."""
+        """Grant and release without end. Raises ``Fenced``.
+
+        ``idle``: everything known has been evaluated. Requests are gathered until then, so that numbers follow the
+        order of the owners' names, not the order of arrival."""
         while True:
             place = await self._places.get()
             await idle.wait()
@@ -164,7 +168,7 @@ class Allocations:
                 on_change()
 
     async def serve(self) -> None:
-        """Do all that is to be done now, in the caller's task. Raises ``Fenced``."""
+        """Do all queued work in the caller's task. Raises ``Fenced``."""
         for place in self._in_order(self._places.take_all()):
             await self._serve(place)
 
@@ -182,19 +186,21 @@ class Allocations:
             if place is _WHOLE_LEDGER:
                 await self.load()
             elif warrant is None:
-                # It was withdrawn since: asked for again when it is given. If only lease or watch are not sure at
-                # this moment, nobody will tell when they are again.
+                # Permission was withdrawn meanwhile; ``resume`` queues the request again. If only the lease or the
+                # watch is uncertain right now, no callback follows, so retry.
                 if not permission.reasons:
                     self._places.retry(place, after=_AWAY)
                 return
             elif place in self._requested.get(place.origin, ()):
                 await self._grant(place, warrant.fence)
             elif (
-                place in self._held.get(place.origin, ()) and not self._read(place) and not self._carried(place.origin)
+                place in self._held.get(place.origin, ())
+                and not self._is_read(place)
+                and not self._is_carried(place.origin)
             ):
-                await self._release(place, warrant.fence)
+                await self._free(place, warrant.fence)
             elif place in self._unsure:
-                await self._find_out(place)
+                await self._settle_unknown(place)
             self._parts.throttle.heard()
             self._unsure.discard(place)
             self._places.forget(place)
@@ -204,17 +210,17 @@ class Allocations:
         except WriteError as error:
             if not isinstance(error, Unreachable):
                 self._unsure.add(place)
-            self._put_off(place, error)
+            self._back_off(place, error)
         finally:
             self._places.done(place)
 
-    def _put_off(self, place: Place, error: WriteError) -> None:
-        """Try again by and by; at a server that is away as soon as it may be asked again."""
+    def _back_off(self, place: Place, error: WriteError) -> None:
+        """Retry with back-off; if the server can't be reached, as soon as it may be asked again."""
         throttle = self._parts.throttle
         if self._places.failures(place) == 0:
             _LOG.log(
                 logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING,
-                "the ledger can't be asked for %s of %s: %s; trying again",
+                "the allocator can't be asked for %s of %s: %s; trying again",
                 *place,
                 error,
             )
@@ -226,16 +232,16 @@ class Allocations:
                 throttle.away(error)
                 self._places.retry(place, after=_AWAY)
             case Rejected():
-                self._refuse(place, error)
+                self._reject(place, error)
                 self._places.retry(place)
             case _:
                 self._places.retry(place)
 
-    def _refuse(self, place: Place, error: Rejected) -> None:
-        """Nobody gets a number in this way: that is told with the server's words."""
+    def _reject(self, place: Place, error: Rejected) -> None:
+        """Report the rejection, with the server's message, as a problem of the intent."""
         request = self._requested.get(place.origin, {}).get(place)
         if request is not None:
-            message = f"the ledger refuses a number out of {place.pool}: {error}"
+            message = f"the allocator rejects a request for {place.pool}: {error}"
             problem = Problem(request.origin.kind, request.name, "NumberRefused", message)
             self._parts.states.numbers_refused.hold(request.origin, problem)
 
@@ -243,20 +249,20 @@ class Allocations:
         value = await self._parts.write.allocate(*place, fence)
         crashpoints.reach("allocate.answered")
         self._note(place, value)
-        if not self._read(place):
-            # While the answer was under way the owner went, or took to something else.
-            self.leave(place.origin)
+        if not self._is_read(place):
+            # The owner went away, or stopped asking, while the request was under way.
+            self.release(place.origin)
 
-    async def _find_out(self, place: Place) -> None:
-        """A number was asked for, nobody knows whether it was given, and nobody wishes it any more."""
+    async def _settle_unknown(self, place: Place) -> None:
+        """Load all allocations to learn whether a request of unknown outcome, which nobody needs now, was granted."""
         await self.load()
-        if not self._read(place):
-            self.leave(place.origin)
-            self.stir()
+        if not self._is_read(place):
+            self.release(place.origin)
+            self.queue_releases()
 
-    async def _release(self, place: Place, fence: str | None) -> None:
-        # Taken from the ledger first: an evaluation that runs meanwhile must wish anew, not get what is going.
-        # Until the answer it stays among the held ones, so that a release that failed is tried again.
+    async def _free(self, place: Place, fence: str | None) -> None:
+        # The allocation is hidden first: an evaluation that runs meanwhile must request anew, not get what is about to
+        # be freed. It stays in ``_held`` until the answer, so that a failed release is tried again.
         self._intake.concern(self._parts.logic.allocated(*place, None))
         await self._parts.write.free(*place, self._held[place.origin][place], fence)
         crashpoints.reach("free.answered")
@@ -273,8 +279,9 @@ class Allocations:
         self._intake.concern(self._parts.logic.allocated(*place, value))
 
     def _fulfilled(self, place: Place) -> None:
-        """The number is there, whoever asked for it: a new leader learns from the ledger what the former one was given
-        for those who wished in both, and must not ask once more."""
+        """Drop the request for an allocation that exists, whoever requested it.
+
+        A new leader finds allocations that the former leader requested, and must not request them again."""
         requests = self._requested.get(place.origin, {})
         request = requests.pop(place, None)
         if request is not None:
@@ -282,10 +289,10 @@ class Allocations:
         if not requests:
             self._requested.pop(place.origin, None)
 
-    def _read(self, place: Place) -> bool:
+    def _is_read(self, place: Place) -> bool:
         return bool(self._parts.logic.reads.readers(allocation_read(*place)))
 
-    def _carried(self, origin: str) -> bool:
-        """Whether an object of this owner's making is still there that the owner itself no longer claims."""
+    def _is_carried(self, origin: str) -> bool:
+        """Whether an object of this owner still exists that the owner no longer claims."""
         book = self._parts.book
         return any(all(key.uuid != origin for key in book.on(name)) for name in self._carriers(origin))

@@ -1,7 +1,7 @@
-"""When the API server may be asked: not while it is away, not in a pause that it asked for, not faster than allowed.
+"""Decides when the API server may be asked: it must be reachable, outside a requested pause, and within the rate limit.
 
-Why for the whole server: a server that is overloaded or away is so for every object, and trying each by itself would be
-the storm that it asked to be spared. What becomes of the one write that failed is ``sender``'s business.
+Why one throttle for the whole server: an overloaded or unreachable server affects every object, and trying each object
+on its own would cause the very load that the server asked to avoid. ``sender`` handles the single failed write.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class ApiThrottle(Generic[K]):
-    """``writes_per_second``: 0 for no limit. Times are those of the running loop."""
+    """Times are those of the running loop. ``writes_per_second``: 0 for no limit."""
 
     def __init__(self, writes_per_second: float = 0.0) -> None:
         self._rate = writes_per_second
@@ -36,18 +36,18 @@ class ApiThrottle(Generic[K]):
         self._taken_since = False
         self._heard_at = time.monotonic()
         self.reachable = True
-        """Whether the last request was answered."""
+        """Whether the server answered the last request."""
         self.pauses = 0
         """How often the server asked for a pause."""
 
     @property
     def open(self) -> bool:
-        """Whether a request may be made now, as far as the server is concerned."""
+        """Whether the server accepts a request now."""
         return asyncio.get_running_loop().time() >= self._opens_at
 
     @property
     def closed_for(self) -> float:
-        """Seconds until a request may be made, as far as the server is concerned."""
+        """Seconds until the server accepts a request."""
         return max(0.0, self._opens_at - asyncio.get_running_loop().time())
 
     @property
@@ -57,23 +57,23 @@ class ApiThrottle(Generic[K]):
 
     @property
     def free(self) -> bool:
-        """Whether a write may be begun now: the server may be asked, and the limit leaves room."""
+        """Whether a write may begin now: the server accepts requests, and the rate limit leaves room."""
         return asyncio.get_running_loop().time() >= max(self._opens_at, self._free_at)
 
     async def opened(self) -> None:
-        """Return when a write may be begun; at once if it may."""
+        """Return when a write may begin; at once if it may."""
         clock = asyncio.get_running_loop().time
-        while not self.free:  # noqa: ASYNC110 - the time may be put off while we sleep
+        while not self.free:  # noqa: ASYNC110 - the time may be extended while we sleep
             await asyncio.sleep(max(self._opens_at, self._free_at) - clock())
 
     def spend(self, writes: int) -> None:
-        """So many writes are begun: at a limit, the next must wait for their time to pass."""
+        """Count writes that begin now against the rate limit."""
         if self._rate:
             now = asyncio.get_running_loop().time()
             self._free_at = max(self._free_at, now) + writes / self._rate
 
     def answered(self, key: K) -> None:
-        """The server took the write of ``key``."""
+        """The server accepted the write of ``key``."""
         self.heard()
         if key == self._throttled:
             self._throttled = None
@@ -81,13 +81,13 @@ class ApiThrottle(Generic[K]):
             self._taken_since = True
 
     def heard(self) -> None:
-        """The server answered, be it that it refuses."""
+        """The server answered, even if it rejected the request."""
         self.reachable = True
         self._outages = 0
         self._heard_at = time.monotonic()
 
     def away(self, error: Unreachable) -> None:
-        """The server can't be reached: nobody asks it for a while, longer each time."""
+        """The server can't be reached: close for a while, longer after each failure."""
         self.reachable = False
         if not self.open:
             return
@@ -98,8 +98,9 @@ class ApiThrottle(Generic[K]):
         self._close(pause)
 
     def throttled(self, error: Throttled, key: K) -> None:
-        """The server asks for a pause, by the write of ``key``. If it is the same one again, and others were taken in
-        between, it is that one alone whom the server doesn't like now."""
+        """The server asks for a pause in answer to the write of ``key``.
+
+        If it throttles the same key twice while it accepts others in between, only that key is delayed."""
         self.heard()
         self.pauses += 1
         if key == self._throttled and self._taken_since:

@@ -1,7 +1,7 @@
-"""Putting an engine together: which compilers, over which store, writing through which service.
+"""Assembles an engine: which compilers, over which store, writing through which service.
 
 The service (etcd and HTTP), the offline compile and the tests of intents (memory) differ only in the parts that they
-hand in here; ``engine.py`` is the same for all. Reading configuration is left to the commands.
+pass in here; ``engine.py`` is the same for all. The commands read the configuration.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def assemble(
     guard: DeleteGuard | None = None,
     last_good: LastGoodValues | None = None,
 ) -> Engine:
-    """An engine over these parts, not yet running. ``clock``: seconds, never back. ``writes_per_second``: 0 for no
-    limit. ``crash_marker``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: lines, and
-    about how much memory, that the journal keeps. ``process``: what tells this one from others of the installation.
-    ``last_good``: what is known of resources that are held from before the start."""
+    """An engine over these parts, not yet running. ``clock``: seconds, monotonic. ``writes_per_second``: 0 for no
+    limit. ``crash_marker``: where the key under evaluation is noted. ``journal_size`` and ``journal_bytes``: the number
+    of lines, and the approximate memory, that the journal keeps. ``process``: the name that distinguishes this process
+    from others of the installation. ``last_good``: what was known of held resources before the start."""
     schema, intents = loaded.schema, loaded.intents
     logic = Service(
         schema,

@@ -1,11 +1,10 @@
-"""Repairs what others change of ours, and journals it as drift; contention is left alone before it goes on for ever.
+"""Detects changes that others make to our objects (drift), and repeated ones (contention), which back off.
 
-An object that stood as its claims want it, and was written since by somebody else, has drifted. A difference that our
-own writes bring about (a target is replaced, a removal is no longer deferred) is no drift: the object's revision is
-still the one at which it stood. Where others set a part of an object back five times in ten minutes, that part (one
-field, one reference, or the object itself) is in contention: it is left alone for a minute, then tried again, and the
-pause doubles up to an hour. The other parts are written as ever. What to do about a difference is the planner's
-business.
+An object that stood as its claims want it, and that somebody else has written since, has drifted; it is repaired and
+journalled as drift. A difference that our own writes cause (a target is replaced, a deferred removal is due) is no
+drift: the object's revision is unchanged since it stood right. If others revert a part of an object five times in ten
+minutes, that part (one field, one reference, or the object itself) is in contention: it is retried after 1 minute, and
+the pause doubles up to 1 hour. The other parts are written as usual. The planner decides what to do about a difference.
 """
 
 from __future__ import annotations
@@ -19,30 +18,30 @@ from ..planning.items import text
 
 REVERTS = 5
 WINDOW = 600.0
-"""So many repairs of one part of an object in so many seconds are contention."""
+"""As many repairs of one part of an object within this many seconds are contention."""
 FIRST_REST = 60.0
 LONGEST_REST = 3600.0
-"""Seconds for which a contended part is left alone: the first time, and at most."""
+"""Seconds until a contended part is tried again: the first pause, and the longest."""
 _SHOWN = 5
-"""Contended parts of one object that are named; of the others the number."""
+"""The number of contended parts of one object that are named; the others are counted."""
 
 
 class Contention(NamedTuple):
-    """``items``: the parts of the object in contention. ``rest``: seconds until the first of them is tried again."""
+    """``items``: the contended parts of the object. ``rest``: seconds until the first of them is tried again."""
 
     items: frozenset[Item]
     rest: float
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The contended parts as people read them, the first few by name."""
+        """The contended parts as text, the first few by name."""
         named = sorted(map(text, self.items))
         more = (f"{len(named) - _SHOWN} more",) if len(named) > _SHOWN else ()
         return (*named[:_SHOWN], *more)
 
 
 class _Record:
-    """One part of an object: when it was repaired, and until when it is left alone."""
+    """One part of an object: when it was repaired, and until when it backs off."""
 
     __slots__ = ("rest", "times", "until")
 
@@ -52,7 +51,7 @@ class _Record:
         self.until = 0.0
 
     def repaired(self, now: float) -> bool:
-        """Count one more repair. True if the part is in contention from now on."""
+        """Count one more repair. True if the part becomes contended by it."""
         self.times = (*self.times[1 - REVERTS :], now)
         again = self.rest > 0 and now - self.until < self.rest
         if again or (len(self.times) == REVERTS and now - self.times[0] <= WINDOW):
@@ -66,7 +65,7 @@ class _Record:
 
 
 class Drift:
-    """Which objects stand as they should, and which parts are in contention. ``clock``: seconds, never back."""
+    """Which objects stand as they should, and which parts are contended. ``clock``: seconds, monotonic."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -76,30 +75,30 @@ class Drift:
         self.contentions = 0
 
     def meant(self, names: Iterable[Name]) -> None:
-        """What is wanted of these objects may be something else now: a difference is no drift."""
+        """The desired state of these objects may have changed: a difference is no drift."""
         for name in names:
             self._standing.pop(name, None)
             for record in self._records.get(name, {}).values() if self._records else ():
-                # Something else is wanted: it is tried at once, and a revert of that is the next round.
+                # The desired state changed: it is written at once, and a revert of it counts as the next round.
                 record.until = min(record.until, self._clock())
 
     def __contains__(self, name: Name) -> bool:
-        """Whether anything is known of this object: if not, what it needs is neither drift nor in contention."""
+        """Whether anything is known of this object; if not, its differences are neither drift nor contention."""
         return name in self._standing or name in self._records
 
     def stands(self, name: Name, revision: int | None) -> None:
-        """The object is as it should be, but for what is in contention. ``revision``: the mod revision of the object as
-        it is now, None if that is not known."""
+        """The object is as it should be, except for contended parts. ``revision``: its present mod revision, None if
+        that is not known."""
         self._standing[name] = revision
 
     def forget(self, name: Name) -> None:
-        """Nobody wants anything of the object any more, or it shall be tried anew: no contention about it counts."""
+        """Forget the object, contention included: nothing is wanted of it any more, or it is to be tried again."""
         self._standing.pop(name, None)
         self._records.pop(name, None)
 
     def differs(self, name: Name, revision: int | None, items: Collection[Item]) -> bool:
-        """Writes of these parts are needed, and the object is at ``revision`` now. True if that is drift: then it
-        counts towards contention."""
+        """Note that these parts need writes while the object is at ``revision``. True if that is drift, which counts
+        towards contention."""
         now = self._clock()
         records = self._records.get(name, {})
         tried = [item for item in items if item not in records or now >= records[item].until]
@@ -118,14 +117,14 @@ class Drift:
         return True
 
     def contention(self, name: Name) -> Contention | None:
-        """The parts of this object that are left alone now, if there are any."""
+        """The contended parts of this object, None if there are none."""
         now = self._clock()
         contended = {item: record.until - now for item, record in self._records.get(name, {}).items()}
         contended = {item: rest for item, rest in contended.items() if rest > 0}
         return Contention(frozenset(contended), min(contended.values())) if contended else None
 
     def tidy(self) -> None:
-        """Forget what was long ago."""
+        """Forget what is older than the window of contention."""
         now = self._clock()
         for name, records in list(self._records.items()):
             for item, record in list(records.items()):

@@ -1,7 +1,7 @@
-"""How often each edge of the reaction map was walked to an intent, and what came of it.
+"""Counts how often each edge of the reaction map led to an intent, and with what effect.
 
-Only the last edge of a path is counted: the one that led to the intent that ran, or that its memo answered for. An
-edge that never changed anything is what `check --reads` calls idle. Which edges there are is the map's business.
+Only the last edge of a path is counted: the one that led to the intent that ran, or whose memo answered. An edge that
+never changed anything is what `check --reads` calls idle. The map itself defines which edges exist.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ..logic.dependencies import Path
 from ..logic.dependencies.reactions import SELF, ReactionMap
 
 Edge = tuple[str, str, str]
-"""(kind, cause, kind to go on to)."""
+"""(kind, cause, kind to visit next)."""
 
 
 class Count:
-    """``walks``: paths over this edge to an intent that had a job for it. ``idle``: the intent's memo answered.
-    ``ran``: it was evaluated. ``changed``: of those, its claims changed, or facts of its that somebody reads."""
+    """``walks``: paths over this edge to an intent with a job. ``idle``: the intent's memo answered. ``ran``: it was
+    evaluated. ``changed``: evaluations that changed its claims, or facts that somebody reads."""
 
     __slots__ = ("changed", "idle", "ran", "walks")
 
@@ -31,7 +31,7 @@ class Count:
 
 
 class Figures(NamedTuple):
-    """A ``Count`` as a value."""
+    """An immutable copy of a ``Count``."""
 
     walks: int = 0
     idle: int = 0
@@ -40,10 +40,11 @@ class Figures(NamedTuple):
 
 
 class Edges:
-    """The counters since ``since`` (seconds since 1970). ``loaded_at``: when the map in force was taken into use;
-    ``reloads``: how often another one was, since the start; ``last_error``: why the last one wasn't, None if it was;
-    ``failures``: how often one wasn't; ``reloading_now``: one is asked for or under way. These are for whoever reloads
-    to set."""
+    """The counters since ``since`` (seconds since 1970), and the state of reloads, which the code that reloads sets.
+
+    ``loaded_at``: when the present map was loaded; ``reloads``: successful reloads since the start; ``failures``:
+    failed ones; ``last_error``: why the last one failed, None if it didn't; ``reloading_now``: whether one is requested
+    or under way."""
 
     def __init__(self) -> None:
         self.since = time.time()
@@ -56,7 +57,7 @@ class Edges:
 
     def reloading(self) -> dict[str, Any]:
         """For ``/status``: ``loaded_at`` (seconds since 1970), ``reloads``, ``failures``, ``last_error``, ``under_way``
-        (whether one is)."""
+        (whether a reload is)."""
         return {
             "loaded_at": self.loaded_at,
             "reloads": self.reloads,
@@ -66,7 +67,7 @@ class Edges:
         }
 
     def walked(self, path: Path) -> Count | None:
-        """The counter of the last edge of ``path``, with this walk counted; None if the path has no edge."""
+        """Count a walk on the last edge of ``path``, and return that edge's counter; None if the path has no edge."""
         if len(path) < 2:
             return None
         edge = (path[-2].kind, path[-3].kind if len(path) > 2 else SELF, path[-1].kind)
@@ -77,18 +78,19 @@ class Edges:
         return count
 
     def of(self, edge: Edge) -> Figures:
-        """What was counted on one edge; zeros if it was never walked to its end."""
+        """The counts of one edge; zeros if no walk ended with it."""
         count = self._counts.get(edge)
         return Figures(count.walks, count.idle, count.ran, count.changed) if count is not None else Figures()
 
     def totals(self) -> dict[str, int]:
-        """What became of all walks over the present map: ``idle``, ``unchanged`` (evaluated in vain), ``changed``."""
+        """The results of all walks over the present map: ``idle``, ``unchanged`` (evaluated without effect),
+        ``changed``."""
         counts = self._counts.values()
         idle, ran, changed = (sum(getattr(c, name) for c in counts) for name in ("idle", "ran", "changed"))
         return {"idle": idle, "unchanged": ran - changed, "changed": changed}
 
     def keep(self, edges: Iterable[Edge]) -> None:
-        """Forget the counts of all other edges: the map has changed."""
+        """Forget the counts of all other edges after the map has changed."""
         wanted = set(edges)
         self._counts = {edge: count for edge, count in self._counts.items() if edge in wanted}
 

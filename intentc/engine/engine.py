@@ -1,10 +1,10 @@
 """The engine: the nine steps of an event's path (docs/architecture.md), wired on one page.
 
-Read it top to bottom: a batch comes from the **watch** (1), **logic** applies it and says whom it concerns (2), the
-**queue** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** (5), what an evaluation yields
-becomes **claims** on objects (6), each object is **planned** from all of them (7) and **written** (8), and every step
-leaves a line in the **journal** (9). Each step is a class in ``pipeline/``; the stages that they call know only the
-model. Who builds the parts (a real etcd and HTTP, or memory) is decided in ``assembly.py``.
+Read it from top to bottom. The **watch** delivers a batch (1), **logic** applies it and returns the affected intents
+(2), the **queue** keeps one job per intent (3), **workers** take jobs (4) and **evaluate** them (5). The output of an
+evaluation becomes **claims** on objects (6), each object is **planned** from all claims on it (7) and **written** (8),
+and every step adds a line to the **journal** (9). Each step is a class in ``intentc/engine/``; the stages that they
+call know only the model. ``assembly.py`` decides which parts are used: a real etcd and HTTP, or memory.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from .restore_guard import RestoreGuard
 
 _LOG = logging.getLogger(__name__)
 _BURST = 1000
-"""Evaluations in a row after which writing gets its turn although more jobs wait."""
+"""Evaluations in a row after which writes get a turn although more jobs wait."""
 _READ_BACK_PERIOD = 1.0
-"""Seconds between looks at assumed writes whose echo has not come."""
+"""Seconds between checks for assumed writes whose echo is missing."""
 _LEDGER_LOOK = 5
-"""Of how many of those one also reads the ledger anew, where numbers are wished for and may not be asked for."""
+"""Every how many of these checks the allocations are read again, if requests are open that may not be sent."""
 _IN_FLIGHT = 400
-"""Objects whose writes may be under way at once: as many as fill the requests that may be (``writing/endpoint.py``)."""
+"""Objects whose writes may be under way at once: enough to fill the permitted requests (``writing/endpoint.py``)."""
 _DRAIN = 8.0
-"""Seconds that writes under way get to end; the lease is given back after that, and all within ten."""
+"""Seconds that writes under way get to end. The lease is given back after that, and shutdown takes ten at most."""
 
 
 class Engine:
-    """One compiler at work. ``run`` serves until it is cancelled; ``step`` is one pass in the caller's own task."""
+    """One compiler at work. ``run`` serves until it is cancelled; ``step`` makes one pass in the caller's own task."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Engine:
         parts.permission.on_given = self._permitted
 
     async def run(self, events: AsyncIterator[Snapshot | Batch]) -> None:
-        """Serve until cancelled; then no write is begun any more, and those under way may end. The ledger must have
+        """Serve until cancelled. Then no write begins any more, and those under way may end. The allocations must have
         been loaded (``numbers.load``)."""
         try:
             async with anyio.create_task_group() as group:
@@ -92,33 +92,33 @@ class Engine:
                 await self.reconciler.drain()
 
     def _gone(self, origin: Key, live: bool) -> None:
-        """An intent ended: its numbers may be freed, and what it leaves behind is no surprise if its end was seen."""
-        self.numbers.leave(origin.uuid)
+        """An intent ended: its allocations may be freed. If the end was seen live, its deletes need no approval."""
+        self.numbers.release(origin.uuid)
         self.evaluator.forget(origin)
         if live:
             self.parts.planner.guard.owner_gone(origin.uuid)
 
     def _stored(self, names: Iterable[Name]) -> None:
-        """Objects changed in the store: whoever waits for one of them is planned again."""
+        """Objects changed in the store: plan the objects that wait for them."""
         self.orphan_collector.seen(names)
         self.reconciler.wake(names)
 
     def _before(self, item: Snapshot | Batch | Correction) -> None:
-        """A listing asks for a pass over everything; one of an older state than ours makes what we remember void."""
+        """Prepare for a listing: request a full pass, and drop what is remembered if the listing is from the past."""
         if isinstance(item, Snapshot):
             self.orphan_collector.due = True
             if self.intake.listed:
                 self.restore_guard.look(item)
 
     def _permitted(self) -> None:
-        """Writes are allowed now: carry out what could only be planned until now."""
+        """Writes are permitted now: carry out what was only planned until now."""
         for name in sorted(self.parts.states.planned):
             self.parts.objects.add(name, resync=True)
         self.numbers.resume()
         self.progress()
 
     def reevaluate(self, keys: Iterable[Key]) -> None:
-        """Evaluate these intents whatever their memos say."""
+        """Evaluate these intents whether or not their memos are valid."""
         for key in keys:
             self.intake.causes.pop(key, None)
             if self.parts.logic.exists(key):
@@ -126,8 +126,8 @@ class Engine:
         self._applied()
 
     def look_over(self, key: Key) -> None:
-        """Evaluate this intent once more, whatever its memo says, behind all that is live. To be followed by
-        ``reevaluate``."""
+        """Evaluate this intent once more, after all live jobs, whether or not its memo is valid. Call ``reevaluate``
+        afterwards."""
         job = self.intake.causes.get(key)
         if job is not None:
             self.intake.causes[key] = job._replace(by_readers=True)
@@ -135,21 +135,20 @@ class Engine:
             self.parts.jobs.add(key, resync=True)
 
     def correct(self, missed: Correction) -> None:
-        """Apply what only the background relist found."""
+        """Apply what the background relist found."""
         self.intake.apply(missed)
         self._applied()
 
     def _applied(self) -> None:
-        """A batch was applied: what it concerns is evaluated before anything is planned."""
+        """A batch was applied: evaluate the affected intents before anything is planned."""
         if self._idle.is_set() and not self.parts.jobs.idle:
             self._idle.clear()
             self._burst = self.evaluator.runs + _BURST
         self.progress()
 
     def progress(self) -> None:
-        """Something ended: see whether planning may go on, and wake those who wait for quiet."""
-        # Before a pass, expensive intents too: what one yielded before its rest may lack what others have told it
-        # since.
+        """Work ended: check whether planning may go on, and wake the waiters for quiet."""
+        # A pass needs expensive intents as well: a deferred intent's last output may be stale.
         cooling_down = self.orphan_collector.due and self.evaluator.cooling_down
         if self.intake.listed and self.parts.jobs.idle and not cooling_down:
             if self.orphan_collector.due:
@@ -158,7 +157,7 @@ class Engine:
         elif not self.orphan_collector.due and self.evaluator.runs >= self._burst:
             self._idle.set()
         if self._idle.is_set():
-            self.numbers.stir()
+            self.numbers.queue_releases()
             if not self.orphan_collector.due:
                 self.restore_guard.idle()
         self._moved.set()
@@ -166,11 +165,11 @@ class Engine:
     def _make_pass(self) -> None:
         for origin in self.numbers.origins():
             if self.orphan_collector.origin_absent(origin):
-                self.numbers.leave(origin)
+                self.numbers.release(origin)
         self.orphan_collector.make_pass()
 
     async def _read_back(self) -> None:
-        """An assumed write whose echo does not come is settled by reading."""
+        """Settle assumed writes without an echo by reading the objects back."""
         looks = 0
         while True:
             await asyncio.sleep(_READ_BACK_PERIOD)
@@ -178,25 +177,25 @@ class Engine:
             self.parts.drift.tidy()
             looks += 1
             if looks % _LEDGER_LOOK == 0 and self.parts.permission.reasons and self.numbers.outstanding:
-                # Whoever leads may have been given them meanwhile: no event tells of the ledger.
-                self.numbers.distrust()
+                # The leader may have been granted them meanwhile, and no event reports allocations.
+                self.numbers.invalidate()
             self.parts.planner.guard.settle(self._leaves_something)
 
     def _leaves_something(self, origin: str) -> bool:
-        """Whether an intent that ended still has objects in the store: their deletion may be put off for long."""
+        """Whether objects of a deleted intent are still in the store: their deletion may be deferred for long."""
         return bool(self.orphan_collector.carriers(origin)) and self.orphan_collector.origin_absent(origin)
 
     def last_good_values(self) -> dict[Key, Resource]:
-        """The values by which held intents go on yielding facts, and which a restart would lose."""
+        """The values by which held intents go on yielding facts; a restart would lose them."""
         return self.parts.logic.last_good_values(self.parts.states.held)
 
     def held_facts(self) -> dict[Key, HeldFacts]:
-        """The facts of intents whose last run did not come to its end, which a restart would lose."""
+        """The facts of intents whose last run did not complete; a restart would lose them."""
         return self.parts.logic.held_facts()
 
     @property
     def quiet(self) -> bool:
-        """Nothing is queued, under way, or written and not yet seen. Objects that back off are not waited for."""
+        """Nothing is queued, under way, or written and not yet seen. Objects in back-off don't count."""
         parts = self.parts
         return (
             self.orphan_collector.complete
@@ -210,18 +209,18 @@ class Engine:
 
     @property
     def converged(self) -> bool:
-        """Quiet, and nothing is put off but what is held or refused and listed as such. Of one that stands by: that
-        nothing is left to do for the leader either, as far as can be seen from here."""
+        """Quiet, and nothing is deferred except objects listed as rejected or contended. On a standby: nothing is left
+        for the leader to do either, judging by what this process sees."""
         delayed, states = self.parts.objects.delayed(), self.parts.states
         withheld = self.parts.permission.reasons
         if withheld and OBSERVING not in withheld and (states.planned or self.numbers.outstanding):
             return False
-        told = all(name in states.refused or name in states.contended for name in delayed)
-        return self.quiet and self.numbers.settled and told
+        reported = all(name in states.refused or name in states.contended for name in delayed)
+        return self.quiet and self.numbers.settled and reported
 
     @property
     def healthy(self) -> bool:
-        """Nothing is held, refused, contended, deferred or withheld."""
+        """Nothing is held, rejected, contended, deferred or withheld."""
         return is_healthy(self.parts)
 
     async def settled(self, revision: int = 0) -> None:
@@ -232,7 +231,7 @@ class Engine:
 
     async def step(self, items: list[Snapshot | Batch]) -> bool:
         """Apply ``items`` and do all work that follows, in this task, in a fixed order. True if anything was done:
-        then more may have come from the store meanwhile."""
+        then the store may hold new changes."""
         parts = self.parts
         for item in items:
             await self.intake.take(item)

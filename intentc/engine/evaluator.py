@@ -1,7 +1,7 @@
-"""From the job queue to the claims: each intent concerned is evaluated, and what it wants replaces what it wanted.
+"""Takes jobs from the queue, evaluates the intents, and replaces their claims.
 
-An evaluation is synchronous; the loop gets its turn back after a few milliseconds at the latest (docs/engine.md §1.7).
-How an evaluation runs is ``evaluation``'s business, what its claims mean ``planning``'s.
+An evaluation is synchronous; the loop regains control after a few milliseconds at the latest (docs/engine.md §1.7).
+``evaluation`` defines how an evaluation runs, ``planning`` what its claims mean.
 """
 
 from __future__ import annotations
@@ -25,28 +25,30 @@ from .slices import Slice
 
 _LOG = logging.getLogger(__name__)
 _EXPENSIVE = 0.002
-"""Seconds; an evaluation that took longer gives the others time before its intent is evaluated again, so that a storm
-of events on a hub costs a handful of evaluations of the hub, however the events are spread."""
+"""Seconds. After an evaluation that took longer, its intent cools down before its next one. So a storm of events on a
+hub costs a few evaluations of the hub, however the events are spread."""
 _COOLDOWN = 10
-"""Times what it took: an expensive intent takes a tenth of the time at most."""
+"""Cooldown as a multiple of the evaluation's time: an expensive intent takes a tenth of the time at most."""
 _LONGEST_COOLDOWN = 1.0
 _TURNS = 3
-"""Of the loop after an expensive evaluation: timers that came due meanwhile, then the tasks that they wake, have
-theirs."""
+"""Turns of the loop after an expensive evaluation: for timers that came due meanwhile, and then for the tasks that they
+wake."""
 _CUT_OFF_COOLDOWN = 60.0
 _CUT_OFF_DOUBLED = 6
 """Seconds until an evaluation that was cut off is tried again, unless something that it read changes, and how often
-that time is doubled: it held the loop for its whole budget, and only a change would end it sooner next time."""
+that time is doubled. It used its whole budget, and only a change would make it end sooner."""
 
 _LONGEST_PATH = 12
-"""Keys in the path of a journal's line: a chain of facts may be longer, and its middle is left out."""
+"""Keys in the path of a journal line. A chain of facts may be longer; its middle is left out."""
 _UNFINISHED = frozenset({Status.WAITING, Status.HELD, Status.FAILED})
 _UNPROMPTED = Job(by_readers=True, path=(), missing=None)
 
 
 class Evaluator:
-    """Serves the job queue. ``on_outcome`` is told of every outcome (numbers wished for, numbers no longer read);
-    ``on_done`` is called after each job."""
+    """Serves the job queue.
+
+    ``on_outcome`` is called with every outcome (allocation requests, allocations no longer read); ``on_done`` is called
+    after each job."""
 
     def __init__(
         self,
@@ -61,25 +63,25 @@ class Evaluator:
         self._on_done = on_done
         self._slice = Slice()
         self._gives_way = False
-        """While the others have their turn after an expensive evaluation: else each worker could hold the loop for a
-        whole budget in one turn."""
+        """True while other tasks have their turn after an expensive evaluation. Otherwise each worker could hold the
+        loop for a whole budget in one turn."""
         self._cool_at: dict[Key, float] = {}
         self.cooling_down: set[Key] = set()
-        """Dear intents that have a job again, and whose rest isn't over."""
+        """Expensive intents that have a new job during their cooldown."""
         self.runs = 0
         self.seconds = 0.0
-        """What jobs took in all, and how many of them took so long that their intents must rest."""
+        """The total time of all jobs, and how many were slow enough to start a cooldown."""
         self.slow_runs = 0
         self.idle_walks = 0
         self.edges = Edges()
-        """What each edge of the reaction map came to."""
+        """The counters of each edge of the reaction map."""
         self._begun: dict[Key, Path] = {}
-        """The paths of runs that did not come to their end: what lets them go on (a number, time) has none."""
+        """The paths of runs that did not complete: what resumes them (an allocation, time) has no path."""
         self.missing_reactions: dict[tuple[str, str], int] = {}
-        """(reader kind, read kind) → how often recorded reads ran an intent that the reaction map did not name."""
+        """(reader kind, read kind) → how often recorded reads ran an intent that the reaction map did not reach."""
 
     async def run(self) -> None:
-        """Evaluate for ever; ends only by cancellation."""
+        """Evaluate until cancelled."""
         jobs = self._parts.jobs
         clock = asyncio.get_running_loop().time
         while True:
@@ -108,12 +110,12 @@ class Evaluator:
             self._gives_way = False
 
     def forget(self, key: Key) -> None:
-        """The intent is gone."""
+        """Forget an intent that was deleted."""
         self._cool_at.pop(key, None)
         self._begun.pop(key, None)
 
     def _cools_down(self, key: Key, now: float) -> bool:
-        """Whether a job that was taken from the queue is put off, since its intent is expensive and ran just now."""
+        """Whether a job is deferred, since its intent is expensive and ran just now."""
         if self._cool_at.get(key, 0.0) <= now:
             self._cool_at.pop(key, None)
             self.cooling_down.discard(key)
@@ -125,7 +127,7 @@ class Evaluator:
         return True
 
     def serve(self, key: Key) -> None:
-        """Do one job that was taken from the queue."""
+        """Do one job from the queue."""
         try:
             self._evaluate(key)
         finally:
@@ -133,7 +135,7 @@ class Evaluator:
             self._on_done()
 
     def _evaluate(self, key: Key) -> None:
-        """Run one intent, and let what it yields take effect."""
+        """Run one intent, and apply its outcome."""
         parts = self._parts
         job = self._intake.causes.pop(key, _UNPROMPTED)
         if job.missing is not None:
@@ -155,7 +157,7 @@ class Evaluator:
         self._intake.concern(_led_by(path or (key,), concerned))
         named = parts.logic.name_of
         if parts.states.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
-            self._tell_held(key, outcome.status.value, path)
+            self._log_held(key, outcome.status.value, path)
         match outcome.status:
             case Status.DONE:
                 changed = parts.book.replace(key, outcome.claims)
@@ -173,7 +175,7 @@ class Evaluator:
         for member, problem in concerned.cycles:
             changed |= parts.book.retain(member)
             if parts.states.cut_off(member, problem):
-                self._tell_held(member, problem.reason, path)
+                self._log_held(member, problem.reason, path)
         objects = _in_order(changed, outcome.claims)
         if edge is not None:
             edge.ran += 1
@@ -182,7 +184,7 @@ class Evaluator:
         parts.drift.meant(objects)
         resync = parts.jobs.looked_over(key)
         for name in objects:
-            # What is only looked over lets what is live go first; an object that backs off must learn of new claims.
+            # A resync run lets live ones go first; an object in back-off must be planned with the new claims.
             parts.objects.add(name, resync=resync and not parts.objects.backs_off(name))
         parts.journal.add(
             Entry(
@@ -206,8 +208,8 @@ class Evaluator:
         self._on_outcome(outcome)
 
     def _concerned_by(self, outcome: Outcome) -> Concerned:
-        """Note what an evaluation read and yielded; the intents that its facts affect. An intent that is held goes on
-        yielding the facts of the last good values, so that a restart takes them from nobody."""
+        """Record what an evaluation read and yielded; return the intents that its facts affect. A held intent goes on
+        yielding the facts of the last good values, so that a restart removes them from nobody."""
         logic, key = self._parts.logic, outcome.key
         if outcome.status is Status.DONE:
             return logic.evaluated(key, outcome.reads, outcome.facts, complete=True)
@@ -219,17 +221,19 @@ class Evaluator:
         return logic.evaluated(key, reads, facts, complete=False)
 
     def _is_to_be_recalled(self, key: Key) -> bool:
-        """Whether this process never evaluated a failing intent completely, and knows of an earlier one not its facts,
-        but the value that it was evaluated with."""
+        """Whether facts of a failing intent must be recomputed from its last good value.
+
+        True if this process never evaluated it completely, and knows no facts of an earlier run, but the value that
+        this run had."""
         logic = self._parts.logic
         return self._parts.book.is_unknown(key) and key in logic.superseded and not logic.keeps_facts(key)
 
-    def _tell_held(self, key: Key, reason: str, path: Path) -> None:
+    def _log_held(self, key: Key, reason: str, path: Path) -> None:
         extra = {"reason": reason, **about(self._parts, key, path)}
         _LOG.warning("%s is held, its outputs stay as they are", key, extra=extra)
 
     def _stopped(self, key: Key) -> bool:
-        """Whether the intent is not evaluated now, by order: paused, or suspected to have ended a process."""
+        """Whether a directive stops the intent: it is paused, or suspected to have ended a process."""
         parts = self._parts
         stops = parts.states.stopped.get(key)
         if not stops or not parts.logic.exists(key):
@@ -241,8 +245,8 @@ class Evaluator:
         problem = in_force[0].problem
         parts.book.retain(key)
         if all(stop.until is None for stop in in_force):
-            # Paused: others go on using its facts, which follow what else it reads, before a restart and after it. A
-            # suspect is not run even for those, since that may end the process.
+            # Paused: others go on using its facts, which follow its other inputs, before a restart and after it. A
+            # suspect is not run even for its facts, since that may end the process.
             recalled = parts.runner.recall(key, parts.logic.last_good(key))
         else:
             recalled = None
@@ -252,11 +256,11 @@ class Evaluator:
             facts = parts.logic.keep_facts(key)
         self._intake.concern(_led_by((key,), facts))
         if parts.states.stop(key, problem):
-            self._tell_held(key, problem.reason, ())
+            self._log_held(key, problem.reason, ())
         return True
 
     def _outcome(self, key: Key) -> Outcome:
-        """What the evaluation came to; of an intent that was given up: that it wants nothing."""
+        """The outcome of the evaluation; for an intent that was given up, an empty one."""
         parts = self._parts
         dropped = parts.states.dropped.get(key)
         if dropped is None or not parts.logic.exists(key):
@@ -267,8 +271,8 @@ class Evaluator:
         return Outcome(key, Status.DONE, frozenset({object_read(key)}))
 
     def note_missing(self, pair: tuple[str, str], key: Key | None = None) -> None:
-        """An intent (``key``, if it is known) had to run, or was stale, by a change from which no path of the reaction
-        map leads to it."""
+        """Count a missing reaction: a change ran an intent, or made it stale, that no path of the map reaches. ``key``:
+        the intent, if it is known."""
         if pair not in self.missing_reactions:
             extra = about(self._parts, key) if key is not None else None
             _LOG.warning(
@@ -278,7 +282,7 @@ class Evaluator:
 
 
 def _led_by(path: Path, concerned: Concerned) -> Concerned:
-    """The same, with the way to the intent whose facts concern them."""
+    """The same, with the path to the intent whose facts affect them."""
     if not concerned.jobs:
         return concerned
     if len(path) >= _LONGEST_PATH:
@@ -289,7 +293,7 @@ def _led_by(path: Path, concerned: Concerned) -> Concerned:
 
 
 def _in_order(objects: Collection[Name], claims: Iterable[Claim]) -> tuple[Name, ...]:
-    """As they were yielded, so that authors can tell the order of writes; then, by name, what is claimed no more."""
+    """Objects in the order in which they were yielded, so that authors control it; then the unclaimed ones by name."""
     if len(objects) < 2:
         return tuple(objects)
     yielded = {name: position for position, name in enumerate(dict.fromkeys(map(claimed, claims)))}

@@ -1,7 +1,6 @@
-"""From the watch to the queues: each batch is applied whole, and those whom it concerns get a job.
+"""Applies what the watch delivers, and enqueues the intents and objects that each batch affects.
 
-It applies batches in the order in which they come and asks ``logic`` whom they concern; it neither evaluates nor
-plans.
+It applies batches in order and asks ``logic`` which intents they affect. It neither evaluates nor plans.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ class LastGoodValues(Protocol):
     """What earlier processes, or the store's history, know of resources that are held now (``retained``)."""
 
     async def load(self) -> Mapping[Key, Resource]:
-        """What held intents were evaluated with last, by the processes before this one."""
+        """The values that held intents were last evaluated with by earlier processes."""
         ...
 
     async def held_facts(self) -> Iterable[HeldFacts]:
-        """What intents yielded for the processes before this one whose last run there did not come to its end."""
+        """The facts that earlier processes retained for intents whose last run did not complete."""
         ...
 
     async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> Mapping[Key, Resource]:
-        """The last readable values of resources that can't be read. ``retained``: what ``load`` returned."""
+        """The last readable values of resources that can't be read now. ``retained``: the result of ``load``."""
         ...
 
 
 class Intake:
-    """``causes`` holds, per intent with a job, why it has one. ``before`` is told of each item, ahead of all;
-    ``on_gone`` of intents that ended (and whether that was seen live), ``on_stored`` of objects that changed.
-    ``last_good``: None if nobody knows more of held resources than their present values."""
+    """``causes`` holds, per intent with a job, why it has one. ``before`` is called with each item ahead of all else,
+    ``on_gone`` with intents that ended (and whether that was seen live), ``on_stored`` with objects that changed.
+    ``last_good``: None if nothing but the present values of held resources is known."""
 
     def __init__(
         self,
@@ -60,24 +59,23 @@ class Intake:
         self._before = before
         self.causes: dict[Key, Job] = {}
         self.listed = False
-        """Whether the world has been seen whole."""
+        """Whether the world was listed once."""
         self.first_listed = 0
-        """The revision at which it was for the first time: what wasn't written since led to nothing by a change."""
+        """The revision of the first listing. A resource that was not written since triggered nothing by a change."""
 
     def at_start(self, entry: Entry) -> bool:
-        """Whether an evaluation was led to by nothing but the start of this process: its source has not been written
-        since the first listing."""
+        """Whether only the start of this process triggered an evaluation: its source was not written since the first
+        listing."""
         return 0 < entry.source_revision <= self.first_listed
 
     async def run(self, events: AsyncIterator[Snapshot | Batch], on_applied: Callable[[], None]) -> None:
-        """Apply everything that comes; ends only with an error or by cancellation."""
+        """Apply every event; ends only with an error or by cancellation."""
         async for item in events:
             await self.take(item)
             on_applied()
 
     async def take(self, item: Snapshot | Batch) -> None:
-        """Apply one item. A listing is decoded in slices, and completed by what is known of values that can't be
-        read."""
+        """Apply one item. A listing is decoded in slices, and last good values are added for what can't be read."""
         if not isinstance(item, Snapshot):
             self.apply(item)
             return
@@ -102,13 +100,13 @@ class Intake:
         self.concern(self._parts.logic.restore_facts(facts), resync=True)
 
     def _unreadable(self, snapshot: Snapshot, decoded: Mapping[Key, State]) -> list[Change]:
-        """The changes whose values can't be read, and of which no readable value is known here."""
+        """The changes whose values can't be read, and of which this process knows no readable value."""
         keys = {key for key, state in decoded.items() if isinstance(state, Held)}
         keys = {key for key in keys if self._parts.logic.cache.shown(key) is None}
         return [change for change in snapshot.changes if Key(change.kind, change.uuid) in keys] if keys else []
 
     def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] | None = None) -> None:
-        """Apply one item, and queue what follows. ``decoded``: its values, as far as they were read beforehand."""
+        """Apply one item, and enqueue what it affects. ``decoded``: those of its values that were decoded before."""
         self._before(item)
         parts = self._parts
         whole = isinstance(item, Snapshot)
@@ -137,10 +135,10 @@ class Intake:
         self.listed = self.listed or whole
 
     def concern(self, concerned: Concerned, *, resync: bool = False) -> None:
-        """Queue the intents and objects that a change concerns, and end the intents that are gone."""
+        """Enqueue the intents and objects that a change affects, and end the deleted intents."""
         parts = self._parts
         for problem in concerned.problems:
-            # Of a value that can't be read not even the name is known.
+            # The name in a value that can't be read may be unknown.
             unnamed = Key(problem.kind, problem.name)
             named = Name(problem.kind, tuple(problem.name.split(":")))
             extra = about(parts, unnamed if parts.logic.exists(unnamed) else named, ())
@@ -159,7 +157,7 @@ class Intake:
             if earlier is None:
                 self.causes[key] = job
             elif job.by_readers and not earlier.by_readers:
-                # Where the map led here from the same change, its path is the one that was meant.
+                # If the map led here from the same change, its path is the intended one.
                 meant = earlier.path[:1] == job.path[:1]
                 self.causes[key] = earlier._replace(by_readers=True, missing=job.missing) if meant else job
             parts.jobs.add(key, resync=resync)
@@ -171,16 +169,15 @@ class Intake:
                 parts.objects.add(name, resync=resync)
 
     def _system_children(self, key: Key) -> list[Name]:
-        """The objects below one that is deleted which are ours to delete then, whether anything is claimed of them or
-        not."""
+        """The objects below a deleted one that we must delete as well, claimed or not."""
         logic = self._parts.logic
         kinds = (kind.name for kind in self._parts.schema if kind.system and kind.stored)
         children = (logic.cache.shown(child) for kind in kinds for child in logic.sources(key, kind, PARENT))
         return [child.name for child in children if child is not None]
 
     def _concerns_us(self, name: Name) -> bool:
-        """Whether an object that changed in the store has to be planned: somebody claims it, waits for it, or it may
-        carry something of ours."""
+        """Whether a changed object must be planned: something claims it or waits for it, or it may carry something of
+        ours."""
         parts = self._parts
         kind = parts.schema.kinds.get(name.kind)
         if kind is None:
@@ -197,5 +194,5 @@ class Intake:
 
 
 def _ended(key: Key, dropped: Iterable[Name], revision: int) -> Entry:
-    """The journal's line of an intent that is not evaluated any more, since it is gone."""
+    """The journal's line of an intent that is no longer evaluated, since it was deleted."""
     return Entry(revision, key, (key,), Status.GONE.value, 0, tuple(dropped))

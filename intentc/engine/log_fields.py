@@ -1,7 +1,6 @@
-"""What a line of the log says besides its message, where it concerns an intent or an object: which one, at which
-revision, and by which reaction path.
+"""Makes the structured fields of log lines about an intent or object: which one, at which revision, by which path.
 
-The fields are an interface (docs/operating.md), so they are made in one place. Bodies are never among them.
+The fields are an interface (docs/operating.md), so one place makes them. They never hold bodies.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from ..model import Key, Name
 from .parts import Parts
 
 _RECENT = 500
-"""Lines of the journal in which the path to an object is looked for."""
+"""Lines of the journal that are searched for the path to an object."""
 
 
 def about(parts: Parts, subject: Key | Name, path: Path | None = None) -> dict[str, Any]:
-    """``extra`` of a line: ``key`` (kind/uuid; of an object that isn't there, its kind and name), ``resource`` (kind
-    and name), ``revision`` (what is applied), ``reaction_path`` (kinds and names; of an object without ``path`` that of
-    the last evaluation that changed what is wanted of it, if that was just now)."""
+    """The ``extra`` of a log line: ``key`` (kind/uuid; for an absent object its kind and name), ``resource`` (kind and
+    name), ``revision`` (the last applied one), ``reaction_path`` (kinds and names). An object without ``path`` gets the
+    path of the last evaluation that changed its claims, if that is recent."""
     logic = parts.logic
     if isinstance(subject, Name):
         found = logic.named(subject.kind, subject.fq_name) if subject.kind in logic.schema else None

@@ -1,7 +1,7 @@
-"""What an operator can do to a running engine: pause, go on, try again, give up, give leave.
+"""What an operator can do to a running engine: pause, resume, retry, drop, allow deletes.
 
-Every action is idempotent and takes effect through the queues, like any change. Who may ask for them, and how a
-directive outlives a restart, is left to others (``directives``).
+Every action is idempotent and takes effect through the queues, like any change. ``directives`` decides who may request
+one, and how it outlives a restart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DROPPED = "Dropped"
 
 
 class OperatorActions:
-    """Over one engine's parts."""
+    """The operator actions over one engine's parts."""
 
     def __init__(self, parts: Parts, intake: Intake) -> None:
         self._parts = parts
@@ -25,7 +25,7 @@ class OperatorActions:
         self._paused: dict[Key, Name] = {}
 
     def pause(self, key: Key, name: tuple[str, ...], message: str) -> None:
-        """Leave an intent, and what it made, as it is; an object that no intent stands for is not written any more."""
+        """Stop evaluating an intent and leave its outputs as they are; stop writing an object without an intent."""
         parts = self._parts
         problem = Problem(key.kind, ":".join(name), PAUSED, message or "paused; `intentc resume` ends it")
         place = Name(key.kind, name)
@@ -51,7 +51,7 @@ class OperatorActions:
             self._parts.objects.add(name)
 
     def suspect(self, key: Key, mod_revision: int) -> None:
-        """Processes ended while they evaluated this intent: it is held until its resource is another one."""
+        """Hold an intent whose evaluation ended processes, until its resource changes."""
         message = (
             "processes ended while they evaluated this; it is held until the resource changes, or until "
             "`intentc quarantine retry`"
@@ -59,18 +59,18 @@ class OperatorActions:
         self._stop(key, Stop(Problem(key.kind, self._parts.logic.name_of(key), SUSPECT, message), mod_revision))
 
     def unsuspect(self, key: Key) -> None:
-        """The intent may be evaluated again."""
+        """Allow the evaluation of a suspect again."""
         self._go_on(key, SUSPECT)
 
     def allow_deletes(self, kind: str) -> int:
-        """Give leave for the withheld deletes of one kind; how many there are."""
+        """Approve the withheld deletes of one kind; return how many there are."""
         names = self._parts.planner.guard.allow(kind)
         for name in sorted(names):
             self._parts.objects.add(name)
         return len(names)
 
     def retry(self, key: Key | None) -> int:
-        """Try one quarantined intent or object again at once; None: all of them. How many there were."""
+        """Retry one quarantined intent or object at once, or all of them (None); return how many there were."""
         parts = self._parts
         states = parts.states
         intents = [held for held, _ in states.held.items() if key in (None, held) and held not in states.stopped]
@@ -90,18 +90,18 @@ class OperatorActions:
         return len(intents) + len(objects)
 
     def drop(self, key: Key, mod_revision: int) -> None:
-        """Give up on an intent: what it contributed goes, and it is not compiled until its resource changes."""
+        """Give an intent up: withdraw its outputs, and don't compile it until its resource changes."""
         if self._parts.states.dropped.get(key) != mod_revision:
             self._parts.states.dropped[key] = mod_revision
             self._evaluate(key)
 
     def undrop(self, key: Key) -> None:
-        """Compile it again."""
+        """Compile a dropped intent again."""
         if self._parts.states.dropped.pop(key, None) is not None:
             self._evaluate(key)
 
     def changed_since(self, key: Key, mod_revision: int) -> bool:
-        """Whether the resource was written after that revision, or is gone; False while we have not come so far."""
+        """Whether the resource was written after that revision, or deleted; False if that revision is not applied."""
         logic = self._parts.logic
         return logic.revision >= mod_revision and logic.mod_revision(key) not in range(1, mod_revision + 1)
 
@@ -127,8 +127,8 @@ class OperatorActions:
 
 
 def key_of(parts: Parts, name: Name) -> Key:
-    """The object of this name: the one that is there, else the one that is about to be made; without a uuid if
-    neither."""
+    """The key of the object of this name: the present one, else the one that is about to be created; without a uuid if
+    there is neither."""
     there = parts.logic.named(name.kind, name.fq_name)
     if there is not None:
         return there

@@ -1,7 +1,7 @@
-"""What nobody claims goes: after the first complete pass over the whole world, never before (docs/engine.md §5.7).
+"""Deletes what nothing claims, after the first complete pass over the world and never before (docs/engine.md §5.7).
 
-Keeps, for each origin, which stored objects carry its mark: by that the ledger knows whether the objects that carry a
-number are gone. Which objects are orphans, and how many may go at once, is ``planning``'s rule.
+Keeps, for each origin, which stored objects carry its mark, so that an allocation is freed only once the objects that
+carry it are deleted. ``planning`` defines what an orphan is, and how many may be deleted at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class OrphanCollector:
-    """``complete`` once everything listed has been evaluated; ``due`` when a pass is to be made at the next calm."""
+    """``complete``: everything listed was evaluated; ``due``: a pass is to be made once the engine is idle."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -26,7 +26,7 @@ class OrphanCollector:
         self.due = True
 
     def seen(self, names: Iterable[Name]) -> None:
-        """These stored objects changed: note whose mark they carry."""
+        """Record the marks of stored objects that changed."""
         for name in names:
             try:
                 actual = self._parts.assumed.actual(name)
@@ -38,14 +38,14 @@ class OrphanCollector:
                 self._forget(name)
 
     def note(self, name: Name, origin: str) -> None:
-        """This object carries the mark of ``origin``, or will as soon as its creation is answered."""
+        """Record that this object carries the mark of ``origin``, or will once its creation is acknowledged."""
         if self._origin.get(name) != origin:
             self._forget(name)
             self._origin[name] = origin
             self._carriers.setdefault(origin, set()).add(name)
 
     def ended(self, name: Name) -> None:
-        """The last plan of this object is carried out: if it isn't there now, nobody is about to create it."""
+        """The last plan of this object is carried out: if the object is absent, no creation is under way."""
         try:
             if name in self._origin and self._parts.assumed.actual(name) is None:
                 self._forget(name)
@@ -53,15 +53,16 @@ class OrphanCollector:
             return
 
     def carriers(self, origin: str) -> frozenset[Name]:
-        """The names of objects that carry the mark of ``origin``; those that can't be read, and those whose creation
-        is under way, count, too."""
+        """The names of objects that carry the mark of ``origin``, those that can't be read or are being created
+        included."""
         for name in [name for name in self._carriers.get(origin, ()) if not self._carries(name, origin)]:
             self._forget(name)
         return frozenset(self._carriers.get(origin, ()))
 
     def make_pass(self) -> None:
-        """After a listing and its evaluation: queue every object that is ours, or carries something of ours, and that
-        nobody claims. Too many deletes at once are held by the planner's guard."""
+        """Queue every unclaimed object that is ours or carries something of ours; runs after a listing was evaluated.
+
+        The planner's guard withholds too many deletes at once."""
         parts = self._parts
         for key in parts.logic.held:
             if key.kind in parts.logic.intent_kinds:

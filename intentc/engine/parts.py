@@ -1,7 +1,7 @@
-"""The stages that one engine is made of, handed to every step of the pipeline together.
+"""Bundles the stages of one engine for its steps.
 
-Why: the steps share the queues, the claims and the cache. Passing one value keeps their signatures short and makes it
-plain that there is one of each. It holds no behaviour.
+Why: the steps share the queues, the claims and the cache. One value keeps their signatures short and shows that there
+is one of each. It has no behaviour.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from .permission import Permission
 
 @dataclass(slots=True, frozen=True)
 class Parts:
-    """``permission``: whether anything may be written now. ``throttle``: when the server may be asked.
-    ``installation``: the name under which this compiler marks what it makes. ``names``: what else people call what
-    compilers made."""
+    """``permission``: whether writes may begin now. ``throttle``: when the server may be asked. ``installation``: the
+    name in the marks of this compiler's objects. ``names``: other names that people use for compiled objects."""
 
     schema: Schema
     installation: str

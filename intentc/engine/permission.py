@@ -1,8 +1,8 @@
-"""Whether writes may be begun now, and under which fence: the one gate before everything that changes something.
+"""Decides whether writes may begin now, and under which fence; every change passes through it.
 
-Why one: a compiler that observes, stands by, has just lost its leadership, or sees a store that was put back must not
-write *anything*, numbers included, and goes on with all else. What leading is, and when a restored store may be
-trusted again, is decided by those who withhold and give.
+Why one place: a compiler that observes, stands by, has just lost its leadership, or sees a restored store must write
+*nothing*, allocations included, and go on with everything else. The callers of ``withhold`` and ``give`` know what
+leading means, and when a restored store can be trusted again.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ STANDING_BY = "standing by"
 RESTORED = "restored"
 UPGRADE = "upgrade"
 ENDING = "ending"
-"""The reasons for which permission is withheld: asked to only observe; another leads, or may; the store was put back
-to an older state and has not been audited yet; another version than the last leader's would write very much;
+"""The reasons for which permission is withheld: this process only observes; another process leads, or may; the store
+was restored to an older state and has not been audited yet; this version would write much more than the last leader's;
 the process ends."""
 
 Fence = Callable[[], str | None]
 
 
 class Warrant(NamedTuple):
-    """``fence``: what the server shall check with the write; None: nothing."""
+    """``fence``: the fence that the server must check with the write; None: no check."""
 
     fence: str | None
 
 
 class Permission:
-    """Granted while no reason stands against it, the store is seen (``see_by``) and, if somebody leads (``lead_by``),
-    the leadership is surely held."""
+    """Granted while no reason withholds it, the store is watched (``see_by``) and, if a leader is needed (``lead_by``),
+    the leadership is certain."""
 
     def __init__(self, *, observe: bool = False) -> None:
         self._reasons: dict[str, str] = {}
@@ -40,42 +40,41 @@ class Permission:
         self._on_fenced: Callable[[str], None] | None = None
         self._sees: Callable[[], bool] = lambda: True
         self.on_given: Callable[[], None] = lambda: None
-        """Called when the last reason has gone: what was only planned until now can be carried out."""
+        """Called when the last reason is gone: what was only planned until now can be carried out."""
         if observe:
             self.withhold(OBSERVING, "nothing is written: --observe")
 
     def see_by(self, sees: Callable[[], bool]) -> None:
-        """Writes need an open watch from now on: who doesn't see the store may be planning from one that was put back
-        meanwhile."""
+        """Require an open watch for writes: without one, plans may be based on a store that was restored meanwhile."""
         self._sees = sees
 
     def lead_by(self, fence: Fence, on_fenced: Callable[[str], None]) -> None:
-        """Writes need a leadership from now on. ``fence``: that of the leadership, None if it isn't surely held at this
-        very moment. ``on_fenced``: the server has refused this fence."""
+        """Require a leadership for writes. ``fence``: the fence of the leadership, None while it is not certain.
+        ``on_fenced``: called when the server rejects this fence."""
         self._fence, self._on_fenced = fence, on_fenced
 
     def withhold(self, reason: str, message: str) -> None:
-        """No write may be begun any more, until ``give``. ``message``: for people."""
+        """Allow no new write until ``give``. ``message``: for people."""
         self._reasons[reason] = message
 
     def give(self, reason: str) -> None:
-        """This reason stands no longer."""
+        """Remove a reason."""
         if self._reasons.pop(reason, None) is not None and not self._reasons:
             self.on_given()
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Why not: reason → message. Empty says nothing about the fence."""
+        """Why permission is withheld: reason → message. An empty mapping says nothing about the fence."""
         return self._reasons
 
     @property
     def granted(self) -> bool:
-        """Whether a write may be begun at this very moment."""
+        """Whether a write may begin right now."""
         return self.warrant() is not None
 
     def warrant(self) -> Warrant | None:
-        """What a write is begun with; None if none may be. Asked once for each write: between two questions the process
-        may stand still for a minute."""
+        """The warrant for one write; None if writes are not permitted. Ask for each write: the process may be stopped
+        for a minute between two of them."""
         if self._reasons or not self._sees():
             return None
         if self._fence is None:
@@ -84,8 +83,8 @@ class Permission:
         return Warrant(fence) if fence is not None else None
 
     def fenced(self, error: Fenced, fence: str | None) -> bool:
-        """The server has refused a write since another compiler leads. True if that was expected of it: writing stops,
-        and a leadership is asked for anew. False if we never claimed to lead, which nothing here can mend."""
+        """The server rejected a write because another compiler leads. True if this process leads or led: writes stop,
+        and the election runs again. False if it never claimed to lead; nothing here can repair that."""
         if self._on_fenced is None or fence is None:
             return False
         warrant = self.warrant()

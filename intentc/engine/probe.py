@@ -1,8 +1,7 @@
-"""Asks the API server whether it answers when nothing else has asked it for a while.
+"""Asks the API server whether it answers, when no request has shown it for a while.
 
-Why it exists: readiness is read off the last request, and a compiler with nothing to write makes none: it would be
-ready beside a server that has stopped, and not ready long after it is back. What follows from an answer is the
-``throttle``'s business.
+Why it exists: readiness follows from the last request, and a compiler with nothing to write makes none. It would stay
+ready after the server stopped, and not ready long after the server is back. The ``throttle`` handles the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..writing.service import ReadService
 from .api_throttle import ApiThrottle
 
 PERIOD_SECONDS = 10.0
-"""How long nothing may have been heard of the API server before it is asked, and how long an answer may take."""
+"""Seconds without any answer of the API server until it is asked, and the longest time for its answer."""
 
 
 class ApiServerProbe:
@@ -32,7 +31,7 @@ class ApiServerProbe:
         self._period = period
 
     async def run(self) -> None:
-        """Ask whenever nothing was heard for a period, for ever."""
+        """Ask whenever the server was silent for a period, without end."""
         while True:
             silent = self._gate.silent_seconds
             await asyncio.sleep(self._period - silent if silent < self._period else self._period)
@@ -40,7 +39,7 @@ class ApiServerProbe:
                 await self.ask()
 
     async def ask(self) -> None:
-        """Ask once; any answer, also one that rejects us, shows that the server is there."""
+        """Ask once; any answer, a rejection included, shows that the server runs."""
         try:
             with anyio.fail_after(self._period):
                 await self._read.identify(self._name)

@@ -1,7 +1,7 @@
-"""The problems that there are, each once however often it is told: counted as they come and go.
+"""The present problems, each counted once however many parts report it.
 
-Why kept: ``/status`` is asked every second, and gathering the problems of 20,000 intents takes most of a tenth of one.
-Who tells them, and what is done about them, is ``states``'s.
+Why kept: ``/status`` is asked every second, and gathering the problems of 20,000 intents takes almost 0.1 s.
+``intent_states`` knows who reports them.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from ..model import Problem
 
 
 class ProblemCounts:
-    """Problems by what they are about, in the order in which they came."""
+    """Problems by the resource that they are about, in the order in which they were first reported."""
 
     def __init__(self) -> None:
         self._about: dict[tuple[str, str], dict[Problem, int]] = {}
         self._size = 0
 
     def replace(self, before: Iterable[Problem], after: Iterable[Problem]) -> None:
-        """Somebody who told ``before`` tells ``after`` from now on."""
-        # First what comes: what stays keeps its place.
+        """A reporter of ``before`` reports ``after`` from now on."""
+        # New problems first, so that those that stay keep their place.
         for problem in after:
             about = self._about.setdefault((problem.kind, problem.name), {})
-            told = about.get(problem, 0)
-            about[problem] = told + 1
-            self._size += not told
+            reporters = about.get(problem, 0)
+            about[problem] = reporters + 1
+            self._size += not reporters
         for problem in before:
             about = self._about[problem.kind, problem.name]
             about[problem] -= 1
@@ -36,7 +36,7 @@ class ProblemCounts:
                 del self._about[problem.kind, problem.name]
 
     def about(self, kind: str, name: str) -> Iterator[Problem]:
-        """Those of one resource, by the name that they have it by."""
+        """The problems of one resource, under the name that they use for it."""
         return iter(self._about.get((kind, name), ()))
 
     def __iter__(self) -> Iterator[Problem]:

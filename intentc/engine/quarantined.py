@@ -1,7 +1,7 @@
-"""Who is in quarantine: whom time alone does not heal, each with its reason; counted, and listed from any place on.
+"""Counts and lists what is in quarantine, each entry with its reason: everything that needs a change or an operator.
 
-Why counted from the sizes of tables: ``/status`` asks each second, and there may be 20,000. The order is the one in
-which they came, table by table, so that pages hang together while more come.
+Counts are sums of table sizes, since ``/status`` asks each second and there may be 20,000 entries. The list is ordered
+table by table, in the order of arrival, so that pages stay consistent while entries are added.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _BLOCK = 500
 
 
 def held_count(parts: Parts) -> int:
-    """How many intents and resources are held, those whose values can't be read included."""
+    """The number of held intents and resources, those whose values can't be read included."""
     return len(parts.logic.held) + len(parts.states.held) - _both(parts.states.held, parts.logic.held)
 
 
 def held_first(parts: Parts, most: int) -> list[Key]:
-    """The first of them that became so, in order."""
+    """The first held ones, in the order in which they were held."""
     unreadable, held = parts.logic.held, parts.states.held
     first = {*islice(unreadable, most), *islice((key for key in held if key not in unreadable), most)}
     return sorted(first)[:most]
 
 
 def held_intents(parts: Parts) -> tuple[int, Key | None]:
-    """How many intents are held for a reason of theirs, or since the ledger refuses their numbers; and one of them."""
+    """The number of intents held for a reason of their own, or with rejected requests; and one of them."""
     states, unreadable = parts.states, parts.logic.held
     count = _unreadable_intents(parts) + len(states.held) + len(states.numbers_refused)
     count -= _both(states.held, unreadable)
@@ -43,14 +43,14 @@ def held_intents(parts: Parts) -> tuple[int, Key | None]:
 
 
 def unreadable_others(parts: Parts) -> tuple[int, Key | None]:
-    """How many values can't be read of kinds that have no intents; and one of them."""
+    """The number of unreadable values of kinds without intents; and one of them."""
     unreadable, kinds = parts.logic.held, parts.logic.intent_kinds
     count = len(unreadable) - _unreadable_intents(parts)
     return count, next((key for key in unreadable if key.kind not in kinds), None) if count else None
 
 
 def quarantine_count(parts: Parts) -> int:
-    """How many entries the quarantine has."""
+    """The number of entries in the quarantine."""
     states, unreadable = parts.states, parts.logic.held
     return (
         len(unreadable)
@@ -67,11 +67,13 @@ def quarantine_count(parts: Parts) -> int:
 
 
 def quarantine(parts: Parts, offset: int, limit: int) -> list[Entry]:
-    """At once the entries from ``offset`` on, ``limit`` at most: ``{"kind", "name", "uuid", "state", "reason",
-    "message", "since", "tries", "on"}``. ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``,
-    ``refused``, ``contended``, ``withheld`` (one entry for all deletes of a kind). ``since``: seconds since 1970, None
-    if that isn't kept. ``tries``: failures in a row. ``on``: the resource that it
-    reads and that can't be read, ``{"kind", "name", "uuid"}``; None if it is held for a reason of its own."""
+    """The entries from ``offset`` on, at most ``limit``: ``{"kind", "name", "uuid", "state", "reason", "message",
+    "since", "tries", "on"}``.
+
+    ``state``: ``unreadable``, ``held``, ``paused``, ``suspect``, ``dropped``, ``refused``, ``contended``, ``withheld``
+    (one entry for all deletes of a kind). ``since``: seconds since 1970, None if not kept. ``tries``: failures in a
+    row. ``on``: the unreadable resource that it reads, ``{"kind", "name", "uuid"}``; None if it is held for a reason of
+    its own."""
     found: list[Entry] = []
     for block in blocks(parts, offset, limit):
         found += block
@@ -79,41 +81,40 @@ def quarantine(parts: Parts, offset: int, limit: int) -> list[Entry]:
 
 
 def blocks(parts: Parts, offset: int, limit: int) -> Iterator[list[Entry]]:
-    """The same a block at a time; the tables may change between two of them, and who leaves meanwhile is left out."""
+    """The same one block at a time. The tables may change in between; removed entries are left out."""
     for keys, entry in _tables(parts):
         for start in range(0, len(keys), _BLOCK):
             block = keys[start : start + _BLOCK]
-            # Most are only passed over, so that an entry is made of those alone that are shown.
+            # Most entries are only skipped, so an entry is built only if it is shown.
             found = []
             for key in block:
-                told = entry(key)
-                if told is None:
+                build = entry(key)
+                if build is None:
                     continue
                 if offset:
                     offset -= 1
                 elif limit:
                     limit -= 1
-                    found.append(told())
+                    found.append(build())
             yield found
             if not limit:
                 return
 
 
-_Told = Callable[[], Entry]
+_Build = Callable[[], Entry]
 
 
-def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Told | None]]]:
-    """The keys of each table, and what tells the entry of one; None of one that is not there any more, or is told
-    elsewhere."""
+def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _Build | None]]]:
+    """The keys of each table, with what builds the entry of a key; None if the entry is gone, or listed elsewhere."""
     states, unreadable = parts.states, parts.logic.held
 
-    def of_unreadable(key: Key) -> _Told | None:
+    def of_unreadable(key: Key) -> _Build | None:
         problem = unreadable.get(key)
         if problem is None or key in states.dropped:
             return None
         return lambda: _entry(key, parts.logic.name_of(key), problem, "unreadable", None, 0)
 
-    def of_held(key: Key) -> _Told | None:
+    def of_held(key: Key) -> _Build | None:
         held = states.held.get(key)
         if held is None or key in unreadable:
             return None
@@ -125,23 +126,23 @@ def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _To
             "on": on,
         }
 
-    def of_numbers(key: Key) -> _Told | None:
+    def of_numbers(key: Key) -> _Build | None:
         held = states.numbers_refused.get(key)
         return None if held is None else lambda: _entry(key, held.problem.name, held.problem, "refused", held.since, 0)
 
-    def of_dropped(key: Key) -> _Told | None:
+    def of_dropped(key: Key) -> _Build | None:
         if key not in states.dropped:
             return None
         name = parts.logic.name_of(key)
         problem = Problem(key.kind, name, DROPPED, "given up until its resource changes")
         return lambda: _entry(key, name, problem, "dropped", None, 0)
 
-    def of_withheld(kind: str) -> _Told | None:
+    def of_withheld(kind: str) -> _Build | None:
         names = parts.planner.guard.withheld.get(kind)
         return None if names is None else lambda: _withheld(kind, names)
 
-    def of_objects(state: str, table: Quarantine[Name]) -> Callable[[Name], _Told | None]:
-        def of_object(name: Name) -> _Told | None:
+    def of_objects(state: str, table: Quarantine[Name]) -> Callable[[Name], _Build | None]:
+        def of_object(name: Name) -> _Build | None:
             held = table.get(name)
             if held is None:
                 return None
@@ -161,12 +162,12 @@ def _tables(parts: Parts) -> Iterator[tuple[tuple[Any, ...], Callable[[Any], _To
 
 def _withheld(kind: str, names: Collection[Name]) -> Entry:
     message = f"{len(names)} objects would be deleted at once; if that is meant: `intentc allow-deletes {kind}`"
-    told = f"({len(names)} objects)"
-    return _entry(Key(kind, ""), told, Problem(kind, told, "DeletesHeld", message), "withheld", None, 0)
+    name = f"({len(names)} objects)"
+    return _entry(Key(kind, ""), name, Problem(kind, name, "DeletesHeld", message), "withheld", None, 0)
 
 
 def _entry(key: Key, name: str, problem: Problem, state: str, since: float | None, tries: int) -> Entry:
-    """``name``: the one by which people know the resource, if there is one."""
+    """``name``: the name of the resource for people, if it has one."""
     return {
         "kind": key.kind,
         "name": name,
@@ -186,6 +187,6 @@ def _unreadable_intents(parts: Parts) -> int:
 
 
 def _both(first: Collection[Key], second: Collection[Key]) -> int:
-    """How many keys are in both: seldom any, since who can't be read isn't evaluated."""
+    """The number of keys in both. They rarely overlap, since an unreadable intent isn't evaluated."""
     fewer, more = sorted((first, second), key=len)
     return sum(key in more for key in fewer)

@@ -1,8 +1,8 @@
-"""From dirty objects to plans: one object is planned from all claims on it, and what it needs is handed to be sent.
+"""Plans each changed object from all claims on it, and passes the plan to ``Sender``.
 
-One object is planned by one worker at a time; writes of different objects overlap up to a limit. Not everything that
-is planned is written: there must be permission, the object must not be paused by an operator, and parts of it that are
-in contention are left out. The plan itself is ``planning``'s, sending it ``sender``'s business.
+One worker at a time plans an object; writes of different objects overlap up to a limit. Not every plan is written:
+writes need permission, the object must not be paused by an operator, and contended parts are left out. ``planning``
+makes the plan, ``sender`` sends it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from .slices import Slice
 
 _LOG = logging.getLogger(__name__)
 _LAPSE = 0.5
-"""Seconds until an object is looked at again that could not be written for a moment: the lease was not surely held, or
-the watch not open."""
+"""Seconds until an object is planned again that could not be written for a moment, since the lease was uncertain or the
+watch was not open."""
 
 
 class Reconciler:
-    """Serves the object queue. ``idle`` says whether everything known has been evaluated: planning before that could
-    remove what the next evaluation wants back. ``on_create`` is told of each object and the origin in its mark before
-    it is created, ``on_success`` of each object that is as its last plan wants it, ``on_change`` of the end of each
-    plan, written or not."""
+    """Serves the object queue.
+
+    ``idle``: everything known has been evaluated; planning earlier could remove what the next evaluation claims again.
+    ``on_create`` is called with each object and the origin in its mark before it is created, ``on_success`` with each
+    object that is as its last plan wants it, ``on_change`` after each plan, written or not."""
 
     def __init__(
         self,
@@ -60,16 +61,16 @@ class Reconciler:
 
     @property
     def in_flight(self) -> int:
-        """Objects whose writes are under way."""
+        """The number of objects whose writes are under way."""
         return len(self._tasks)
 
     @property
     def reachable(self) -> bool:
-        """Whether the API server answered the last time."""
+        """Whether the API server answered the last request."""
         return self.throttle.reachable
 
     async def run(self) -> None:
-        """Plan and write for ever; ends by cancellation, or raises ``Fenced`` if the server refuses us for another
+        """Plan and write until cancelled. Raises ``Fenced`` if the server rejects our write in favour of another
         compiler though we never claimed to lead."""
         while True:
             name = await self._parts.objects.get()
@@ -89,9 +90,10 @@ class Reconciler:
             await self._slice.rest()
 
     async def _may_plan(self) -> None:
-        """Return when everything known is evaluated, the server may be asked, and there is room for a write: all at
-        once, since the plan must not grow old. Places that become free together are taken together (a semaphore would
-        give out one a turn), so that their writes share a request."""
+        """Return when everything known is evaluated, the server may be asked, and there is room for a write.
+
+        All three must hold together, since a plan must not become stale. Slots that become free together are taken
+        together, so that their writes share a request; a semaphore would give out one per turn."""
         while True:
             if not self._idle.is_set():
                 await self._idle.wait()
@@ -104,8 +106,8 @@ class Reconciler:
                 return
 
     async def serve(self, name: Name) -> None:
-        """Plan one object that was taken from the queue, and write, in one go. While the server can't be reached the
-        object backs off. Raises ``Fenced``, as ``run`` does."""
+        """Plan one object from the queue, and write it, in one go. While the server can't be reached, the object backs
+        off. Raises ``Fenced``, as ``run`` does."""
         fenced = self.sender.fenced
         if fenced is not None or not (self.reachable or self.throttle.open):
             self._parts.objects.retry(name)
@@ -137,14 +139,14 @@ class Reconciler:
             await asyncio.wait(self._tasks)
 
     def _plan(self, name: Name) -> Plan:
-        """What is to be done about one object now; a plan that must not be carried out comes back without writes."""
+        """The plan for one object now, without writes that must not be carried out."""
         parts = self._parts
         plan = parts.planner.plan(name)
         waited = parts.states.object_waits.get(name, frozenset())
         parts.states.note_object(name, plan.problems, plan.waits_for)
         for other in plan.waits_for:
             self._waiters.setdefault(other, set()).add(name)
-        # Once each: one that has nothing to do wakes us, and stirring it again would go on for ever.
+        # Once per object: one with nothing to do wakes us, and queueing it again would never end.
         for other in sorted(plan.stirs - waited):
             parts.objects.add(other)
         if not plan.operations:
@@ -162,11 +164,11 @@ class Reconciler:
                 self._parts.drift.stands(name, self._revision(name))
             else:
                 self._parts.drift.forget(name)
-            # Who waited for it to go, or to come, need wait no longer: it stays as it is.
+            # Nothing waits any longer for its deletion or creation: it stays as it is.
             self.wake((name,))
 
     def _permitted(self, plan: Plan) -> Plan:
-        """The plan with the writes that may be made now. What is not written is only reported."""
+        """The plan with the writes that are permitted now. The others are only reported."""
         parts, name = self._parts, plan.name
         states = parts.states
         if self._is_paused(name):
@@ -175,7 +177,7 @@ class Reconciler:
         if not parts.permission.granted:
             states.planned[name] = plan.operations
             if not parts.permission.reasons:
-                # Lease or watch are not sure at this moment, and may be in the next, without anybody telling.
+                # The lease or the watch is uncertain right now, and no callback follows once it is certain again.
                 parts.objects.retry(name, after=_LAPSE)
             return plan._replace(operations=())
         states.planned.pop(name, None)
@@ -187,7 +189,7 @@ class Reconciler:
         changed = frozenset[Item]().union(*(items(operation, stored) for operation in plan.operations))
         if parts.drift.differs(name, self._revision(name), changed):
             self.sender.drifted.add(name)
-            _LOG.info("%s was changed by somebody else; it is put right", name, extra=about(parts, name))
+            _LOG.info("%s was changed by another writer; it is repaired", name, extra=about(parts, name))
         contention = parts.drift.contention(name)
         if contention is None:
             states.contended.release(name)
@@ -195,8 +197,8 @@ class Reconciler:
         return self._without_contended(plan, contention, stored)
 
     def _without_contended(self, plan: Plan, contention: Contention, stored: Stored) -> Plan:
-        """The plan without the parts of the object that other writers set back. Letting go of what is to be deleted or
-        replaced is no matter of contention: nobody can set that back, and others wait for it."""
+        """The plan without the parts of the object that other writers revert. Dropping references to an object that is
+        to be deleted or replaced is exempt: it can't be reverted, and other plans wait for it."""
         parts, name = self._parts, plan.name
         waiting = self._waiters.get(name, set())
         left_alone = {item for item in contention.items if isinstance(item, str) or item[1] not in waiting}
@@ -205,8 +207,9 @@ class Reconciler:
         if kept == plan.operations:
             return plan
         message = (
-            f"{', '.join(contention.fields)}: another writer sets it back again and again, and once more would change "
-            "nothing; find who else writes it. It is tried again by and by, or at once after `intentc quarantine retry`"
+            f"{', '.join(contention.fields)}: another writer reverts it repeatedly, and writing it once more would "
+            "change nothing; find the other writer. It is retried with back-off, or at once after "
+            "`intentc quarantine retry`"
         )
         if parts.states.contended.hold(name, Problem(name.kind, ":".join(name.fq_name), "Contended", message)):
             _LOG.warning("%s is left alone: %s", name, message, extra=about(parts, name))
@@ -217,7 +220,7 @@ class Reconciler:
         return plan._replace(operations=kept)
 
     def _revision(self, name: Name) -> int | None:
-        """At which mod revision the object is now; 0 if it is not there, None if that is not known."""
+        """The present mod revision of the object; 0 if it is absent, None if not known."""
         try:
             actual = self._parts.assumed.actual(name)
         except HeldInput:
@@ -225,7 +228,7 @@ class Reconciler:
         return 0 if actual is None else actual.revision
 
     def _stored(self, name: Name) -> Stored:
-        """What reads the references of the object as they are now."""
+        """Reads the present references of the object."""
         assumed = self._parts.assumed
         try:
             actual = assumed.actual(name)
@@ -234,7 +237,7 @@ class Reconciler:
         return lambda relation: assumed.entries(actual, relation) if actual is not None else {}
 
     def _is_paused(self, name: Name) -> bool:
-        """Whether an operator has paused the object, or the intent in whose name it was made."""
+        """Whether an operator has paused the object, or the intent for which it was made."""
         parts, states = self._parts, self._parts.states
         if name in states.left_alone:
             return True
@@ -259,15 +262,15 @@ class Reconciler:
         contended = name in self._parts.states.contended
         self._succeeded(name, but_for_contention=contended)
         if not plan.waits_for and name in self._parts.book and not self._parts.objects.asked_again(name):
-            # What has changed while it was written is looked at first: something else may be wanted now.
+            # Changes that arrived during the write come first: the desired state may have changed.
             self._parts.drift.stands(name, self._revision(name))
         if contended:
-            # What was left out of the plan is tried again when its time has come.
+            # What was left out of the plan is tried again after its back-off.
             self._parts.objects.add(name)
         self.wake((name,))
 
     def _succeeded(self, name: Name, *, but_for_contention: bool = False) -> None:
-        """The object is as its last plan wants it: its next failure is its first."""
+        """The object is as its last plan wants it: its next failure counts as the first."""
         self._parts.objects.forget(name)
         self._parts.states.wrote(name)
         if not but_for_contention:
@@ -276,12 +279,12 @@ class Reconciler:
         self._on_success(name)
 
     async def settle_assumed(self) -> None:
-        """Read what was written, and not seen again in time; a difference is planned again."""
+        """Read back what was written and not seen again in time; plan the differences again."""
         for name in await self.sender.expired():
             self._parts.objects.add(name)
 
     def wake(self, names: Iterable[Name]) -> None:
-        """These objects came, went or changed: plan again who waited for them."""
+        """These objects were created, deleted or changed: plan the objects that wait for them."""
         if not self._waiters:
             return
         for waiter in sorted({waiter for name in names for waiter in self._waiters.pop(name, ())}):

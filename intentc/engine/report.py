@@ -1,8 +1,8 @@
-"""What a running engine tells of itself: the JSON of ``/status``.
+"""Reports the state of a running engine: the JSON of ``/status``.
 
-Three words that must not be mixed: *converged* (nothing left to do for the applied inputs but what is held or refused),
-*healthy* (nothing held, refused or delayed, no delete withheld) and *problems* (what people must change in inputs,
-whether these are compiled or held). Bodies of resources never appear here.
+Three words have distinct meanings: *converged* (nothing left to do for the applied inputs except what is held or
+rejected), *healthy* (nothing held, rejected or deferred, no delete withheld) and *problems* (what people must change in
+inputs, whether these are compiled or held). Bodies of resources never appear here.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .reconciler import Reconciler
 T = TypeVar("T", Key, Name, Problem)
 _LISTED = 100
 _QUARANTINED = 1000
-"""Entries shown of each list, those first that have been there the longest; the counts are always whole."""
+"""Entries shown of each list, the oldest first; counts are always complete."""
 
 
 def report(
     parts: Parts, orphan_collector: OrphanCollector, evaluator: Evaluator, reconciler: Reconciler, *, converged: bool
 ) -> dict[str, Any]:
     """Keys: ``converged``, ``healthy``, ``applied_revision``, ``queue`` {jobs, objects, in_flight}, counts and the
-    first entries of ``held``, ``waiting``, ``refused``, ``delayed``,
-    ``withheld_deletes``, ``problems``, and counters."""
+    first entries of ``held``, ``waiting``, ``refused``, ``delayed``, ``withheld_deletes``, ``problems``, and counters.
+    """
     states, unreadable = parts.states, parts.logic.held
     guarded = parts.planner.guard.withheld
     held, withheld = held_count(parts), sum(map(len, guarded.values()))
-    # Those that can't be read are told by nobody else.
+    # The problem counts do not include resources that can't be read.
     problems = len(states.problem_counts) + len(unreadable)
     return {
         "converged": converged,
@@ -96,8 +96,8 @@ def report(
 
 
 def is_healthy(parts: Parts) -> bool:
-    """Nothing is held, refused, contended, deferred or withheld. Problems of inputs that are compiled all the same are
-    counted apart."""
+    """Nothing is held, rejected, contended, deferred or withheld. Problems of inputs that are compiled anyway are
+    counted separately."""
     states = parts.states
     return not (
         held_count(parts)
@@ -111,13 +111,13 @@ def is_healthy(parts: Parts) -> bool:
 
 
 def _first(listed: Iterable[T]) -> list[T]:
-    """In order those that have been listed the longest: to sort all of them takes as long as there are many."""
+    """The entries listed longest, sorted: sorting all of them takes too long if there are many."""
     return sorted(islice(listed, _LISTED))
 
 
 def pending(parts: Parts) -> list[dict[str, str]]:
     """The references whose target has not arrived: ``{"holder", "relation", "target"}`` each. Looks at every resource,
-    so it is no part of ``report``, which is asked for all the time."""
+    so it is not part of ``report``, which is called all the time."""
     return [
         {"holder": str(key), "relation": link.relation, "target": f"{link.kind} {link.value}"}
         for key, link in parts.logic.cache.graph.pending()

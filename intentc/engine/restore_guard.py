@@ -1,8 +1,8 @@
-"""A store that was put back to an older state: nothing is written before everything has been compared (F10).
+"""Detects a store that was restored to an older state, and withholds writes until everything is compared (F10).
 
-How that is noticed: the watch says so, or a listing shows a key as it was before we last saw it. Then all that is
-remembered of the store is void; evaluation goes on, and whoever wants more than that before anything is written (an
-audit, say) gives the permission by himself.
+The watch reports a restore, or a listing shows a key in an older version than before. Then everything remembered of
+the store is void; evaluation goes on. A caller that needs more before writes begin (an audit, for example) gives the
+permission itself.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _MESSAGE = "etcd was restored from an older state; nothing is written until ever
 
 
 class RestoreGuard:
-    """``times``: how often it was found so. ``on_compared``: called, again and again, once everything that the restored
-    store holds is evaluated."""
+    """``times``: how many restores were found. ``on_compared``: called, repeatedly, once everything in the restored
+    store is evaluated."""
 
     def __init__(self, parts: Parts, numbers: Allocations, sender: Sender) -> None:
         self._parts = parts
@@ -32,8 +32,8 @@ class RestoreGuard:
         self.on_compared: Callable[[], None] = lambda: parts.permission.give(RESTORED)
 
     def look(self, snapshot: Snapshot) -> None:
-        """Look at a listing, not the first one, before it is applied."""
-        self._numbers.distrust()
+        """Check a listing, other than the first one, before it is applied."""
+        self._numbers.invalidate()
         if not (snapshot.restored or self._is_older(snapshot)):
             return
         self.times += 1
@@ -43,16 +43,16 @@ class RestoreGuard:
         for name in sorted(parts.assumed.forget()):
             parts.objects.add(name, resync=True)
         self._sender.restored(snapshot.revision)
-        # Its lines are of a future that never was: nobody may draw conclusions from their revisions.
+        # The journal's lines are of revisions that the store no longer has: no conclusions may be drawn from them.
         parts.journal.clear(snapshot.revision)
 
     def idle(self) -> None:
-        """Everything known is evaluated, and looked through."""
+        """Everything known is evaluated and planned."""
         if RESTORED in self._parts.permission.reasons and self._numbers.idle:
             self.on_compared()
 
     def _is_older(self, snapshot: Snapshot) -> bool:
-        """Whether it shows something as it was before we last saw it: revisions of a key never go back."""
+        """Whether a key is in an older version than before: revisions of a key never decrease."""
         logic = self._parts.logic
         return snapshot.revision < logic.revision or any(
             change.mod_revision < logic.mod_revision(Key(change.kind, change.uuid)) for change in snapshot.changes

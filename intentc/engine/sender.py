@@ -1,7 +1,7 @@
-"""A plan's way to the API server: its writes in their order, and what each outcome means for the object.
+"""Sends the writes of a plan to the API server in order, and handles each outcome.
 
-What a failed write means is docs/engine.md §6.3, here as one ``match``. Whether and when an object is planned is
-``reconciler``'s, the request ``writing``'s business.
+What a failed write means is docs/engine.md §6.3, here as one ``match``. ``reconciler`` decides whether and when an
+object is planned; ``writing`` makes the requests.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _ROUNDS = 3
 
 
 class Sender:
-    """Carries plans out. ``on_create`` is told of each object and the origin in its mark before it is created,
-    ``on_success`` of each plan that was carried out whole."""
+    """Carries plans out. ``on_create`` is called with each object and the origin in its mark before it is created,
+    ``on_success`` with each plan that was carried out completely."""
 
     def __init__(
         self, parts: Parts, *, on_create: Callable[[Name, str], None], on_success: Callable[[Plan], None]
@@ -35,30 +35,31 @@ class Sender:
         self._on_success = on_success
         self._conflicts: dict[Name, int] = {}
         self.fenced: Fenced | None = None
-        """The server refused us for another compiler though we never claimed to lead."""
+        """Set if the server rejected us in favour of another compiler though we never claimed to lead."""
         self.drifted: set[Name] = set()
-        """Objects whose next write repairs what somebody else did."""
+        """Objects whose next write repairs another writer's change."""
         self._restorations = 0
         self.written = 0
         self.last_revision = 0
-        """The highest revision that an acknowledged write told; quiet is when the watch has come past it."""
+        """The highest revision that an acknowledged write reported; the engine is quiet once the watch has passed it.
+        """
 
     def restored(self, revision: int) -> None:
-        """The store was put back to ``revision``: what later ones told is void, as is what answers under way will."""
+        """The store was restored to ``revision``: later revisions, and those in answers under way, are void."""
         self.last_revision = min(self.last_revision, revision)
         self._restorations += 1
 
     def forget(self, name: Name) -> None:
-        """The object is as it should be: its next conflict is its first."""
+        """The object is as it should be: its next conflict counts as the first."""
         self._conflicts.pop(name, None)
 
     async def carry_out(self, plan: Plan) -> None:
-        """Send the writes of a plan. Raises nothing: what fails is tried again, or held and told."""
+        """Send the writes of a plan. Never raises: a failed write is retried, or held and reported."""
         try:
             await self._send_all(plan)
         except Exception as error:
             _LOG.exception(
-                "writing %s failed in a way that should not happen; it is tried again",
+                "writing %s failed unexpectedly; it is tried again",
                 plan.name,
                 extra=about(self._parts, plan.name),
             )
@@ -76,7 +77,7 @@ class Sender:
                     return
                 warrant = parts.permission.warrant()
                 if warrant is None:
-                    # It was withdrawn since: the object is planned again, and told what it would need.
+                    # Permission was withdrawn since: the object is planned again, to report what it would need.
                     parts.objects.add(name)
                     return
                 fence, restorations = warrant.fence, self._restorations
@@ -124,7 +125,7 @@ class Sender:
                 return await write.remove_ref(operation, fence)
 
     async def _failed(self, plan: Plan, error: WriteError, fence: str | None) -> None:
-        """What each outcome means for the object, and for the server."""
+        """Handle a failed write, for the object and for the server."""
         parts, name = self._parts, plan.name
         match error:
             case Fenced():
@@ -154,7 +155,7 @@ class Sender:
                 self._delay(name, error)
 
     def _delay(self, name: Name, error: Exception, *, after: float | None = None) -> None:
-        """Try again by and by, and say so."""
+        """Retry with back-off, and report that."""
         message = f"its last write failed ({error}); it is tried again"
         self._parts.states.refused.release(name)
         if self._parts.states.delayed.hold(name, Problem(name.kind, ":".join(name.fq_name), "Delayed", message)):
@@ -162,13 +163,13 @@ class Sender:
         self._parts.objects.retry(name, after=after)
 
     def _refuse(self, name: Name, error: Rejected) -> None:
-        problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server refuses it: {error}")
+        problem = Problem(name.kind, ":".join(name.fq_name), "Refused", f"the API server rejects it: {error}")
         self._parts.states.delayed.release(name)
         if self._parts.states.refused.hold(name, problem):
             _LOG.warning("%s: %s", name, problem.message, extra=about(self._parts, name))
 
     async def _read_back(self, plan: Plan) -> None:
-        """Read the object, its name and its targets as the server has them now, for the next plan."""
+        """Read the object, its name and its targets from the server for the next plan."""
         parts = self._parts
         wanted: dict[Key, Name] = {}
         for operation in plan.operations:
@@ -183,13 +184,13 @@ class Sender:
                 stored = await parts.read.read(key)
                 parts.assumed.read_back(key, stored, seen_at)
                 if stored is None and name != plan.name and name in parts.book:
-                    # That it was there was only assumed, perhaps, and no event will tell: the store was put back.
+                    # Its presence was perhaps only assumed, and no event corrects that after a restore of the store.
                     parts.objects.add(name)
         except WriteError as error:
             _LOG.info("reading back %s: %s", plan.name, error, extra=about(parts, plan.name))
 
     async def expired(self) -> list[Name]:
-        """Read what was written, and not seen again in time. The objects to plan again."""
+        """Read back what was written and not seen again in time; return the objects to plan again."""
         parts = self._parts
         found = []
         for key, name in parts.assumed.expired():
@@ -200,7 +201,7 @@ class Sender:
                 _LOG.info("reading back %s: %s", name, error, extra=about(parts, name))
                 break
             found.append(name)
-            # Read instead of seen: the watch may never come past what a store told that was put back since.
+            # The object was read, so the echo isn't needed: a restored store may never reach the reported revision.
             self.last_revision = min(self.last_revision, parts.logic.revision)
         return found
 

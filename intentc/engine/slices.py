@@ -1,6 +1,6 @@
-"""Nobody holds the loop for long: work that never waits gives the others their turn after a few milliseconds.
+"""Divides long work into slices of a few milliseconds, so that other tasks get their turn.
 
-asyncio switches tasks only where one waits, and a worker that finds its next job at once never does
+asyncio switches tasks only where one waits, and a worker that finds its next job at once never waits
 (docs/engine.md §1.7).
 """
 
@@ -18,19 +18,19 @@ T = TypeVar("T")
 
 
 def blocks(listed: Sequence[T]) -> Iterator[Sequence[T]]:
-    """What is looked at between two looks at the clock: a fraction of a millisecond each, if little is done with it."""
+    """Blocks of work between two looks at the clock: a fraction of a millisecond each, if an item takes little."""
     for start in range(0, len(listed), _BLOCK):
         yield listed[start : start + _BLOCK]
 
 
 class Slice:
-    """One for all workers of a step: together they may hold the loop for one slice."""
+    """Shared by all workers of a step: together they may hold the loop for one slice."""
 
     def __init__(self) -> None:
         self._ends = 0.0
 
     async def rest(self) -> None:
-        """Between two pieces of work: let the others have their turn if the slice is over."""
+        """Called between two pieces of work: let other tasks run if the slice is over."""
         clock = asyncio.get_running_loop().time
         if clock() >= self._ends:
             await asyncio.sleep(0)

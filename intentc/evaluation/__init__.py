@@ -1,10 +1,9 @@
-"""Stage 5: what should exist for one intent, as a pure function of recorded reads (docs/engine.md §4).
+"""Stage 5: computes what should exist for one intent, as a pure function of recorded reads (docs/engine.md §4).
 
-``intent.py`` and ``context.py`` are what an author's ``evaluate`` sees, ``claiming.py`` what it yields, ``compiler.py``
-how a package of intents describes itself, ``overview.py`` what it lets people look at, ``naming.py`` what else that is
-called; ``runner.py`` runs one evaluation, ``budget.py`` and ``watchdog.py`` see to it that it ends, ``slot.py`` tells
-the next process if it did not. When to evaluate is the logic's and the queue's business, what becomes of claims is
-planning's.
+An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields what ``claiming.py`` makes. ``compiler.py``
+declares a package of intents, ``overview.py`` its views, ``naming.py`` other names of its objects. ``runner.py`` runs
+one evaluation, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the next process which
+evaluation was under way. Logic and queue decide when to evaluate; planning handles the claims.
 """
 
 from .budget import PROCESS, Budget, BudgetExceeded

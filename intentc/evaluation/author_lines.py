@@ -1,6 +1,6 @@
-"""Which line of the author's code something happened in, told from a stack of frames.
+"""Finds the line of the author's code in which something happened, from a stack of frames.
 
-Kept apart because two sorts of stack are read: that of an exception, and that of an evaluation which is cut off.
+Kept apart because two kinds of stack are read: that of an exception, and that of an evaluation that is cut off.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 DOOR = f"{__package__}.context"
-"""The module through which an evaluation reaches the world: what it calls is no code of the author's."""
+"""The module through which an evaluation reads the world: code that it calls is not the author's."""
 
 _HERE = str(Path(__file__).parent) + os.sep
 _LIBRARY = str(Path(os.__file__).parent) + os.sep
@@ -21,7 +21,7 @@ _RAISING = (opcode.opmap["RAISE_VARARGS"], opcode.opmap["RERAISE"])
 
 
 def author_line(stack: Iterable[tuple[FrameType, int]]) -> str:
-    """``file.py:12`` of the innermost frame that is neither ours nor the standard library's; empty if there is none.
+    """``file.py:12`` of the innermost frame in neither our code nor the standard library; empty if there is none.
     ``stack``: (frame, line), innermost first."""
     found = ""
     for frame, line in stack:
@@ -40,7 +40,7 @@ def _is_foreign(file: str) -> bool:
 
 
 def came_from_keyboard(error: KeyboardInterrupt) -> bool:
-    """Whether a signal's handler raised it in the midst of an evaluation, and not a statement of the author's."""
+    """Whether a signal handler raised it during an evaluation, rather than a statement of the author's."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next

@@ -1,20 +1,20 @@
-"""The budget of time of an evaluation: one timer for the life of the process, which cuts off what doesn't end.
+"""Bounds the time of evaluations: one timer for the life of the process cuts off an evaluation that doesn't end.
 
-An evaluation runs on the event loop, in the main thread, so one that loops would stop everything. The timer's handler
-runs there between two bytecodes of the author's code, and raises (docs/engine.md §4.3). Four things make that sound:
+An evaluation runs on the event loop, in the main thread, so an endless one would stop everything. The timer's handler
+runs there between two bytecodes of the author's code, and raises (docs/engine.md §4.3). Four rules make that sound:
 
 - **Arming costs nothing.** An evaluation that begins sets an attribute; the clock is read by the tick that first sees
-  it. So a budget is kept to within two ticks.
+  it. So a budget is accurate to two ticks.
 - **Only the author's code is hit.** The handler raises only while the frame of ``guarded`` is on the stack, whose
-  caller catches; and not while the world is being read, which is no code of the author's: then the next read raises.
-- **It gets through.** Code that catches everything catches this, too. So each cut makes the signal pending again, and
-  the next is raised at the very next point where the interpreter looks at signals, and so on until ``guarded`` is left.
-  No construct catches at every such point: the jump back of a loop lies outside the ``try`` in it.
+  caller catches the exception. While the world is read, which is our code, it does not raise; the next read does.
+- **It gets through.** Code that catches everything catches this exception as well. So each cut makes the signal pending
+  again, and the next one is raised at the very next point where the interpreter checks signals, until ``guarded``
+  returns. No construct catches at every such point: the backward jump of a loop lies outside the ``try`` in it.
+- **The collector waits.** It would run finalisers and callbacks of any code below ``guarded``: they would be hit as
+  well, or fail for lack of stack at the depth that the author's code has reached. So it doesn't run during an
+  evaluation.
 
-- **The collector waits.** It would run finalisers and callbacks of anybody's below ``guarded``: they would be hit, too,
-  or fail for want of stack, at the depth that the author's code has reached. So it doesn't run during an evaluation.
-
-What holds the interpreter in C never comes to such a point; ``watchdog.py`` is for that.
+Code that holds the interpreter in C never reaches such a point; ``watchdog.py`` handles that.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _LOG = logging.getLogger(__name__)
 _TICK = 0.05
 _CLOSE_TICK = 0.01
 _URGENT_TICK = 0.001
-"""Seconds between ticks: in general, once one evaluation was seen twice, and when it is past its budget. The handler
-can't run at the very limit of recursion, so it must have many tries."""
+"""Seconds between ticks: normally, once an evaluation was seen twice, and when it exceeds its budget. The handler can't
+run at the very limit of recursion, so it needs many tries."""
 
 _SIGNAL = getattr(signal, "SIGALRM", signal.SIGINT)
 
@@ -50,18 +50,18 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class BudgetExceeded(BaseException):
-    """An evaluation took longer than it may. No ``Exception``: code that goes on after any of those must not go on."""
+    """An evaluation exceeded its time. Not an ``Exception``: code that continues after any of those must not do so."""
 
 
 class _Cut(BudgetExceeded):
-    # ``raise _Cut`` makes an instance without coming to a point where the interpreter looks at signals. So the one
-    # that its making sends is still pending when the author's code gets the exception.
+    # ``raise _Cut`` makes an instance without passing a point where the interpreter checks signals. So the signal that
+    # its creation sends is still pending when the author's code gets the exception.
     __init__ = staticmethod(partial(_thread.interrupt_main, _SIGNAL))
 
 
 def guarded(function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-    """Call author's code. While this frame is on the stack ``BudgetExceeded`` may come up anywhere below it; the caller
-    catches it."""
+    """Call author's code. While this frame is on the stack, ``BudgetExceeded`` may be raised anywhere below it; the
+    caller catches it."""
     return function(*arguments)
 
 
@@ -69,52 +69,52 @@ _GUARDED = guarded.__code__
 
 
 class Run(Protocol):
-    """An evaluation, as far as its budget goes."""
+    """What the budget needs of an evaluation."""
 
     limits: Limits
     overrun: str
-    """What ``expire`` was told; empty before."""
+    """The message passed to ``expire``; empty before."""
 
     def expire(self, message: str) -> None:
-        """Its time is over: from now on each read raises ``BudgetExceeded(message)``."""
+        """End its time: from now on each read raises ``BudgetExceeded(message)``."""
 
 
 class Budget:
-    """What is kept to for one evaluation after another. Without ``enforced`` it bounds nothing."""
+    """Bounds one evaluation after another. Outside ``enforced`` it bounds nothing."""
 
     def __init__(self) -> None:
         self._run: Run | None = None
         self._seen: Run | None = None
         self._since: float | None = None
-        """Its CPU time when it was seen first."""
+        """CPU time when the evaluation was seen first."""
         self._waited = 0.0
         self._overdue = False
         self._tick = self._interval = _TICK
         self._collecting = False
-        """Whether the collector is to go on after the evaluation."""
+        """Whether to enable the collector after the evaluation."""
 
     def begin(self, run: Run) -> None:
-        """The budget of ``run`` begins. Until ``end`` the garbage collector doesn't run."""
+        """Start the budget of ``run``. Until ``end`` the garbage collector doesn't run."""
         self._collecting = gc.isenabled()
         gc.disable()
         self._run = run
 
     def end(self) -> None:
-        """The evaluation has ended, whatever came of it. What it left is collected soon: it was counted meanwhile."""
+        """The evaluation has ended. Its garbage is collected soon, since allocations were counted meanwhile."""
         self._run = None
         if self._collecting:
             gc.enable()
 
     @contextmanager
     def enforced(self, *, tick: float = _TICK, watchdog: Watchdog | None = None) -> Iterator[None]:
-        """Keep budgets while the block runs, on any event loop; afterwards timer and handler are what they were.
+        """Enforce budgets while the block runs, on any event loop; afterwards restore timer and handler.
 
-        ``tick``: seconds between looks. ``watchdog``: ends the process if the interpreter is held; it is patted as
-        long as evaluations end in time. Outside the main thread, and on systems without interval timers, nothing is
-        bounded, and a warning says so.
+        ``tick``: seconds between checks. ``watchdog``: ends the process if the interpreter is held; it is reset while
+        evaluations end in time. Outside the main thread, and on systems without interval timers, nothing is bounded,
+        and a warning says so.
         """
         if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-            _LOG.warning("evaluations are not bounded in time: that needs a timer's signal in the main thread")
+            _LOG.warning("evaluations are not bounded in time: that needs a timer signal in the main thread")
             yield
             return
         self._tick = self._interval = tick
@@ -125,25 +125,25 @@ class Budget:
             with watchdog or nullcontext():
                 yield
         finally:
-            # A tick that is pending sets the timer again, and nobody would answer it any more: that ends a process.
+            # A pending tick restarts the timer, and without a handler its signal would end the process.
             signal.signal(_SIGNAL, _unheard)
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(_SIGNAL, handler)
             signal.setitimer(signal.ITIMER_REAL, *timer)
 
     def tick(self, watchdog: Watchdog | None, signal_number: int, frame: FrameType | None) -> None:
-        """What happens each tick, between two bytecodes of the main thread: ``frame`` is the one that was running.
-        Raises ``BudgetExceeded`` into it if an evaluation must be cut off there.
+        """Run at each tick, between two bytecodes of the main thread, in ``frame``. Raises ``BudgetExceeded`` there if
+        an evaluation must be cut off.
 
-        Near the limit of recursion a step that calls anything may be the last that succeeds, and another exception is
-        what the author's code gets. So each leaves a state from which the next tick goes on, the cheapest first.
+        Near the limit of recursion any call may be the last that succeeds, and the author's code then gets another
+        exception. So each step leaves a state from which the next tick continues, the cheapest step first.
         """
         run = self._run
         if run is None or run is not self._seen:
             self._seen, self._overdue, self._waited, self._since = run, False, 0.0, None
             self._every(self._tick)
         elif not self._overdue:
-            # Time in which the process was stopped doesn't count: the wall's clock is the ticks that were seen.
+            # Time in which the process was stopped doesn't count: wall time is measured by the ticks that were seen.
             self._waited += self._interval
             if self._since is None:
                 self._since = time.thread_time()
@@ -165,7 +165,7 @@ class Budget:
             self._interval = seconds
 
     def _expire(self, run: Run, frame: FrameType | None) -> None:
-        """Tell the evaluation that its time is over, and on what it was spent."""
+        """End the evaluation's time, with a message about how it was spent."""
         limits = run.limits
         by_wall = self._waited >= limits.wall_seconds
         spent = f"{limits.wall_seconds:g} s" if by_wall else f"{limits.thread_seconds:g} s of CPU time"
@@ -177,11 +177,11 @@ class Budget:
 
 
 def _unheard(signal_number: int, frame: FrameType | None) -> None:
-    """Takes what is still pending."""
+    """Ignores a signal that is still pending."""
 
 
 def _may_be_cut(frame: FrameType | None) -> bool:
-    """Whether the frame is of the author's code, or was called by it otherwise than through the context."""
+    """Whether the frame is author's code, or was called by it other than through the context."""
     while frame is not None and frame.f_code is not _GUARDED:
         if frame.f_globals.get("__name__") == DOOR:
             return False
@@ -190,4 +190,4 @@ def _may_be_cut(frame: FrameType | None) -> bool:
 
 
 PROCESS = Budget()
-"""The one of this process: it has one such timer, and one evaluation at a time."""
+"""The budget of this process, which has one such timer and runs one evaluation at a time."""

@@ -1,4 +1,4 @@
-"""How an author says what should exist, apart from what an intent owns itself (``Intent.child``, ``Intent.owned``).
+"""Builds claims other than those on an intent's own objects (``Intent.child``, ``Intent.owned``).
 
 Values may be plain here; the runner converts them to the schema's structs.
 """
@@ -13,7 +13,7 @@ from .intent import View
 
 
 def shared(kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
-    """That the root object ``kind`` ``fq_name`` exists, owned by whoever claims it: it goes with its last claim.
+    """A claim that the root object ``kind`` ``fq_name`` exists, shared by its claimants: it ends with its last claim.
 
     >>> shared("label", ("blue",)).owner
     'shared'
@@ -22,8 +22,8 @@ def shared(kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceCl
 
 
 def refer(holder: View | ResourceClaim, target: View | ResourceClaim, **attribute: Any) -> ReferenceClaim:
-    """That ``holder`` refers to ``target`` by the relation named after the target's kind, with these fields of the
-    attribute. The target need not be there yet."""
+    """A claim that ``holder`` refers to ``target`` by the relation named after the target's kind, with these fields of
+    the attribute. The target need not exist yet."""
     name = _name(target)
     return ReferenceClaim(_name(holder), name.kind, name, attribute)
 

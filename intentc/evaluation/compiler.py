@@ -1,7 +1,7 @@
-"""How a package of kinds, intents and reactions describes itself: the value behind the entry point.
+"""Declares a package of kinds, intents and reactions: the value behind the entry point.
 
-``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. Loading what it names is the
-business of ``loading`` and ``dependencies``.
+``intentc.compilers`` is the entry-point group; each entry leads to one ``Compiler``. ``loading`` and ``dependencies``
+load what it names.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ _TRUST = ("reads", "reactions")
 class Compiler:
     """One compiler.
 
-    ``name``: as the configuration and the marks on objects have it; also the name of its folder of schemas and of its
-    reaction map among what ships with intentc. A compiler that ships by itself says where its own lie:
-    ``schema_directories`` (each holds a folder called ``name``) and ``reactions`` (the map's file). ``pools``: the
-    API server's pools of numbers that its intents allocate from; what they hold is read before the first evaluation.
-    ``views``: tables of what it made, for people, by name. ``names``: what else people call what it made, by the word
-    that they give in place of a kind. ``settings``: the names that its evaluations read by ``ctx.setting``, each
-    beginning with the compiler's name and a dot; any other in a configuration is an error. None: not declared, so that
-    every name is taken.
+    ``name``: the name in the configuration and in the marks on objects, and of its folder of schemas and its reaction
+    map in intentc. A compiler that ships separately gives its own: ``schema_directories`` (each holds a folder called
+    ``name``) and ``reactions`` (the map's file). ``pools``: the API server's pools that its intents allocate from;
+    their allocations are read before the first evaluation. ``views``: tables of its outputs for people, by name.
+    ``names``: other names of its outputs, by the word that people give in place of a kind. ``settings``: the names that
+    its evaluations read by ``ctx.setting``, each beginning with the compiler's name and a dot; any other one in a
+    configuration is an error. None: not declared, so every name is accepted.
 
-    Raises ``InvalidInput`` if two intents compile one kind, or one names no kind, or if a view has a name that all
-    compilers' problems have.
+    Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the
+    view that every compiler has.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Compiler:
         self.settings = None if settings is None else frozenset(settings)
         self.views: Mapping[str, Overview] = dict(views or {})
         if PROBLEMS in self.views:
-            raise InvalidInput(f"compiler {name}: every compiler has a view {PROBLEMS!r}; call yours otherwise")
+            raise InvalidInput(f"compiler {name}: every compiler has a view {PROBLEMS!r}; rename yours")
         self.names: Mapping[str, Naming] = dict(names or {})
         self.intents: Mapping[str, type[Intent]] = self._by_kind(name, intents)
         """Kind → the class that compiles it."""
@@ -63,7 +62,7 @@ class Compiler:
         found: dict[str, type[Intent]] = {}
         for intent in intents:
             if not intent.kind:
-                raise InvalidInput(f"compiler {name}: {intent.__name__} names no kind; set its attribute `kind`")
+                raise InvalidInput(f"compiler {name}: {intent.__name__} has no kind; set its attribute `kind`")
             if intent.trust not in _TRUST:
                 raise InvalidInput(
                     f"compiler {name}: {intent.__name__}.trust is {intent.trust!r}; it is one of {', '.join(_TRUST)}"

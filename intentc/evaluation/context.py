@@ -1,7 +1,7 @@
-"""``ctx``: all that an evaluation may read and say, each read recorded (docs/engine.md §3.1).
+"""``ctx``: everything that an evaluation may read and report, with each read recorded (docs/engine.md §3.1).
 
-It answers from a ``World`` (implemented by the logic), hides what compilers wrote, and keeps the reads, wishes and
-problems until the runner collects them. One context serves one run.
+It answers from a ``World`` (implemented by ``logic``), hides what compilers wrote, and collects the reads, allocation
+requests and problems for the runner. One context serves one run.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ from .outcome import AllocationRequest
 from .visibility import Visibility, documents_in
 
 _WITH_VALUES = frozenset({object_read(Key("", ""))[0], targets_read(Key("", ""), "")[0]})
-"""The sorts of reads that give values of an object; their second and third elements are its key."""
+"""The sorts of reads that return values of an object; their second and third elements are its key."""
 
 
 class Waiting(Exception):
-    """Something must come first: the intent keeps its last claims and is woken by ``read`` (docs/engine.md §4.2)."""
+    """Something must exist first: the intent keeps its last claims until ``read`` changes (docs/engine.md §4.2)."""
 
     def __init__(self, read: Read) -> None:
         super().__init__(f"waiting for {' '.join(read)}")
@@ -82,19 +82,19 @@ class Context:
         self.limits = limits
         self._max_reads = limits.reads
         self.key = key
-        """The intent that is evaluated."""
+        """The intent under evaluation."""
         self.explaining = explaining
-        """Whether somebody asks why: only then ``because`` notes anything, so what costs time to tell is told only
-        then."""
+        """Whether the run was started to explain the intent. Only then ``because`` records anything, so skip expensive
+        reasons otherwise."""
         self.reasons: list[tuple[Name, Reason]] = []
         self._resources: dict[Key, Resource] = {}
         self.reads: set[Read] = set()
         self.requests: list[AllocationRequest] = []
         self.problems: list[Problem] = []
         self.interruption: Exception | None = None
-        """What ends the evaluation, even if the author's code swallowed it."""
+        """The exception that ends the evaluation, even if the author's code swallows it."""
         self.overrun = ""
-        """What the time of the evaluation was spent on, if it is over."""
+        """How the evaluation's time was spent, once it is over."""
 
     # What authors call
 
@@ -113,8 +113,8 @@ class Context:
         return View(self, key) if key is not None else None
 
     def is_taken(self, kind: str, fq_name: tuple[str, ...]) -> bool:
-        """Whether an object that no compiler of this installation made has this name: one that an intent would make
-        must have another name then."""
+        """Whether an object that no compiler of this installation made has this name. An intent that would create such
+        an object must then choose another name."""
         self._visibility.kind(kind)
         self._record(taken_read(kind, fq_name))
         key = self._world.named(kind, fq_name)
@@ -128,7 +128,7 @@ class Context:
         return found is not None and not is_made_by(self._installation, found.mark, name, key.uuid)
 
     def wait_for(self, kind: str, fq_name: tuple[str, ...]) -> View:
-        """The resource with this name; while there is none, the intent waits for it."""
+        """The resource with this name; the intent waits while there is none."""
         found = self.find(kind, fq_name)
         if found is None:
             self._interrupt(Waiting(name_read(kind, fq_name)))
@@ -141,12 +141,12 @@ class Context:
         return tuple(View(self, key) for key in self._world.select(kind, index, value))
 
     def all(self, kind: str) -> tuple[View, ...]:
-        """Every resource of ``kind``, sorted by fq_name. Its reader runs again whenever one comes or goes."""
+        """Every resource of ``kind``, sorted by fq_name. The intent runs again whenever one is created or deleted."""
         return self.select(kind, "all", "")
 
     def fact(self, kind: str, name: str) -> Any:
-        """The value of a fact, None while nobody yields it. Where intents disagree: the first contributor's, and a
-        problem."""
+        """The value of a fact, None while no intent yields it. If intents disagree: the first contributor's value, and
+        a problem."""
         found = self.contributions(kind, name)
         if not found:
             return None
@@ -156,21 +156,21 @@ class Context:
         return found[0][1]
 
     def contributions(self, kind: str, name: str) -> tuple[tuple[Key, Any], ...]:
-        """Who yields which value for a fact: (contributor, value), sorted by contributor."""
+        """The contributions to a fact: (contributor, value), sorted by contributor."""
         self._visibility.check_fact(kind)
         self._record(fact_read(kind, name))
         return self._world.contributions(kind, name)
 
     def contributed(self, kind: str, name: str) -> bool:
-        """Whether anybody yields a fact. Its reader runs again when the first contribution comes and when the last one
-        goes, and not for those in between: for facts to which very many contribute."""
+        """Whether any intent yields a fact. The reader runs again when the first contribution is made and when the last
+        one ends, not for those in between: for facts with very many contributors."""
         self._visibility.check_fact(kind)
         self._record(presence_read(kind, name))
         return self._world.contributed(kind, name)
 
     def allocate(self, pool: str, purpose: str) -> int:
-        """The number out of ``pool`` that belongs to this intent for ``purpose``: the same for its whole life. While
-        there is none it is wished for, and the intent waits (docs/engine.md §8)."""
+        """The number from ``pool`` that belongs to this intent for ``purpose``: the same for its whole life. While
+        there is none it is requested, and the intent waits (docs/engine.md §8)."""
         owner = f"{self._installation}/{self.key.uuid}/{purpose}"
         read = allocation_read(pool, owner)
         self._record(read)
@@ -181,44 +181,45 @@ class Context:
         return number
 
     def setting(self, name: str) -> Any:
-        """A value of the compilers' configuration. Raises ``KeyError`` if there is none of this name."""
+        """A value of the compilers' configuration. Raises ``KeyError`` for an unknown name."""
         self._record(setting_read(name))
         return self._world.setting(name)
 
     def documents(self, text: str) -> list[Any]:
-        """The YAML or JSON documents in a text that a field holds, as plain JSON; empty ones are left out. Raises
-        ``InvalidInput`` with the line if it can't be read, or is too large."""
+        """The YAML or JSON documents in the text of a field, as plain JSON, without empty ones. Raises ``InvalidInput``
+        with the line if the text can't be read or is too large."""
         return documents_in(text)
 
     def described(self, manifest: Any) -> ResourceClaim:
-        """That the resource exists that ``manifest`` (plain JSON) describes, in whatever version; it is this intent's
-        own and goes with it. Raises ``InvalidInput`` where the API server would refuse it."""
+        """A claim on the resource that ``manifest`` (plain JSON, any version) describes, owned by this intent and
+        deleted with it. Raises ``InvalidInput`` where the API server would reject it."""
         name, fields = self._visibility.described(manifest)
         return ResourceClaim(name, None, self.key.uuid, tuple(sorted(fields.items())))
 
     def because(self, claim: Claim, *sources: Source, part: str = "") -> None:
-        """Say why a part of the object of ``claim`` is there, if somebody asks: a reason that suffices, of whose
-        ``sources`` each is needed. Several calls are several reasons. Without ``part`` the whole object is meant, and
-        of a reference that reference. It reads and changes nothing; what nobody tells follows from the intent's own
-        resource, or from those who contribute to the fact."""
+        """Give a reason for a part of the object of ``claim``; recorded only if ``explaining``.
+
+        All ``sources`` together suffice for the part, and each is needed; several calls are several reasons. Without
+        ``part`` the whole object is meant, and for a reference claim that reference. It reads and changes nothing.
+        Without any reason the intent's own resource counts, or the contributors to the fact."""
         if not self.explaining:
             return
         if not isinstance(part, str) or not all(isinstance(source, Source) for source in sources):
             raise TypeError("because takes a claim, Sources, and the name of a part")
         if len(self.reasons) >= self.limits.reasons:
-            self._interrupt(LimitExceeded(f"more than {self.limits.reasons:,} reasons; tell them of larger parts"))
+            self._interrupt(LimitExceeded(f"more than {self.limits.reasons:,} reasons; give reasons for larger parts"))
         if isinstance(claim, ReferenceClaim) and not part:
             part = reference_part(claim)
         self.reasons.append((claimed(claim), Reason(part, sources)))
 
     def problem(self, reason: str, message: str) -> None:
-        """Say what is wrong with this intent's resource; the evaluation goes on. ``reason``: a CamelCase word that
-        programs can test; ``message``: what is wrong and what to do."""
+        """Report a problem with this intent's resource; the evaluation continues. ``reason``: a CamelCase word for
+        programs; ``message``: what is wrong and what to do."""
         self.problems.append(self.problem_of(reason, message))
 
     def problem_on(self, kind: str, name: str, reason: str, message: str) -> None:
-        """The same about another resource, which need not be read for it; ``name``: its fq_name joined by ``:``. For
-        facts' intents: what people must mend is never the fact. One that is told twice is told once."""
+        """Report a problem with another resource, without reading it; ``name``: its fq_name joined by ``:``. For
+        intents of facts, since people never fix the fact itself. A problem that is reported twice is kept once."""
         problem = Problem(kind, name, reason, self.tellable(message))
         if problem not in self.problems:
             self.problems.append(problem)
@@ -274,7 +275,7 @@ class Context:
     # What the runner calls
 
     def problem_of(self, reason: str, message: str) -> Problem:
-        """A problem on this intent's resource. Reads nothing: it must be possible when all else fails."""
+        """A problem on this intent's resource. Reads nothing: it must work when everything else fails."""
         message = self.tellable(message)
         try:
             resource = self._resource(self.key)
@@ -286,8 +287,8 @@ class Context:
         return Problem(self.key.kind, ":".join(resource.fq_name), reason, message, source)
 
     def tellable(self, text: str) -> str:
-        """``text`` without what the schema declares sensitive in anything that was read: authors' messages carry
-        values, and are shown to people who may not read the resources."""
+        """``text`` without the sensitive values of anything that was read: authors' messages contain values, and are
+        shown to people who may not read the resources."""
         kinds = {read[1] for read in self.reads if read[0] in _WITH_VALUES and self._visibility.kind(read[1]).sensitive}
         if not kinds:
             return text
@@ -299,14 +300,14 @@ class Context:
         return without(secrets, text)
 
     def exists(self) -> bool:
-        """Whether the intent is there at all: stored, or, if it is a fact, contributed to. Raises ``HeldInput``."""
+        """Whether the intent exists: stored or, for a fact, contributed to. Raises ``HeldInput``."""
         if not self._visibility.kind(self.key.kind).stored:
             return self.contributed(self.key.kind, self.key.uuid)
         self._record(object_read(self.key))
         return self._resource(self.key) is not None
 
     def expire(self, message: str) -> None:
-        """The time of this evaluation is over: no further read is answered."""
+        """End the time of this evaluation: no further read is answered."""
         self.overrun = message
         self._max_reads = -1
 
@@ -337,12 +338,12 @@ class Context:
         self._record(object_read(key))
         found = self._resource(key)
         if found is None:
-            raise LookupError(f"{key} is not there; views of absent objects come from a wrong key")
+            raise LookupError(f"{key} does not exist; views of absent objects come from a wrong key")
         return found
 
     def _ours(self, holder: Key, target: Key, relation: str) -> bool:
-        """Whether the reference is one that we wrote (docs/engine.md §5.2): its target is an object that we made for
-        the holder. No read: our objects are never renamed."""
+        """Whether we wrote the reference (docs/engine.md §5.2): its target is an object that we made for the holder.
+        Not recorded as a read: our objects are never renamed."""
         resource = self._resource(target)
         if resource is None:
             return False

@@ -1,8 +1,8 @@
-"""What an evaluation yields, made strict: plain values become the schema's frozen structs, or are refused.
+"""Converts what an evaluation yields: plain values become the schema's frozen structs, or are rejected.
 
-Authors may yield dicts, lists and structs; struct constructors don't validate, and decoding passes unknown fields
-over. Hence each value goes once through JSON: encoded (which gives its size, and sorts sets), decoded by a strict twin
-of its type that refuses unknown fields, and decoded by the type itself. That is faster than any walk in Python.
+Authors may yield dicts, lists and structs; struct constructors don't validate, and decoding ignores unknown fields. So
+each value passes once through JSON: it is encoded (which gives its size, and sorts sets), decoded by a strict twin of
+its type that rejects unknown fields, and decoded by the type itself. That is faster than any traversal in Python.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from intentc.model.values import FrozenMap, Value, decode_hook, encode_hook, fre
 from .visibility import Visibility
 
 _OF_MANIFESTS: dict[str, tuple[Any, Any]] = {"labels": (FrozenMap, FrozenMap()), "api_version": (str, "")}
-"""Fields of every kind that people write as manifests, and which a claim may give like properties."""
+"""Fields of every kind in manifest form; a claim may set them like properties."""
 
 _ENCODER = msgspec.json.Encoder(enc_hook=encode_hook, order="deterministic")
 
 
 class InvalidOutput(Exception):
-    """An evaluation yielded nonsense; the message says what and where."""
+    """An evaluation yielded an invalid value; the message says what and where."""
 
 
 class _Codec(NamedTuple):
-    """``strict``: None where no structured type is inside, so that nothing can be misspelt."""
+    """``strict``: None if the type contains no struct, so that no field can be misspelt."""
 
     strict: msgspec.json.Decoder[Any] | None
     final: msgspec.json.Decoder[Any]
@@ -74,8 +74,8 @@ class Converter:
         return ResourceClaim(claim.name, claim.parent, claim.owner, tuple(converted)), size
 
     def reference(self, claim: ReferenceClaim, own: set[Name]) -> tuple[ReferenceClaim, int]:
-        """The claim with a struct as attribute (the default one if nothing is set), None if the relation has none.
-        ``own``: the objects that the same evaluation claims so far: on those alone it may write a user's relation."""
+        """The claim with a struct as attribute (the default if nothing is set), None if the relation has none. ``own``:
+        the objects that the evaluation has claimed so far; only on those it may write a user's relation."""
         kind = self._kind(claim.holder.kind)
         relation = kind.relations.get(claim.relation)
         if relation is None:
@@ -133,7 +133,7 @@ def _codec(python_type: Any, default: Any) -> _Codec:
 
 
 def _strict(python_type: Any) -> Any:
-    """A twin of a schema's type that refuses unknown fields at every depth."""
+    """A twin of a schema's type that rejects unknown fields at every depth."""
     if isinstance(python_type, type) and issubclass(python_type, Value):
         fields = [(f.name, _strict(f.type), f.default) for f in msgspec.structs.fields(python_type)]
         return msgspec.defstruct(python_type.__name__, fields, forbid_unknown_fields=True, frozen=True, gc=False)

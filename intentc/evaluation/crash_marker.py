@@ -1,7 +1,7 @@
-"""The key under evaluation, where the next process finds it if this one is ended in the midst of it.
+"""Marks the key under evaluation, so that the next process finds it if this one dies during the evaluation.
 
-A file for each process, mapped into memory: noting a key is a copy of a few bytes, and what was copied outlives a kill.
-A lock on the file tells the living from the dead. That a suspect is held, and for how long, is the engine's business.
+Each process maps its own file into memory: marking a key copies a few bytes, and what was copied survives a kill. A
+lock on the file shows whether its process lives. The engine decides whether and for how long a suspect is held.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _IDLE = 0
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a process keeps what the next one needs: ``$STATE_DIRECTORY`` (as systemd gives it), else ``intentc`` below
+    """Where a process keeps state for the next one: ``$STATE_DIRECTORY`` (set by systemd), else ``intentc`` below
     ``$XDG_STATE_HOME`` or ``~/.local/state``."""
     if given := environment.get("STATE_DIRECTORY"):
         return Path(given.partition(":")[0])
@@ -34,8 +34,8 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 class CrashMarker:
-    """One process's slot; ``open`` makes it. ``suspects``: what processes of the same installation were evaluating when
-    they ended, sorted."""
+    """The crash marker of one process; made by ``open``. ``suspects``: the keys under evaluation when processes of the
+    same installation died, sorted."""
 
     def __init__(self, memory: mmap.mmap | bytearray, suspects: tuple[Key, ...] = (), path: Path | None = None) -> None:
         self._memory = memory
@@ -45,13 +45,13 @@ class CrashMarker:
 
     @classmethod
     def open(cls, directory: Path, installation: str) -> CrashMarker:
-        """A slot for this process in ``directory``, which is made if need be; what dead processes of ``installation``
-        left there is read and removed. Where no file can be had a warning says so, and the slot is of no use to
-        anybody later."""
+        """A marker for this process in ``directory``, which is created if needed; markers that dead processes of
+        ``installation`` left there are read and removed. If no file can be created, a warning says so, and the marker
+        is kept in memory only."""
         try:
             return cls._open(directory.expanduser(), f"{quote(installation, safe='')}@")
         except (OSError, RuntimeError, ImportError) as error:
-            _LOG.warning("what is evaluated when this process ends won't be known to the next one: %s", error)
+            _LOG.warning("the next process won't know what this one evaluates when it dies: %s", error)
             return cls(bytearray(_SIZE))
 
     @classmethod
@@ -62,17 +62,17 @@ class CrashMarker:
         with contextlib.ExitStack() as stack:
             gate = os.open(directory / "lock", os.O_CREAT | os.O_RDWR, 0o600)
             stack.callback(os.close, gate)
-            fcntl.flock(gate, fcntl.LOCK_EX)  # held for as long as it takes to look through the directory
+            fcntl.flock(gate, fcntl.LOCK_EX)  # held while the directory is searched
             suspects = {key for path in sorted(directory.glob(f"{prefix}*{_SUFFIX}")) if (key := _left_behind(path))}
             file, name = tempfile.mkstemp(_SUFFIX, prefix, directory)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(file, bytes(_SIZE))  # room on the disk is needed now: later, its lack would be a fatal signal
+            os.write(file, bytes(_SIZE))  # reserve the disk space now: a lack of it later would be a fatal signal
             crash_marker = cls(mmap.mmap(file, _SIZE), tuple(sorted(suspects)), Path(name))
             crash_marker._file = file
             return crash_marker
 
     def begin(self, key: Key) -> None:
-        """``key`` is evaluated from now on."""
+        """Mark ``key`` as under evaluation."""
         note = f"{key.kind}/{key.uuid}".encode(errors="replace")
         length = len(note)
         if length < _SIZE - 3:
@@ -80,11 +80,11 @@ class CrashMarker:
             self._memory[0] = _BUSY
 
     def end(self) -> None:
-        """Nothing is evaluated any more."""
+        """Mark that nothing is under evaluation."""
         self._memory[0] = _IDLE
 
     def close(self) -> None:
-        """This process ends in peace; may be called twice."""
+        """Remove the marker at a regular end of the process; may be called twice."""
         if self._file is None or self._path is None:
             return
         self._path.unlink(missing_ok=True)
@@ -95,7 +95,7 @@ class CrashMarker:
 
 
 def _left_behind(path: Path) -> Key | None:
-    """What stands in the slot of a dead process, which is removed; None if it was idle, or its process lives."""
+    """Read and remove the marker of a dead process; None if it was idle, or its process lives."""
     import fcntl
 
     file = os.open(path, os.O_RDWR)

@@ -1,7 +1,7 @@
-"""What an author sees of resources: a ``View`` of any, and ``Intent``, the view of the one that is compiled.
+"""What an author sees of resources: a ``View`` of any resource, and ``Intent``, the view of the one that is compiled.
 
-Every access goes through the context, which records it. Fields that compilers write are not to be seen: an
-evaluation that read its own output would never come to rest (docs/engine.md §5.1).
+Every access passes through the context, which records it. Fields that compilers write are hidden: an evaluation that
+reads its own output would never converge (docs/engine.md §5.1).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class View:
-    """A resource as an evaluation may see it. Besides the members below, every property of the kind's schema is an
-    attribute, ``view.description``; values are frozen, and those that aren't set have the schema's default.
+    """A resource as an evaluation may see it. In addition to the members below, every property of the kind's schema is
+    an attribute, ``view.description``; values are frozen, and unset ones have the schema's default.
 
     ``key`` and ``uuid`` read nothing. Unknown and hidden properties raise ``AttributeError``. A method raises
-    ``HeldInput`` where the object is there but can't be read now; let it pass.
+    ``HeldInput`` if the object exists but can't be read now; don't catch it.
     """
 
     __slots__ = ("_context", "_fq_name", "_values", "_visible", "key")
@@ -53,7 +53,7 @@ class View:
         return self.fq_name[-1]
 
     def __getattr__(self, field: str) -> Any:
-        # First what is asked for most: another field of a resource that was read already.
+        # The most frequent case first: another field of a resource that was already read.
         if field in self._visible:
             return getattr(self._values, field)
         if field.startswith("_"):
@@ -61,7 +61,7 @@ class View:
         return self.field(field)
 
     def field(self, field: str) -> Any:
-        """A property by its name: for those that are called like a method of this class."""
+        """A property by its name, for names that are also methods of this class."""
         if self._values is None:
             self._values, self._visible = self._context.values(self.key)
         if field not in self._visible:
@@ -70,20 +70,20 @@ class View:
 
     def texts_with(self, mark: str) -> tuple[tuple[str, str], ...]:
         """(path of the field, text) of all texts in its fields that contain ``mark``, in the order of the fields. Cheap
-        for a resource that contains it nowhere."""
+        for a resource without the mark."""
         return self._context.texts_with(self.key, mark)
 
     def references(self, relation: str) -> tuple[View, ...]:
-        """What this resource refers to by ``relation`` (a reference's or a mention's name), as far as it is there,
-        sorted by fq_name. In a list that users and compilers share, ours are left out."""
+        """The existing resources that this one refers to by ``relation`` (the name of a reference or mention), sorted
+        by fq_name. In a list that users and compilers share, ours are left out."""
         return tuple(view for view, _ in self._context.references(self.key, relation))
 
     def reference_attributes(self, relation: str) -> tuple[tuple[View, Any], ...]:
-        """The same with the attribute of each reference: a struct, or None where the relation has none."""
+        """The same with the attribute of each reference: a struct, or None if the relation has none."""
         return self._context.references(self.key, relation)
 
     def parent(self) -> View | None:
-        """None for root kinds, and while the parent isn't there."""
+        """The parent; None for root kinds, and while the parent does not exist."""
         return self._context.parent(self.key)
 
     def children(self, kind: str) -> tuple[View, ...]:
@@ -91,8 +91,8 @@ class View:
         return self._context.children(self.key, kind)
 
     def back_references(self, kind: str, relation: str | None = None) -> tuple[View, ...]:
-        """The resources of ``kind`` that refer to this one by ``relation``, which is this one's own kind unless it
-        is given; sorted by fq_name, without references that compilers wrote."""
+        """The resources of ``kind`` that refer to this one by ``relation`` (by default this one's own kind), sorted by
+        fq_name, without references that compilers wrote."""
         return self._context.back_references(self.key, kind, relation or self.key.kind)
 
     def mentioned_by(self, kind: str, relation: str) -> tuple[View, ...]:
@@ -104,7 +104,7 @@ class View:
 
 
 class Intent(View):
-    """The base of all intents. A subclass names its ``kind`` and implements ``evaluate``.
+    """The base class of all intents. A subclass sets its ``kind`` and implements ``evaluate``.
 
     ``trust``: ``reads`` (an intent that only the reaction map names is answered from its memo) or ``reactions`` (it
     is evaluated each time; docs/engine.md §3.3).
@@ -122,26 +122,26 @@ class Intent(View):
         """What should exist because of this resource: claims and facts, as a generator or any iterable.
 
         A pure function of what is read through ``self`` and ``ctx``: no I/O, no clock, no randomness, no order of
-        sets. An intent that only takes part in relations yields nothing, as this one.
+        sets. An intent that only takes part in relations yields nothing, like this one.
         """
         return ()
 
     def child(self, kind: str, name: str, **properties: Any) -> ResourceClaim:
-        """That this resource has a child of ``kind`` called ``name`` with these properties; it is this one's own and
-        goes with it. Values are structs of the schema, dicts or lists."""
+        """A claim that this resource has a child of ``kind`` called ``name`` with these properties, owned by this
+        resource and deleted with it. Values are structs of the schema, dicts or lists."""
         fq_name = self.fq_name
         return ResourceClaim(
             Name(kind, (*fq_name, name)), Parent(self.key, fq_name), self.key.uuid, tuple(sorted(properties.items()))
         )
 
     def owned(self, kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceClaim:
-        """That the root object ``kind`` ``fq_name`` exists; it is this resource's own and goes with it."""
+        """A claim that the root object ``kind`` ``fq_name`` exists, owned by this resource and deleted with it."""
         return ResourceClaim(Name(kind, tuple(fq_name)), None, self.key.uuid, tuple(sorted(properties.items())))
 
 
 def with_fields(intent: type[Intent], fields: Iterable[str]) -> type[Intent]:
-    """``intent`` with ``fields`` as properties of its class: the fields of the evaluated resource are read by the
-    hundred thousand, and once they are there that needs no code in Python. Until then the properties raise
+    """``intent`` with ``fields`` as properties of its class. The fields of the evaluated resource are read by the
+    hundred thousand, and once they are loaded the properties run no Python code. Before, the properties raise
     ``AttributeError``, and ``__getattr__`` answers."""
     properties = {field: property(attrgetter(f"_values.{field}")) for field in fields if not hasattr(intent, field)}
     return type(intent.__name__, (intent,), {"__module__": intent.__module__, "__doc__": intent.__doc__, **properties})

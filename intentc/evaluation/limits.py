@@ -1,7 +1,7 @@
-"""How much one evaluation may read and yield, so that one wrong intent can't take the process with it.
+"""Limits how much one evaluation may read and yield, so that one faulty intent can't end the process.
 
-Counted as it comes (docs/engine.md §4.3). The budget of time, which cuts off an evaluation that doesn't end, is kept by
-``budget.py``, in processes that ask for it.
+Checked while the evaluation runs (docs/engine.md §4.3). ``budget.py`` enforces the time budget, in processes that ask
+for it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """``objects``: resources and facts yielded by one evaluation (references count by their bytes alone). ``size``:
+    """``objects``: resources and facts yielded by one evaluation (references count only by their bytes). ``size``:
     bytes of JSON of all that it yields. ``reads``: distinct reads. ``thread_seconds``: CPU time of the main thread;
-    ``wall_seconds``: time as it passes for a process that isn't stopped. ``reasons``: what ``because`` is told."""
+    ``wall_seconds``: wall time while the process isn't stopped. ``reasons``: calls of ``because``."""
 
     objects: int = 1_000
     size: int = 10_000_000
@@ -23,7 +23,7 @@ class Limits(NamedTuple):
 
     @property
     def when_asked(self) -> Limits:
-        """Of a run that is made only because somebody asks: nobody's work may wait long for an answer."""
+        """The limits of a run made only to answer a question, which must not delay other work for long."""
         return self._replace(
             thread_seconds=min(self.thread_seconds, _ASKED_SECONDS), wall_seconds=min(self.wall_seconds, _ASKED_SECONDS)
         )
@@ -33,4 +33,4 @@ _ASKED_SECONDS = 0.25
 
 
 class LimitExceeded(Exception):
-    """An evaluation went past one of its limits; the message says which."""
+    """An evaluation exceeded one of its limits; the message says which."""

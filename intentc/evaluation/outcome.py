@@ -1,4 +1,4 @@
-"""What one evaluation came to, as a value for the engine to act on."""
+"""The outcome of one evaluation, as a value for the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from intentc.model import Claim, Fact, Key, Name, Problem, Read, Reason
 
 class Status(enum.Enum):
     """DONE: ``claims`` and ``facts`` replace the former ones. WAITING, FAILED, HELD: the former ones stay
-    (docs/engine.md §4.2, §7), and the reads are added to the former ones. GONE: the intent no longer exists, nothing is
+    (docs/engine.md §4.2, §7), and the reads are added to the former ones. GONE: the intent was deleted, and nothing is
     claimed."""
 
     DONE = "done"
@@ -22,10 +22,10 @@ class Status(enum.Enum):
 
 
 class AllocationRequest(NamedTuple):
-    """A number that an evaluation asks for and the ledger doesn't hold yet (docs/engine.md §8).
+    """An allocation that an evaluation requests and that does not exist yet (docs/engine.md §8).
 
     ``owner``: ``<installation>/<origin uuid>/<purpose>``. ``name``: the origin's fq_name joined by ``:``, for people
-    and for the order of granting."""
+    and for the order in which requests are granted."""
 
     pool: str
     owner: str
@@ -34,7 +34,7 @@ class AllocationRequest(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of one run. ``reads`` is always what was read until the run ended, absence included.
+    """The result of one run. ``reads``: everything that was read until the run ended, absence included.
 
     ``claims`` and ``facts`` are empty unless ``status`` is DONE. ``waiting_for``: the read that wakes a WAITING intent,
     or the object that makes an intent HELD."""
@@ -50,8 +50,8 @@ class Outcome(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """A run that was made to be told why. ``reasons``: object → what the author told of it, in that order. ``begun``:
-    what it had yielded when it ended, be it done or not."""
+    """A run made to explain the outputs. ``reasons``: object → the author's reasons for it, in order. ``begun``: what
+    the run yielded before it ended, complete or not."""
 
     outcome: Outcome
     reasons: Mapping[Name, tuple[Reason, ...]]

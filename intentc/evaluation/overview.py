@@ -1,8 +1,8 @@
-"""What a compiler lets people look at: tables of what it made, by name (``Compiler(views=…)``).
+"""Views of a compiler's outputs: tables by name (``Compiler(views=…)``).
 
-Why it exists: what a gateway's routes are, or who uses a service, is spread over many objects, and only the compiler's
-author knows how. The engine has the objects and the problems, ``/views`` and ``intentc show`` have readers; neither
-knows a kind. How tables are paged and filtered is their business.
+Why it exists: the routes of a gateway, or the users of a service, are spread over many objects, and only the compiler's
+author knows how. The engine has the objects and the problems; ``/views`` and ``intentc show`` page, filter and show
+the tables. Neither knows a kind.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Row = dict[str, Any]
 
 
 PROBLEMS = "problems"
-"""The view that is there whichever compilers run."""
+"""The view that exists whichever compilers run."""
 
 
 class Compiled(Protocol):
-    """Resources as they stand in the store at one moment, and the problems there are; it never changes.
+    """Stored resources and problems at one moment; it never changes.
 
     A resource is ``{"kind", "uuid", "fq_name": [text], field: value …}`` as it is stored, so that fields with their
     default value may be missing, and with ``<secret>`` for what is sensitive.
@@ -29,11 +29,11 @@ class Compiled(Protocol):
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """What people must mend now, sorted."""
+        """The problems that people must fix now, sorted."""
         ...
 
     def objects(self, kind: str) -> Iterable[Mapping[str, Any]]:
-        """The resources of ``kind``, sorted by name. Raises ``KeyError`` for one that the view doesn't declare."""
+        """The resources of ``kind``, sorted by name. Raises ``KeyError`` for a kind that the view doesn't declare."""
         ...
 
     def named(self, kind: str, name: str) -> Mapping[str, Any] | None:
@@ -43,8 +43,8 @@ class Compiled(Protocol):
 
 
 class Overview(NamedTuple):
-    """One view. ``description``: a line for people. ``kinds``: the kinds that it looks at. ``columns``: what every row
-    has, the most important first. ``rows``: a pure function; it may run in a thread of its own."""
+    """One view. ``description``: a line for people. ``kinds``: the kinds that it looks at. ``columns``: the columns of
+    every row, the most important first. ``rows``: a pure function; it may run in a separate thread."""
 
     description: str
     kinds: tuple[str, ...]

@@ -1,9 +1,9 @@
-"""Runs one evaluation and says what it came to; nothing that an author's code does gets past it (docs/engine.md §4).
+"""Runs one evaluation and returns its outcome; no error in an author's code escapes it (docs/engine.md §4).
 
-Claims are handed over only when ``evaluate`` has returned: a run that fails half way leaves no half of an output. All
-that may run code of the author's is called through ``guarded``, so that its time is bounded, be it the text of an
-exception or the end of a generator; in processes that enforce budgets (``budget.py``). Who is run when, and what is
-done with the outcome, is the engine's business.
+Claims are returned only when ``evaluate`` has returned: a run that fails half-way leaves no partial output. All calls
+that may run author's code pass through ``guarded``, so that their time is bounded in processes that enforce budgets
+(``budget.py``); that includes the text of an exception and the end of a generator. The engine decides what runs when,
+and what happens with the outcome.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ INVALID_OUTPUT = "InvalidOutput"
 LIMIT_EXCEEDED = "LimitExceeded"
 BUDGET_EXCEEDED = "BudgetExceeded"
 """Reasons of the problems on an intent whose run failed."""
-REASONS_NOT_TOLD = "ReasonsNotTold"
-"""That it failed only when it was asked why."""
+REASONS_UNAVAILABLE = "ReasonsUnavailable"
+"""The run failed only when it was made to explain the outputs."""
 
 _LONGEST_TEXT = 200
 
@@ -57,8 +57,8 @@ Arguments = TypeVarTuple("Arguments")
 class Runner:
     """Evaluates intents of the given kinds over one world. ``intents``: kind → the class that compiles it.
 
-    ``budget``: what bounds evaluations in time. ``crash_marker``: where the key under evaluation is noted, for the
-    process that comes after this one.
+    ``budget``: bounds the time of evaluations. ``crash_marker``: marks the key under evaluation for the process after
+    this one.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Runner:
         self._limits = limits or Limits()
         self._when_asked = self._limits.when_asked
         self._silent: dict[Key, Outcome] = {}
-        """Intents that failed when they were asked why, as they are now."""
+        """Intents in their present state that failed when they were explained."""
         self._budget = budget
         self._slot = crash_marker
         self._visibility = Visibility(schema)
@@ -85,20 +85,20 @@ class Runner:
         self._converter = Converter(self._visibility)
 
     def run(self, key: Key) -> Outcome:
-        """Evaluate one intent. Raises nothing on account of the author's code, but ``KeyboardInterrupt`` if somebody
-        pressed Ctrl-C; ``KeyError`` if no intent is known for the key's kind."""
+        """Evaluate one intent. The author's code makes it raise nothing but ``KeyboardInterrupt`` after Ctrl-C; raises
+        ``KeyError`` if no intent is known for the key's kind."""
         self._silent.pop(key, None)
         context = Context(self._world, self._visibility, self._installation, key, self._limits)
         return self._run(context, _Output(self._converter, self._limits))
 
     def recall(self, key: Key, last_good: World) -> Outcome:
-        """Evaluate an intent that is held as it would be in ``last_good``, for its facts; raises as ``run``."""
+        """Evaluate a held intent over ``last_good``, for its facts; raises as ``run``."""
         context = Context(last_good, self._visibility, self._installation, key, self._limits)
         return self._run(context, _Output(self._converter, self._limits))
 
     def explain(self, key: Key) -> Explained:
-        """Evaluate one intent to be told why it wants what it wants; nothing is remembered of it but that it failed at
-        that: then it is not asked again before its next ordinary run. Raises as ``run``."""
+        """Evaluate one intent to find the reasons for its outputs. Only a failure is remembered: the intent is then not
+        explained again before its next ordinary run. Raises as ``run``."""
         if key in self._silent:
             return Explained(self._silent[key], {}, ())
         context = Context(self._world, self._visibility, self._installation, key, self._when_asked, explaining=True)
@@ -109,15 +109,15 @@ class Runner:
         reasons: dict[Name, dict[Reason, None]] = {}
         for name, reason in context.reasons:
             reasons.setdefault(name, {})[reason] = None
-        return Explained(outcome, {name: tuple(told) for name, told in reasons.items()}, tuple(output.claims))
+        return Explained(outcome, {name: tuple(given) for name, given in reasons.items()}, tuple(output.claims))
 
-    def untold(self, key: Key) -> Problem | None:
-        """Why this intent, as it is now, can't tell its reasons, if it was asked and failed."""
+    def failed_explanation(self, key: Key) -> Problem | None:
+        """Why explaining this intent in its present state failed, if it did."""
         outcome = self._silent.get(key)
         if outcome is None:
             return None
-        message = f"its reasons can't be told, its own resource stands for them: {outcome.problems[-1].message}"
-        return msgspec.structs.replace(outcome.problems[-1], reason=REASONS_NOT_TOLD, message=message)
+        message = f"its reasons are unavailable, its own resource stands for them: {outcome.problems[-1].message}"
+        return msgspec.structs.replace(outcome.problems[-1], reason=REASONS_UNAVAILABLE, message=message)
 
     def _run(self, context: Context, output: _Output) -> Outcome:
         key = context.key
@@ -138,7 +138,7 @@ class Runner:
 
 
 def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> Outcome:
-    """The outcome of a run that comes to its end; raises what interrupts it."""
+    """The outcome of a run that completes; raises what interrupts it."""
     key = context.key
     if not context.exists():
         return Outcome(key, Status.GONE, frozenset(context.reads))
@@ -160,7 +160,7 @@ def _evaluate(intent_type: type[Intent], context: Context, output: _Output) -> O
 
 
 class _Output:
-    """What one run yielded so far, converted and counted."""
+    """What one run has yielded so far, converted and counted."""
 
     def __init__(self, converter: Converter, limits: Limits) -> None:
         self._converter = converter
@@ -169,8 +169,8 @@ class _Output:
         self._objects = 0
         self._own: set[Name] = set()
         self.items: Iterable[Claim | Fact] = ()
-        """What ``evaluate`` returned: kept, so that a generator which is left half way is not ended by the way, where
-        nothing bounds it."""
+        """The result of ``evaluate``: kept, so that a generator that did not finish isn't closed somewhere without a
+        time limit."""
         self.claims: list[Claim] = []
         self.facts: dict[tuple[str, str], Fact] = {}
 
@@ -199,20 +199,20 @@ class _Output:
 
 
 def _interrupted(context: Context, output: _Output, error: BaseException, intent_type: type[Intent]) -> Outcome:
-    """The outcome of a run that did not come to its end."""
+    """The outcome of a run that did not complete."""
     _contained(_let_go, output, error)
     outcome = None
     if not context.overrun:
         outcome = _contained(_interpreted, context, context.interruption or error, intent_type)
     context.interruption = None
-    # From here on nothing of the author's is asked any more, not even for the text of an exception.
+    # From here on no author's code runs any more, not even for the text of an exception.
     if context.overrun:
         return _failed(context, intent_type, BUDGET_EXCEEDED, context.overrun)
     return outcome or _failed(context, intent_type, EVALUATION_FAILED, type(error).__name__)
 
 
 def _contained(function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result | None:
-    """What ``function`` returns, None if that can't be had; within the budget of the run."""
+    """The result of ``function``, None if it fails; within the budget of the run."""
     try:
         return guarded(function, *arguments)
     except BaseException:
@@ -220,7 +220,7 @@ def _contained(function: Callable[[*Arguments], Result], *arguments: *Arguments)
 
 
 def _let_go(output: _Output, error: BaseException) -> None:
-    """End what the author's code left behind here, and not wherever the collector finds it: generators, locals."""
+    """Close the generators and locals of the author's code here, and not wherever the collector finds them."""
     items, output.items = output.items, ()
     try:
         if isinstance(items, Generator):
@@ -255,7 +255,7 @@ def _failed(context: Context, intent_type: type[Intent], reason: str, message: s
 
 
 def _description(context: Context, error: BaseException) -> str:
-    """The exception, cut off since some quote whole values, and the line of the author's code where it came up."""
+    """The exception, shortened since some quote whole values, and the line of the author's code that raised it."""
     text = context.tellable(str(error))
     text = text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
     if not isinstance(error, InvalidInput):

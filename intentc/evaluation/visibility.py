@@ -1,6 +1,6 @@
-"""Which kinds, fields and relations an evaluation may read, decided by the schema once per runner.
+"""Decides by the schema which kinds, fields and relations an evaluation may read, once per runner.
 
-Refusals are for authors: they name the rule, and the nearest name that would do.
+Error messages are for authors: they name the rule, and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _UNREADABLE = {
     "parent_uuid": "use `.parent()`",
     "annotations": "annotations carry the compilers' own mark, so they are no input",
 }
-"""Common fields that no property read gives."""
+"""Common fields that can't be read as properties."""
 _LIMITS = Limits(size=1_572_864, aliases=100, copies=10_000, nodes=100_000)
-"""Of a text within a resource: it is read while an evaluation runs."""
+"""The limits for a document inside a resource, which is parsed during an evaluation."""
 _EVERYWHERE = ("all", UUID, FQ_NAME)
 """The indexes of every kind."""
 
@@ -56,7 +56,7 @@ class Visibility:
         return self._readable[kind]
 
     def refusal(self, name: str, field: str) -> str:
-        """Why a field that is not among them can't be read."""
+        """Why a field outside ``fields`` can't be read."""
         kind = self.kind(name)
         if field in kind.compiler_properties:
             return f"{kind.name}.{field} is written by compilers (`writer: compiler`), so no evaluation may read it"

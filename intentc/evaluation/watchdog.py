@@ -1,8 +1,8 @@
 """Ends the process, with its stacks on stderr, if the interpreter is held so long that nothing else can run.
 
-For what no handler of Python's can cut off: a loop in C (``10**10**9``). A process that is held so keeps neither its
-lease nor its promises; its successor finds the key under evaluation in the slot (``slot.py``). The limit is CPU time of
-the process, which doesn't pass while it is stopped, starved or asleep (docs/adr/0006).
+For what no Python handler can cut off: a loop in C (``10**10**9``). Such a process keeps neither its lease nor its
+promises; its successor finds the key under evaluation in the crash marker (``crash_marker.py``). The limit is CPU time
+of the process, which doesn't pass while it is stopped, starved or asleep (docs/adr/0006).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _PERIOD = 1.0
 
 
 class Watchdog:
-    """``with Watchdog() as dog``: SIGPROF ends the process ``seconds`` of its CPU time after the last ``pat`` that took
-    effect. Main thread only; where the system has no such timer or signal, or stderr is no file, it does nothing."""
+    """``with Watchdog() as dog``: SIGPROF ends the process ``seconds`` of CPU time after the last effective ``pat``.
+    Main thread only; without such a timer or signal, or if stderr is no file, it does nothing."""
 
     def __init__(self, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
@@ -28,7 +28,7 @@ class Watchdog:
 
     def __enter__(self) -> Watchdog:
         if hasattr(signal, "setitimer") and hasattr(faulthandler, "register") and sys.__stderr__ is not None:
-            # The default action, which is to end, comes after the stacks: that is what chaining does.
+            # ``chain``: the stacks are printed first, then the default action ends the process.
             faulthandler.register(signal.SIGPROF, file=sys.__stderr__, all_threads=True, chain=True)
             self._watching = True
             self._wind()
@@ -41,7 +41,7 @@ class Watchdog:
             faulthandler.unregister(signal.SIGPROF)
 
     def pat(self, after: float) -> None:
-        """All is well, ``after`` seconds since the last time. The timer is set anew once a second."""
+        """Reset the watchdog, ``after`` seconds since the last call. The timer is set once a second."""
         self._unpatted += after
         if self._watching and self._unpatted >= min(_PERIOD, self._seconds / 10):
             self._wind()

@@ -121,7 +121,7 @@ def _of_object(parts: Parts, name: Name, key: Key | None) -> str:
     claims = parts.book.on(name)
     if claims and all(PAUSED in states.stopped.get(origin, ()) for origin in claims):
         return PAUSED_STATE
-    if name in states.object_waits or (made and states.told_of(name)):
+    if name in states.object_waits or (made and states.problems_of_plan(name)):
         return WAITING
     if name in states.planned:
         return PLANNED

@@ -1,7 +1,7 @@
-"""Stage 9: what was done and why, the last few thousand steps of it, in memory and, if wanted, in a ring of files.
+"""Stage 9: records what was done and why: the last few thousand steps, in memory and optionally in files.
 
-``entries`` are the lines, ``journal`` keeps and finds them; ``keeping`` puts them into ``files`` as ``records``, where
-``searching`` finds them after a restart. How an answer to "why" is worded is left to the faces.
+``entries`` are the lines, ``journal`` keeps and finds them; ``keeping`` writes them into ``files`` as ``records``;
+``searching`` finds them there after a restart. Commands and pages word the answer to "why".
 """
 
 from .entries import Entry, Kept, Line, Write, touches

@@ -1,4 +1,4 @@
-"""The two kinds of lines in the journal: an evaluation with its cause, and a write that came of evaluations.
+"""The two kinds of journal lines: an evaluation with its cause, and a write that followed from evaluations.
 
 They hold names, keys, revisions and counts, never a resource's body: the journal is shown to people, and kept in files.
 """
@@ -15,11 +15,11 @@ from intentc.model import Key, Name
 class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="sort", tag="evaluation"):
     """One evaluation of ``origin`` when everything up to ``revision`` was applied.
 
-    ``path``: the keys from the changed resource (the source) to ``origin``, both included, over facts, too; empty if
-    nothing in the store led here. One that waited or failed keeps the path of the run that it goes on with.
-    ``status``: how it ended (``done``, ``waiting``, …). ``claims``: how many it yielded. ``objects``: those whose
-    claims changed by it. ``at``: seconds since 1970. ``source_revision``: at which the source was last written, as far
-    as it was known then; 0 if it is gone, or if there is no path.
+    ``path``: the keys from the changed resource (the source) to ``origin``, both included, through facts as well; empty
+    if nothing in the store led here. A run that waited or failed keeps its path for the run that resumes it.
+    ``status``: how it ended (``done``, ``waiting``, …). ``claims``: the number it yielded. ``objects``: those whose
+    claims it changed. ``at``: seconds since 1970. ``source_revision``: the source's last mod revision, if known then; 0
+    if the source was deleted, or there is no path.
     """
 
     revision: int
@@ -40,10 +40,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
 class Write(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="sort", tag="write"):
     """One write of the object ``name`` that the API server acknowledged.
 
-    ``revision``: what was applied when it was planned. ``operation``: ``create``, ``update``, … ``written``: the
-    revision that the server told, None if it tells none. ``drift``: it puts right what somebody else changed.
-    ``at``: seconds since 1970. ``uuid``: the object's, empty if nobody told. ``fields``: the names of those that it set
-    in an object that was there, references as ``KIND_refs``.
+    ``revision``: the applied revision when it was planned. ``operation``: ``create``, ``update``, … ``written``: the
+    revision in the server's answer, None if it had none. ``drift``: it repairs another writer's change. ``at``: seconds
+    since 1970. ``uuid``: the object's, empty if not known. ``fields``: the names of the fields that it set in an
+    existing object, references as ``KIND_refs``.
     """
 
     revision: int
@@ -60,7 +60,7 @@ Line = Entry | Write
 
 
 class Kept(msgspec.Struct, frozen=True, gc=False):
-    """A line with its ``sequence``: 1 for the first one of a process, one more for each; 0 if it is from a file."""
+    """A line with its ``sequence``: 1 for the first line of a process, then consecutive; 0 if it is from a file."""
 
     sequence: int
     line: Line

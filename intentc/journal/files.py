@@ -1,9 +1,8 @@
-"""A ring of files for the journal, so that the next process knows by which path things came to be as they are.
+"""A ring of files for the journal, so that the next process knows by which path objects came to be as they are.
 
-Any number of processes may share a directory: each appends to a file of its own, which it holds locked, and takes away
-the oldest that nobody holds. A process that begins goes on with the newest free file, so that one that is started again
-and again does not push out what was kept. What a line holds is told in ``records``, when lines are written in
-``keeping``.
+Any number of processes may share a directory: each appends to its own file, which it holds locked, and removes the
+oldest files that no process holds. A new process continues the newest free file, so that repeated restarts don't evict
+what was kept. ``records`` defines the lines, ``keeping`` decides when they are written.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _PREFIX, _SUFFIX = "journal-", ".jsonl"
 
 
 class UnusableDirectory(OSError):
-    """The directory can't be made or written; the message names it and the key to change."""
+    """The directory can't be created or written; the message names it and the setting to change."""
 
 
 class JournalFiles:
@@ -47,12 +46,12 @@ class JournalFiles:
             ) from None
 
     def append(self, lines: bytes) -> None:
-        """Write whole lines; a new file is begun once this one is full. Raises ``OSError``: then the lines that went
-        into a file which is full by now may be there."""
+        """Write whole lines; a new file begins when this one is full. Raises ``OSError``; some lines may then be in a
+        file that is full."""
         while lines:
             end = len(lines)
             if self._size + end > self._file_bytes:
-                # As many as there is room for; a line that is larger than any file gets one of its own.
+                # As many as fit; a line that is larger than any file gets a file of its own.
                 end = lines.rfind(b"\n", 0, max(0, self._file_bytes - self._size)) + 1
                 if not end and self._has_lines:
                     self._change()
@@ -63,7 +62,7 @@ class JournalFiles:
             lines = lines[end:]
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -75,7 +74,7 @@ class JournalFiles:
         os.close(former)
 
     def _begin(self) -> tuple[int, int]:
-        """The newest file that nobody holds, if there is room in it; else a new one."""
+        """The newest file that no process holds, if it has room; else a new one."""
         for path in newest_first(self.directory):
             try:
                 file = opened(path, os.O_RDWR | os.O_APPEND)
@@ -83,7 +82,7 @@ class JournalFiles:
                 continue
             size = os.fstat(file).st_size
             if size < self._file_bytes and _locked(file) and _stands(path, file):
-                # What a killed process left torn is ended, so that it spoils no line of ours.
+                # End a line that a killed process left incomplete, so that it spoils none of ours.
                 torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
                 return file, size + _written(file, (b"\n" if torn else b"") + encoded(self._process))
             os.close(file)
@@ -109,7 +108,7 @@ class JournalFiles:
         return file, _written(file, encoded(self._process))
 
     def _take_away(self) -> None:
-        """Remove the oldest files that nobody holds, until there are as many as there may be."""
+        """Remove the oldest files that no process holds, until the limit is kept."""
         paths = [path for path in newest_first(self.directory) if _is_regular(path)]
         for path in paths[self._files :][::-1]:
             try:
@@ -124,26 +123,26 @@ class JournalFiles:
 
 
 def newest_first(directory: Path) -> Iterator[Path]:
-    """The files of a ring, by their names; what else is called so is among them. Raises ``OSError``."""
+    """The files of a ring, by name; other files with such a name are included. Raises ``OSError``."""
     return iter(sorted(filter(_number, directory.iterdir()), key=_number, reverse=True))
 
 
 def opened(path: Path, flags: int) -> int:
-    """A file of a ring, open; never waits, follows no link. Raises ``OSError``, also for what is no regular file."""
+    """Open a file of a ring; never blocks, follows no link. Raises ``OSError``, also if it is no regular file."""
     file = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     return file
 
 
 def this_process(installation: str, process: str, started: float) -> Process:
-    """The line with which this process's lines begin."""
+    """The line that precedes this process's lines."""
     return Process(FORMAT, installation, process, started)
 
 
 def _number(path: Path) -> int:
-    """Its place in the ring, from 1 on; 0 if it is no file of one."""
+    """Its position in the ring, from 1 on; 0 if it is no file of a ring."""
     digits = path.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
     return int(digits) if digits.isdecimal() and path.name == f"{_PREFIX}{digits}{_SUFFIX}" else 0
 
@@ -166,7 +165,7 @@ def _locked(file: int) -> bool:
 
 
 def _stands(path: Path, file: int) -> bool:
-    """Whether it was not taken away before it was locked."""
+    """Whether it was not removed before it was locked."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(file))
     except FileNotFoundError:
@@ -174,7 +173,7 @@ def _stands(path: Path, file: int) -> bool:
 
 
 def _written(file: int, lines: bytes) -> int:
-    """All of ``lines`` or nothing."""
+    """Write all of ``lines`` or nothing."""
     before = os.fstat(file).st_size
     rest = memoryview(lines)
     try:

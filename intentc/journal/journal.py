@@ -1,8 +1,8 @@
-"""The bounded journal: a ring of lines, appended to on the hot path, searched only when somebody asks.
+"""The bounded journal: a ring of lines, appended to on the hot path and searched only on request.
 
-Why no index: appending must cost next to nothing for every evaluation, and looking through ten thousand lines for
-one question takes a millisecond. For the same reason followers are woken by a comparison of two integers, and take
-from the ring what has come: there is no queue that a slow one could fill.
+Why no index: appending must cost next to nothing for every evaluation, and searching ten thousand lines for one
+question takes a millisecond. For the same reason followers are woken by comparing two integers, and read new lines from
+the ring: there is no queue that a slow follower could fill.
 """
 
 from __future__ import annotations
@@ -22,41 +22,40 @@ from intentc.model import Key, Name
 from .entries import Entry, Kept, Line, Write, touches
 
 _LINE, _NAME, _KEY, _FIELD = 250, 400, 130, 80
-"""Bytes that a line, a name, a key and a field's name in it take in memory, where nobody else keeps them: long names of
-four parts, measured with ``sys.getsizeof``. Names that share their texts with the world take less."""
+"""Bytes of memory for a line, a name, a key and a field's name in it, if nothing else keeps them: long names of four
+parts, measured with ``sys.getsizeof``. Names that share their texts with the world take less."""
 _FOLLOWERS = 64
 _PACE = 0.1
-"""Seconds between two deliveries to one follower: what comes meanwhile comes together."""
+"""Seconds between two deliveries to one follower; lines in between are delivered together."""
 _AT_ONCE = 500
 _NOBODY = sys.maxsize
 
 
 class TooManyFollowers(Exception):
-    """No further one is taken; the message says how many there are."""
+    """The limit of followers is reached; the message gives their number."""
 
 
 class Void(NamedTuple):
-    """The store was put back to ``revision`` ``at`` (seconds since 1970): what was done later than that is void."""
+    """The store was restored to ``revision`` ``at`` (seconds since 1970): what was done later is void."""
 
     revision: int
     at: float
 
 
 class Delivery(NamedTuple):
-    """What one follower gets at once: lines in their order, and how many before them it was too slow for."""
+    """A delivery to one follower: lines in order, and how many before them it missed by being slow."""
 
     missed: int
     lines: tuple[Kept, ...]
 
 
 class Journal:
-    """Keeps the last ``size`` lines, and fewer if they would take more than about ``size_bytes`` of memory (one line
-    is kept in any case); older ones go.
+    """Keeps the last ``size`` lines, or fewer if they take more than about ``size_bytes`` of memory (one line is always
+    kept); older ones are dropped.
 
     ``last``: the sequence of the newest line, 0 if there never was one. ``writer``: installation/process whose lines
-    these are. ``names``: the last names of resources that are gone, so far as lines may tell of them. ``directory``:
-    where lines are kept besides (``keeping``), None if nowhere. ``void``: the last time that all was forgotten, None
-    if it never was.
+    these are. ``names``: the last names of deleted resources that lines may mention. ``directory``: where lines are
+    also kept (``keeping``), None if nowhere. ``void``: the last time that all lines were dropped, None if never.
     """
 
     def __init__(self, size: int = 10_000, size_bytes: int = 32_000_000, writer: str = "") -> None:
@@ -71,11 +70,11 @@ class Journal:
         self.last = 0
         self._due = _NOBODY
         self._waiting: dict[asyncio.Future[None], int] = {}
-        """Who waits → for which sequence."""
+        """Waiting follower → the sequence that it waits for."""
         self._followers = 0
 
     def add(self, entry: Entry) -> None:
-        """Note an evaluation."""
+        """Record an evaluation."""
         self._lines.append(entry)
         self.last += 1
         self._bytes += _LINE + _NAME * len(entry.objects) + _KEY * len(entry.path)
@@ -85,7 +84,7 @@ class Journal:
             self._wake()
 
     def wrote(self, write: Write) -> None:
-        """Note a write."""
+        """Record a write."""
         self._lines.append(write)
         self.last += 1
         self._bytes += _LINE + _NAME + _FIELD * len(write.fields)
@@ -95,41 +94,41 @@ class Journal:
             self._wake()
 
     def gone(self, key: Key, name: str) -> None:
-        """A resource of this name (fq_name joined by ``:``) goes: lines tell of it by its key."""
+        """Keep the name (fq_name joined by ``:``) of a deleted resource, since lines mention it by its key."""
         self.names.pop(key, None)
         self.names[key] = name
         if len(self.names) > self.size:
             del self.names[next(iter(self.names))]
 
     def clear(self, revision: int = 0) -> None:
-        """Forget all: what was done after ``revision`` is void, since the store was put back to it. Sequences go on."""
+        """Drop all lines, since the store was restored to ``revision``. Sequences continue."""
         self._lines.clear()
         self._bytes = 0
         self.void = Void(revision, time.time())
 
     @property
     def first(self) -> int:
-        """The sequence of the oldest line that is kept; one past ``last`` if there is none."""
+        """The sequence of the oldest line; one more than ``last`` if there is none."""
         return self.last - len(self._lines) + 1
 
     @property
     def size_bytes(self) -> int:
-        """What the lines take in memory, by estimation."""
+        """The estimated memory of the lines."""
         return self._bytes
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def __iter__(self) -> Iterator[Line]:
-        """All lines, the oldest first."""
+        """All lines, oldest first."""
         return iter(tuple(self._lines))
 
     def newest_first(self) -> Iterator[Line]:
-        """All lines, the newest first; none may be added meanwhile."""
+        """All lines, newest first; add none meanwhile."""
         return reversed(self._lines)
 
     def after(self, sequence: int, limit: int = _AT_ONCE) -> tuple[Kept, ...]:
-        """The lines that follow ``sequence``, the oldest first, at most ``limit``."""
+        """The lines after ``sequence``, oldest first, at most ``limit``."""
         begin = max(sequence + 1, self.first)
         count = self.last - begin + 1
         if count <= 0:
@@ -138,12 +137,12 @@ class Journal:
         return tuple(map(Kept, range(begin, begin + len(newest_first)), reversed(newest_first)))
 
     def about(self, name: Name) -> tuple[Line, ...]:
-        """The lines about an object, the oldest first: its writes, and the evaluations that changed claims on it."""
+        """The lines about an object, oldest first: its writes, and the evaluations that changed claims on it."""
         return tuple(line for line in self if touches(line, name))
 
     def of(self, key: Key) -> tuple[Line, ...]:
-        """The lines that go back to one intent, the oldest first: its own evaluations, those that a change of it led
-        to, and the writes of objects on which its own evaluations changed claims before."""
+        """The lines caused by one intent, oldest first: its own evaluations, those that its changes triggered, and the
+        writes of objects on which its own evaluations changed claims before."""
         found: list[Line] = []
         touched: set[Name] = set()
         for line in self:
@@ -156,19 +155,19 @@ class Journal:
         return tuple(found)
 
     async def reached(self, sequence: int) -> None:
-        """Return once there is a line of this sequence, at once if there was."""
+        """Return once a line with this sequence exists or existed."""
         while self.last < sequence:
-            told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting[told] = sequence
+            reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting[reached] = sequence
             self._due = min(self._due, sequence)
             try:
-                await told
+                await reached
             finally:
-                self._waiting.pop(told, None)
+                self._waiting.pop(reached, None)
 
     async def follow(self, after: int) -> AsyncGenerator[Delivery, None]:
-        """The lines that follow ``after``, then those that come, for ever. A sequence that was never given (of another
-        process) counts as 0. Raises ``TooManyFollowers``."""
+        """The lines after ``after``, then new ones, without end. An unknown sequence (of another process) counts as 0.
+        Raises ``TooManyFollowers``."""
         sequence = after if after <= self.last else 0
         with self._following():
             while True:
@@ -192,9 +191,9 @@ class Journal:
             self._followers -= 1
 
     def _wake(self) -> None:
-        for told, sequence in self._waiting.items():
-            if sequence <= self.last and not told.done():
-                told.set_result(None)
+        for reached, sequence in self._waiting.items():
+            if sequence <= self.last and not reached.done():
+                reached.set_result(None)
         self._due = min((s for s in self._waiting.values() if s > self.last), default=_NOBODY)
 
     def _shorten(self) -> None:

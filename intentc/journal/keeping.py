@@ -1,7 +1,7 @@
-"""Puts the journal's lines into files beside the loop: gathered, in slices, written by a thread.
+"""Writes the journal's lines to files, apart from the event loop: collected, in slices, by a thread.
 
-The hot path knows nothing of it. A disk that is slow or full costs lines, never a stop: what the ring in memory has
-dropped before it could be written is counted, and said once.
+The hot path does not know of it. A slow or full disk costs lines, never a stop: lines that the ring drops before they
+could be written are counted, and logged once.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 0.5
-"""Seconds for which lines are gathered, unless there are ``_ENOUGH`` before."""
+"""Seconds for which lines are collected, unless there are ``_ENOUGH`` before."""
 _ENOUGH = 2_000
 _ENOUGH_OF_RING = 4
-"""By which the ring's size is divided: nothing should be dropped while somebody else has the loop."""
+"""Divisor of the ring's size: nothing should be dropped while other work holds the loop."""
 _SLICE = 100
-"""Lines turned into JSON before the loop gets its turn: half a millisecond."""
+"""Lines encoded as JSON before the loop gets its turn: half a millisecond."""
 _MOST_AT_ONCE = 1_000_000
-"""Bytes written at once."""
+"""Bytes per write."""
 _RETRY = 5.0
 """Seconds after a failure until the next try."""
 
 
 class Keeping:
     """Keeps ``journal`` in ``files``. ``name_of``: the name of a resource, its uuid if none is known; ``at_start``: as
-    in ``records``. ``written`` and ``lost`` count lines, lost ones went before they could be written; ``failures``
-    tries that failed; ``failure``: why the last one did, None if it did not."""
+    in ``records``. ``written`` and ``lost`` count lines; lost ones were dropped before they could be written.
+    ``failures``: failed tries; ``failure``: why the last try failed, None if it didn't."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class Keeping:
         self._enough = max(1, min(_ENOUGH, journal.size // _ENOUGH_OF_RING))
         self._sequence = journal.first - 1
         self._void = journal.void
-        """Of the last line that was written or lost."""
+        """The sequence of the last line that was written or lost."""
 
     async def run(self) -> None:
-        """Keep lines until cancelled; then ``end`` keeps those that are left."""
+        """Keep lines until cancelled; then call ``end`` for the rest."""
         while True:
             with anyio.move_on_after(_PERIOD):
                 await self._journal.reached(self._sequence + self._enough)
@@ -72,7 +72,7 @@ class Keeping:
                 await asyncio.sleep(_RETRY)
 
     def end(self) -> None:
-        """Keep what is left, and let go of the files. To be called once, after ``run``."""
+        """Write the rest, and close the files. Call once, after ``run``."""
         while self._behind and self._keep_now():
             pass
         self.files.close()
@@ -82,7 +82,7 @@ class Keeping:
         return self._journal.last > self._sequence or self._journal.void is not self._void
 
     def figures(self) -> dict[str, Any]:
-        """What ``/status`` tells of it."""
+        """The figures for ``/status``."""
         return {
             "directory": str(self.files.directory),
             "written": self.written,
@@ -92,7 +92,7 @@ class Keeping:
         }
 
     async def _keep_some(self) -> bool:
-        """Write what is there, as far as it goes at once; whether that went well."""
+        """Write what fits into one turn; return whether that succeeded."""
         if (void := self._journal.void) is not self._void:
             return await anyio.to_thread.run_sync(self._write, _voided(void)) and self._note_void(void)
         gathered: list[bytes] = []

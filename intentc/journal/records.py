@@ -1,7 +1,6 @@
-"""Lines as they stand in files: JSON, one a line, with the names by which people know the resources.
+"""Lines as they are stored in files: JSON, one per line, with the names by which people know the resources.
 
-A file is read by the next process, by people, and by `jq`; so it needs nothing but itself. Names and revisions are all
-that it holds.
+The next process, people and `jq` read a file, so it must be complete in itself. It holds only names and revisions.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ FORMAT = "intentc-journal/v1"
 
 
 class Called(NamedTuple):
-    """A resource by its key, with its name (fq_name joined by ``:``) as it was when the line was kept."""
+    """A resource by its key, with its name (fq_name joined by ``:``) when the line was kept."""
 
     kind: str
     uuid: str
@@ -31,7 +30,7 @@ class Called(NamedTuple):
 
 
 class Process(msgspec.Struct, frozen=True, tag_field="sort", tag="process"):
-    """Whose lines follow. ``started``: seconds since 1970."""
+    """The process whose lines follow. ``started``: seconds since 1970."""
 
     format: str
     installation: str
@@ -44,7 +43,7 @@ class Process(msgspec.Struct, frozen=True, tag_field="sort", tag="process"):
 
 
 class Evaluation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="sort", tag="evaluation"):
-    """An ``Entry``. ``at_start``: nothing but the start of its process led to it."""
+    """An ``Entry``. ``at_start``: only the start of its process triggered it."""
 
     at: float
     revision: int
@@ -57,7 +56,7 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_
     at_start: bool = False
 
     def line(self) -> Entry:
-        """The same as it was in memory."""
+        """The line as it was in memory."""
         path = tuple(called.key for called in self.path)
         return Entry(
             self.revision,
@@ -71,7 +70,7 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_
         )
 
     def names(self) -> dict[Key, str]:
-        """What the resources in it were called."""
+        """The names of the resources in it."""
         return {called.key: called.name for called in (self.intent, *self.path)}
 
 
@@ -88,18 +87,18 @@ class Written(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
     fields: tuple[str, ...] = ()
 
     def line(self) -> Write:
-        """The same as it was in memory."""
+        """The line as it was in memory."""
         return Write(
             self.revision, self.object, self.operation, self.written, self.drift, self.at, self.uuid, self.fields
         )
 
     def names(self) -> dict[Key, str]:
-        """It names objects only."""
+        """Empty: it names only objects."""
         return {}
 
 
 class Voided(msgspec.Struct, frozen=True, tag_field="sort", tag="void"):
-    """The store was put back to ``revision``: what stands before this line and is of a later one never was."""
+    """The store was restored to ``revision``: preceding lines of a later revision are void."""
 
     at: float
     revision: int
@@ -107,7 +106,7 @@ class Voided(msgspec.Struct, frozen=True, tag_field="sort", tag="void"):
 
 Record = Evaluation | Written
 PROCESS, VOID = b'{"sort":"process"', b'{"sort":"void"'
-"""How the lines of these sorts begin."""
+"""The first bytes of the lines of these sorts."""
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Process | Evaluation | Written | Voided] = msgspec.json.Decoder(
@@ -116,7 +115,7 @@ _DECODER: msgspec.json.Decoder[Process | Evaluation | Written | Voided] = msgspe
 
 
 def record(line: Line, name_of: Callable[[Key], str], at_start: Callable[[Entry], bool]) -> Record:
-    """A line as it is kept. ``name_of``: the name of a resource, its uuid if none is known."""
+    """The stored form of a line. ``name_of``: the name of a resource, its uuid if none is known."""
     if isinstance(line, Write):
         return Written(
             line.at, line.revision, line.name, line.operation, line.written, line.drift, line.uuid, line.fields
@@ -137,12 +136,12 @@ def record(line: Line, name_of: Callable[[Key], str], at_start: Callable[[Entry]
 
 
 def encoded(item: Process | Record | Voided) -> bytes:
-    """One line of a file, with its end."""
+    """One line of a file, with its line end."""
     return _ENCODER.encode(item) + b"\n"
 
 
 def decoded(text: bytes) -> Process | Record | Voided | None:
-    """The way back; None for what is torn or of no known sort."""
+    """The inverse; None for an incomplete line or an unknown sort."""
     try:
         return _DECODER.decode(text)
     except msgspec.MsgspecError:
@@ -150,10 +149,10 @@ def decoded(text: bytes) -> Process | Record | Voided | None:
 
 
 def mark_of_object(name: Name) -> bytes:
-    """What stands in every line that is about an object, and in no other."""
+    """The bytes that every line about an object contains, and no other line."""
     return _ENCODER.encode(name)
 
 
 def mark_of_resource(key: Key) -> bytes:
-    """What stands in every line that names a resource as intent or in a path."""
+    """The bytes that every line contains that names a resource as intent or in a path."""
     return _ENCODER.encode(key)[:-1] + b","

@@ -1,8 +1,8 @@
-"""Looking for lines in a ring of files, the newest first, with bounded work: a question must not read gigabytes.
+"""Searches a ring of files for lines, newest first, with bounded work: a question must not read gigabytes.
 
-A line is found by the JSON of the name or key that it must hold, so that only what matches is ever decoded. It runs
-beside the loop, in a thread; files that are taken away meanwhile are passed over, and what is cut off one that is being
-read is as if it never was. Why files are read and not mapped: who touches a map behind a file's new end is killed.
+A line is found by the JSON of the name or key that it must contain, so that only matches are decoded. It runs in a
+thread; files that are removed meanwhile are skipped, and what is cut off a file under reading counts as absent. Why
+files are read and not mapped: access to a map behind a file's new end kills the process.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ _LOG = logging.getLogger(__name__)
 MOST_BYTES = 64_000_000
 MOST_SECONDS = 1.0
 _WINDOW = 262_144
-"""Bytes looked through at once: the interpreter is held for so long."""
+"""Bytes searched at once: the interpreter is held for that long."""
 _LONGEST_LINE = 16_000_000
-"""Bytes; longer ones are passed over."""
+"""Bytes; longer lines are skipped."""
 
 
 class Found(NamedTuple):
-    """A line, and the process that wrote it: ``installation/process``, empty if its file doesn't tell."""
+    """A line, and the process that wrote it: ``installation/process``, empty if its file has none."""
 
     record: Record
     writer: str
 
 
 class _Lines(NamedTuple):
-    """Lines that follow each other in a file; the last one is torn if it has no end. ``place``: of the first one."""
+    """Consecutive lines of a file; the last one is incomplete if it has no end. ``place``: of the first one."""
 
     place: int
     text: bytes
 
 
 def search(directory: Path, marks: Collection[bytes]) -> Iterator[Found]:
-    """The lines that hold one of ``marks``, those of the newest file first, and in a file the last one; without those
-    that are void, since the store was put back. It ends after ``MOST_BYTES`` or ``MOST_SECONDS``. A file that can't be
-    read, or is none, is passed over, and said once in the log."""
+    """The lines that contain one of ``marks``: the newest file first, and in a file the last line first; without void
+    lines of a restored store. It ends after ``MOST_BYTES`` or ``MOST_SECONDS``. A file that can't be read is skipped,
+    and logged once."""
     voids: list[Voided] = []
     left, until = MOST_BYTES, time.monotonic() + MOST_SECONDS
     try:
         paths = newest_first(directory)
     except OSError as error:
-        _tell(directory, error.strerror or str(error))
+        _warn(directory, error.strerror or str(error))
         return
     for path in paths:
         try:
@@ -58,7 +58,7 @@ def search(directory: Path, marks: Collection[bytes]) -> Iterator[Found]:
         except FileNotFoundError:
             continue
         except OSError as error:
-            _tell(path, error.strerror or str(error))
+            _warn(path, error.strerror or str(error))
             continue
         try:
             size = os.fstat(file).st_size
@@ -67,7 +67,7 @@ def search(directory: Path, marks: Collection[bytes]) -> Iterator[Found]:
                 return
             yield from _standing(_in_file(file, size, (VOID, *marks), until), voids)
         except OSError as error:
-            _tell(path, error.strerror or str(error))
+            _warn(path, error.strerror or str(error))
         finally:
             os.close(file)
         if time.monotonic() > until:
@@ -75,8 +75,8 @@ def search(directory: Path, marks: Collection[bytes]) -> Iterator[Found]:
 
 
 def _standing(found: Iterator[Found | Voided], voids: list[Voided]) -> Iterator[Found]:
-    """What of a file isn't void: by ``voids`` of newer files as their clocks tell, by its own as they stand in it. Its
-    own are added to ``voids``."""
+    """The lines of a file that are not void: by ``voids`` of newer files according to their times, by its own according
+    to their order. Its own are added to ``voids``."""
     newer = tuple(voids)
     revision: float = float("inf")
     for one in found:
@@ -108,14 +108,14 @@ def _in_file(file: int, size: int, marks: Collection[bytes], until: float) -> It
 
 
 def _backwards(file: int, end: int, until: float) -> Iterator[_Lines]:
-    """The whole lines before ``end``, the last ones first, a window of them at a time."""
+    """The whole lines before ``end``, last first, a window of them at a time."""
     rest: list[bytes] = []
-    """Of a line whose beginning is not read yet, the last piece first."""
+    """The pieces of a line whose beginning is not read yet, last first."""
     while end > 0 and time.monotonic() <= until:
         begin = max(0, end - _WINDOW)
         text = os.pread(file, end - begin, begin)
         if len(text) < end - begin or sum(map(len, rest)) > _LONGEST_LINE:
-            rest.clear()  # the file was cut off, or the line is too long: what is left of the line is torn
+            rest.clear()  # the file was cut off, or the line is too long: the rest of the line is incomplete
         line_end = text.find(b"\n") + 1
         if begin == 0 or line_end:
             first = line_end if begin else 0
@@ -124,11 +124,11 @@ def _backwards(file: int, end: int, until: float) -> Iterator[_Lines]:
         else:
             rest.append(text)
         end = begin
-        time.sleep(0)  # the loop in the other thread has its turn
+        time.sleep(0)  # gives the event loop's thread a turn
 
 
 def _matching(text: bytes, marks: Collection[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The whole lines that hold one of ``marks``, with their places in ``text``, the last first."""
+    """The whole lines that contain one of ``marks``, with their places in ``text``, last first."""
     places = {mark: place for mark in marks if (place := text.rfind(mark)) >= 0}
     while places:
         place = max(places.values())
@@ -144,7 +144,7 @@ def _matching(text: bytes, marks: Collection[bytes]) -> Iterator[tuple[int, byte
 
 
 def _processes(file: int, end: int, until: float) -> Iterator[tuple[int, str]]:
-    """Where before ``end`` whose lines begin, the last first."""
+    """Where, before ``end``, the lines of which process begin, last first."""
     for place, text in _backwards(file, end, until):
         for begin, line in _matching(text, (PROCESS,)):
             found = decoded(line)
@@ -153,6 +153,6 @@ def _processes(file: int, end: int, until: float) -> Iterator[tuple[int, str]]:
 
 
 @lru_cache(maxsize=100)
-def _tell(path: Path, reason: str) -> None:
-    """Say it; the same not again."""
+def _warn(path: Path, reason: str) -> None:
+    """Log it once per path and reason."""
     _LOG.warning("the journal's files are searched without %s: %s", path, reason)

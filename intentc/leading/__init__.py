@@ -1,10 +1,10 @@
-"""Who may write: one of all processes of an installation, chosen by a lease in the store (docs/engine.md §9).
+"""Decides which process may write: one per installation, chosen by a lease in the store (docs/engine.md §9).
 
-``Election`` stands for it and tells when it is won and lost; ``caught_up`` says whether a new leader has seen what the
-former one wrote. An election alone keeps no former leader from writing: a process may be stopped for a minute between
-asking "do I lead?" and its next request. Safety is the fence, which the API server compares in the transaction of
-each write; the election is there so that there is *a* leader, and as a rule only one that tries. What a leader does
-and a standby leaves is the pipeline's business.
+``Election`` takes part and reports when it is won and lost; ``caught_up`` checks whether a new leader has seen what the
+former one wrote. An election alone does not prevent writes of a former leader: a process may be stopped for a minute
+between the question "do I lead?" and its next request. The fence makes it safe, since the API server compares it in
+the transaction of each write; the election provides *a* leader, and normally only one that tries. The engine decides
+what a leader does and a standby does not.
 """
 
 from .catching_up import caught_up

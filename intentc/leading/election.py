@@ -1,8 +1,8 @@
-"""Standing for the leadership, holding it, and giving it up in time (docs/engine.md §9).
+"""Runs for the leadership, holds it, and gives it up in time (docs/engine.md §9).
 
-Why it exists: the engine needs one answer, "under which fence may I write at this moment?", that is right after any
-stop, cut or restart of anybody. ``leader_key`` knows the store's side of it, a ``LeaseKeeper`` that of the lease; here
-is when to stand, when it is won, and when it must count as lost.
+Why it exists: the engine needs one answer, "under which fence may I write now?", that is right after any stop, cut or
+restart of any process. ``leader_key`` handles the key in the store, a ``LeaseKeeper`` the lease; this module decides
+when to run, when the election is won, and when the leadership must count as lost.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from intentc.watch.protocol import KeyValue, LeaseGone, Store, StoreError
 _LOG = logging.getLogger(__name__)
 DEFAULT_TTL_SECONDS = 10
 SHORTEST_TTL_SECONDS = 2
-"""etcd's own at its default election timeout; it would lengthen a shorter one in silence."""
+"""etcd's own minimum at its default election timeout; it would silently extend a shorter one."""
 _GIVE_BACK_SECONDS = 2.0
 _SHORTEST_NAP_SECONDS = 0.001
 _PROOF_SECONDS = 0.2
-"""Between looks of a standby whether the leader's process on its own machine has ended."""
+"""Seconds between checks of a standby whether the leader's process on its own machine has ended."""
 
 
 class _Tenure:
-    """From one winning to the losing of it."""
+    """The time from winning the leadership to losing it."""
 
     def __init__(self, leadership: Leadership, keeper: LeaseKeeper) -> None:
         self.leadership = leadership
@@ -45,14 +45,14 @@ class _Tenure:
 
 
 class Election:
-    """One process as a candidate, and for as long as it lasts as the leader.
+    """One process as a candidate and, while it has the leadership, as the leader.
 
-    ``process``: names it for people, in the key and in other processes' status. ``ttl``: seconds after which a process
-    that has died is replaced. ``versions``: compiler → version. ``on_won`` and ``on_lost`` (with a reason for people)
-    are called in turn, from the event loop, and must return at once. ``keepers``: None keeps the lease through the
-    store itself. ``clock``: the one by which keepers count, too. ``identity``: of this process, by which a successor on
-    the same machine can prove its end (None: asks the kernel). ``is_dead``: whether the first of two has ended, as far
-    as the second can prove it. Raises ``ValueError`` for a ``ttl`` under 2 s.
+    ``process``: its name for people, in the key and in other processes' status. ``ttl``: seconds until a dead process
+    is replaced. ``versions``: compiler → version. ``on_won`` and ``on_lost`` (with a reason for people) are called
+    alternately, from the event loop, and must return at once. ``keepers``: None renews the lease through the store
+    itself. ``clock``: the clock of the keepers as well. ``identity``: of this process; it lets a successor on the same
+    machine prove that this process ended (None: asks the kernel). ``is_dead``: whether the first of two has ended,
+    if the second can prove it. Raises ``ValueError`` for a ``ttl`` under 2 s.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Election:
         self._installation = installation
         self._process = process
         self._ttl = ttl
-        # Covers what is under way when time is up, clocks that run unequally fast, and a member of etcd that has been
+        # Covers requests under way when time is up, clocks that run at different speeds, and a member of etcd that was
         # cut off, does not know it yet, and still renews (up to its election timeout, 1 s by default).
         self._margin = min(max(1.0, ttl / 5), ttl / 3)
         self._versions = dict(versions)
@@ -102,28 +102,28 @@ class Election:
         self._standing: anyio.CancelScope | None = None
 
     def fence(self) -> str | None:
-        """What every write must carry; None if the leadership is not surely held at this very moment.
+        """The fence for every write; None if the leadership is not certain right now.
 
-        Compared with the clock at each call: after a stop of the process it is None before anything else has run.
+        Compared with the clock at each call: after the process was stopped it is None before anything else runs.
         """
         return self._tenure.leadership.fence if self._tenure is not None and self.expires_in() > 0 else None
 
     def expires_in(self) -> float:
-        """Seconds until ``fence`` is None, should the lease not be renewed any more; 0 if it is None now."""
+        """Seconds until ``fence`` is None if the lease is not renewed; 0 if it is None now."""
         return max(0.0, self._seconds_left(self._tenure)) if self._tenure is not None else 0.0
 
     def leader(self) -> str | None:
-        """The process that leads, as far as this one knows; None if nobody does, or it has not been told yet."""
+        """The process that leads; None if there is none, or it is not known yet."""
         return self._leader
 
     def unanswered_since(self) -> float | None:
-        """Since when (Unix time in seconds) the store has answered nothing, if that has cost the leadership; None once
-        it answers again."""
+        """Since when (Unix time in seconds) the store has not answered, if that has ended the leadership; None once it
+        answers again."""
         return self._unanswered_since
 
     async def run(self) -> NoReturn:
-        """Stand, lead, stand again, until cancelled; after ``resign`` it does nothing more. Errors of the store are
-        waited out."""
+        """Run for the leadership, lead, and run again, until cancelled; does nothing after ``resign``. Waits out errors
+        of the store."""
         with anyio.CancelScope() as self._standing:
             while not self._resigned:
                 try:
@@ -139,7 +139,7 @@ class Election:
             await anyio.sleep_forever()
 
     async def resign(self) -> None:
-        """Give the lease back, so that another process takes over at once, and stand no more. Never raises
+        """Revoke the lease, so that another process takes over at once, and don't run again. Never raises
         ``StoreError``; takes two seconds at most. For the end of a drain: shield it from the cancellation."""
         self._resigned = True
         if self._tenure is not None:
@@ -149,21 +149,20 @@ class Election:
         await self._give_back()
 
     def distrust(self, fence: str) -> None:
-        """The API server has refused ``fence``. If it is the present one, the leadership is given up; and if the
-        key in this store says that it was ours to use, this process does not stand again before a ttl has passed. A
-        fence that is no longer current is passed over."""
+        """Give up the leadership, since the API server rejected ``fence``; ignored for a fence that is not the present
+        one. If the key in this store says that the fence was valid, this process does not run again for one ttl."""
         tenure = self._tenure
         if tenure is None or tenure.leadership.fence != fence:
             return
-        self._lose(tenure, "the API server refused the fence")
+        self._lose(tenure, "the API server rejected the fence")
         tenure.refused.set()
 
     async def record_versions(self, leadership: Leadership) -> bool:
-        """Leave our compilers' versions for the next leader; False if ``leadership`` is over. Raises ``StoreError``."""
+        """Record our versions for the next leader; False if ``leadership`` is over. Raises ``StoreError``."""
         return await self._key.record_versions(versions_value(self._versions), leadership.revision)
 
     async def _stand(self) -> _Tenure:
-        """Wait until nobody leads and take the key. Raises ``StoreError``."""
+        """Wait until no process leads, and take the key. Raises ``StoreError``."""
         found = await self._key.read()
         while True:
             self._outage.over()
@@ -197,7 +196,7 @@ class Election:
         self._leader = leading_process(holder.value)
         _LOG.info("standing by: %s leads since revision %d", self._leader, holder.create_revision)
         if not holder.lease:
-            _LOG.error("%s has no lease, so it will never go by itself; if nobody leads, delete it", self._key.key)
+            _LOG.error("%s has no lease, so it never expires; if no process leads, delete it", self._key.key)
         async with anyio.create_task_group() as group:
             group.start_soon(self._remove_dead, holder)
             await self._key.until_gone(holder.create_revision, found.revision)
@@ -205,14 +204,14 @@ class Election:
         self._leader = None
 
     async def _remove_dead(self, holder: KeyValue) -> None:
-        """Delete the key of a holder as soon as its process is proved dead. Nothing for one that can't be judged from
-        here: its lease decides."""
+        """Delete the key of a holder as soon as its process is proved dead. Does nothing if this machine can't prove
+        that: then the lease decides."""
         identity = read_identity(holder.value)
         if not can_be_judged(identity, self._identity):
             return
         while not self._is_dead(identity, self._identity):  # noqa: ASYNC110 - another process has no event
             await anyio.sleep(_PROOF_SECONDS)
-        _LOG.info("%s has died on this machine: its leadership is over before its lease", self._leader)
+        _LOG.info("%s has died on this machine: its leadership ends before its lease", self._leader)
         while True:
             try:
                 await self._key.remove(holder)
@@ -238,7 +237,7 @@ class Election:
         await self._give_back()
 
     async def _until_lost(self, tenure: _Tenure) -> None:
-        """Return once the leadership is lost, having said so the moment that it was known."""
+        """Return once the leadership is lost; ``on_lost`` is called as soon as that is known."""
         revision = tenure.leadership.revision
         async with anyio.create_task_group() as group:
 
@@ -251,7 +250,7 @@ class Election:
             gone = partial(self._key.until_gone, revision, revision)
             group.start_soon(first, gone, f"{self._key.key} is not ours any more")
             group.start_soon(first, partial(self._until_over, tenure), "the lease could not be renewed in time")
-            group.start_soon(first, tenure.refused.wait, "the API server refused the fence")
+            group.start_soon(first, tenure.refused.wait, "the API server rejected the fence")
 
     async def _until_over(self, tenure: _Tenure) -> None:
         while True:
@@ -267,7 +266,7 @@ class Election:
         return tenure.keeper.held_until() - self._margin - self._clock()
 
     def _lose(self, tenure: _Tenure, reason: str, level: int = logging.WARNING) -> None:
-        """Told exactly once a tenure, whoever comes first."""
+        """Report the loss exactly once per tenure, whichever cause is first."""
         if self._tenure is not tenure:
             return
         crashpoints.reach("lease.lost")
@@ -277,7 +276,7 @@ class Election:
         self._on_lost(reason)
 
     async def _look_into_refusal(self, tenure: _Tenure) -> None:
-        """Refused rightly if the key has gone meanwhile. If not, standing again at once would win, and be refused."""
+        """Check whether the key is gone. If it isn't, running again at once would win, and be rejected again."""
         with anyio.move_on_after(_GIVE_BACK_SECONDS):
             try:
                 leader = (await self._key.read()).leader
@@ -287,16 +286,16 @@ class Election:
                 return
             self._rest_until = self._clock() + self._ttl
             _LOG.error(
-                "the API server refuses fence %s, though %s in our etcd says that it is the current one; check that "
+                "the API server rejects fence %s, though %s in our etcd says that it is the current one; check that "
                 "the API server uses the same etcd (etcd.endpoints) and that nothing between us rewrites headers; "
-                "standing again in %d s",
+                "running again in %d s",
                 tenure.leadership.fence,
                 self._key.key,
                 self._ttl,
             )
 
     async def _give_back(self) -> None:
-        """Revoke our lease, so that nobody needs to wait for its end, and nothing of ours that is late can use it."""
+        """Revoke our lease, so that no process waits for its end, and no delayed request of ours can use it."""
         lease, self._lease = self._lease, 0
         if not lease:
             return

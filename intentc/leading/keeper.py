@@ -1,7 +1,7 @@
-"""What keeps a leader's lease alive, and knows until when it is surely held.
+"""Keeps a leader's lease alive, and knows until when it is certainly held.
 
-Why a protocol: over etcd the lease is renewed by a thread with a connection of its own (``watch/lease_keeper.py``), so
-that a busy event loop does not cost the leadership; a store in this process has no connection and needs no thread.
+Why a protocol: over etcd a thread with its own connection renews the lease (``watch/lease_keeper.py``), so that a busy
+event loop does not cost the leadership; a store in this process needs neither.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ class LeaseKeeper(Protocol):
     """Keeps one lease."""
 
     def held_until(self) -> float:
-        """Until when the lease is held for sure, on the monotonic clock in seconds: its time to live counted from when
-        the last *answered* request was sent. ``-inf``: it is gone. Safe from any thread."""
+        """Until when the lease is certainly held, in seconds of the monotonic clock: its time to live from when the
+        last *answered* request was sent. ``-inf``: it is gone. Safe from any thread."""
         ...
 
     async def run(self) -> None:
-        """Renew until cancelled; returns once the store has said that the lease is gone. Raises nothing: failures are
-        tried again, and what is late shows in ``held_until``."""
+        """Renew until cancelled; returns once the store reports that the lease is gone. Raises nothing: failures are
+        retried, and delays show in ``held_until``."""
         ...
 
 
 KeeperFactory = Callable[[int, int, float], LeaseKeeper]
-"""Lease, its time to live in seconds, until when it is held by now → its keeper, not yet running."""
+"""Lease, its time to live in seconds, until when it is already held → its keeper, not yet running."""
 
 
 class StoreKeeper:
-    """A keeper in the event loop, by way of the store itself."""
+    """A keeper in the event loop, through the store itself."""
 
     def __init__(self, store: Store, clock: Callable[[], float], lease: int, ttl: int, held_until: float) -> None:
         self._store = store

@@ -1,8 +1,8 @@
-"""The key that the leader holds: read, taken with a lease, and watched until it is gone.
+"""Reads the leader's key, takes it with a lease, and watches it until it is gone.
 
-Why it exists: candidates and leaders alike wait for the end of one key, and must not miss it whatever the watch goes
-through; and a candidate whose transaction was cut must find out what became of it. Who stands when, and what winning
-means, is left to ``election``.
+Why it exists: candidates and leaders alike wait for the end of one key, and must not miss it whatever happens to the
+watch; and a candidate whose transaction was cut must find out its outcome. ``election`` decides who runs when, and what
+winning means.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from intentc.watch.protocol import (
 
 
 class Found(NamedTuple):
-    """The key (None: absent) and the versions (None: never recorded) as they stood at ``revision``."""
+    """The key (None: absent) and the versions (None: never recorded) at ``revision``."""
 
     leader: KeyValue | None
     versions: KeyValue | None
@@ -42,7 +42,7 @@ class Found(NamedTuple):
 
 
 class LeaderKey:
-    """The leader's key of one installation. ``patience``: seconds after which a watch that said nothing is doubted."""
+    """The leader's key of one installation. ``patience``: seconds of silence after which a watch is not trusted."""
 
     def __init__(self, store: Store, installation: str, outage: Outage, patience: float) -> None:
         self.key = leader_key(installation)
@@ -59,10 +59,10 @@ class LeaderKey:
         return Found(_only(leader), _only(versions), answer.revision)
 
     async def take(self, value: bytes, lease: int, still_time: Callable[[], bool]) -> Found:
-        """Put the key if nobody has it; who has it now is told by its ``lease``. Raises ``StoreError``.
+        """Put the key if no process has it; the ``lease`` of the result shows who has it. Raises ``StoreError``.
 
-        A cut answer is read back for as long as there is ``still_time``. If ``StoreUnavailable`` is raised, or the key
-        is found absent, the transaction may yet arrive: revoke the lease, then it can't.
+        If the answer is lost, the key is read back while there is ``still_time``. If ``StoreUnavailable`` is raised, or
+        the key is found absent, the transaction may still arrive: revoke the lease to prevent that.
         """
         read = [Get(self.key), Get(self._versions_key)]
         try:
@@ -73,13 +73,12 @@ class LeaderKey:
         return Found(_only(leader), _only(versions), answer.revision)
 
     async def record_versions(self, value: bytes, created: int) -> bool:
-        """Put the versions if the key still has this create revision; whether it has. Raises ``StoreError``."""
+        """Put the versions if the key still has this create revision; return whether it has. Raises ``StoreError``."""
         holds = Compare(self.key, Target.CREATE_REVISION, Relation.EQUAL, created)
         return (await self._store.transaction([holds], [Put(self._versions_key, value)])).succeeded
 
     async def remove(self, holder: KeyValue) -> None:
-        """Delete the key if it still is ``holder``, and revoke the lease on which it stood. Raises ``StoreError``; safe
-        to repeat after one."""
+        """Delete the key if it still is ``holder``, and revoke its lease. Raises ``StoreError``; repeatable."""
         still = [
             Compare(self.key, Target.CREATE_REVISION, Relation.EQUAL, holder.create_revision),
             Compare(self.key, Target.MOD_REVISION, Relation.EQUAL, holder.mod_revision),
@@ -92,8 +91,8 @@ class LeaderKey:
     async def until_gone(self, created: int, revision: int) -> None:
         """Return once the key that was created at revision ``created``, and stood at ``revision``, is gone.
 
-        Errors of the store are waited out. After a cut the key is read before it is watched again, so that a
-        compaction, or a store that was put back to an older revision, hides nothing.
+        Waits out errors of the store. After a cut the key is read before it is watched again, so that neither a
+        compaction nor a restored older store hides anything.
         """
         async with anyio.create_task_group() as group:
 
@@ -116,23 +115,23 @@ class LeaderKey:
                 async with self._store.watch([self.key], seen + 1) as watch:
                     self._outage.over()
                     async for item in watch:
-                        if isinstance(item, WatchBatch) and self._tells_of_end(item, created):
+                        if isinstance(item, WatchBatch) and self._shows_end(item, created):
                             return
             except StoreError as error:
                 seen = None
                 await self._outage.wait_out(error)
 
     async def _look_until_gone(self, created: int) -> None:
-        """A watch that hangs, or that lost the one event for which it is there, must not cost the take-over."""
+        """Poll as well: a watch that hangs, or lost the one event that matters, must not prevent the takeover."""
         while True:
             await anyio.sleep(self._patience)
             try:
                 if _created((await self.read()).leader) != created:
                     return
             except StoreError:
-                continue  # the watch meets the same store, and tells
+                continue  # the watch meets the same store, and logs the error
 
-    def _tells_of_end(self, batch: WatchBatch, created: int) -> bool:
+    def _shows_end(self, batch: WatchBatch, created: int) -> bool:
         return any(
             event.item.key == self.key and (event.deleted or event.item.create_revision != created)
             for event in batch.events

@@ -1,7 +1,7 @@
-"""One leadership, and what is written about it in the store.
+"""One leadership, and what the store says about it.
 
-Why it exists: the same few fields go into the leader's key, come back out of a stranger's, and are told to those who
-write. When a leadership begins and ends is left to ``election``.
+Why it exists: the same few fields are written into the leader's key, read from another process's key, and passed to the
+code that writes. ``election`` decides when a leadership begins and ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Versions = Mapping[str, str]
 
 
 class Leadership(NamedTuple):
-    """``fence``: what every write carries, ``<installation>/<revision>``. ``revision``: the create revision of the
+    """``fence``: carried by every write, ``<installation>/<revision>``. ``revision``: the create revision of the
     leader's key. ``since``: Unix time in seconds. ``previous_versions``: of the last leader that recorded its own
     (``Election.record_versions``); None if none ever did."""
 
@@ -28,8 +28,7 @@ class Leadership(NamedTuple):
 
 
 def leader_value(process: str, versions: Versions, since: float, identity: ProcessIdentity | None = None) -> bytes:
-    """What the leader's key says. ``identity``: by which a successor can prove that ``process`` has ended; None if it
-    is unknown."""
+    """The value of the leader's key. ``identity``: lets a successor prove the end of ``process``; None if unknown."""
     value = {"process": process, "versions": dict(versions), "since": since}
     if identity is not None:
         value["identity"] = identity._asdict()
@@ -37,7 +36,7 @@ def leader_value(process: str, versions: Versions, since: float, identity: Proce
 
 
 def leading_process(value: bytes) -> str:
-    """Who put a leader's key; ``unknown`` if that can't be read from it."""
+    """The process that put a leader's key; ``unknown`` if the value can't be read."""
     try:
         return str(json.loads(value)["process"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -45,12 +44,12 @@ def leading_process(value: bytes) -> str:
 
 
 def versions_value(versions: Versions) -> bytes:
-    """What the key of the versions says."""
+    """The value of the key of the versions."""
     return json.dumps(dict(versions), sort_keys=True).encode()
 
 
 def read_versions(value: bytes) -> Versions | None:
-    """What ``versions_value`` wrote; None for anything else, which then counts as never recorded."""
+    """The inverse of ``versions_value``; None for any other value, which counts as never recorded."""
     try:
         found = json.loads(value)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What other installations left below a path that nobody has claimed: marks on objects, and compilers that lead.
+"""Finds traces of other installations below an unclaimed path: marks on objects, and leading compilers.
 
-Versions before claims wrote below a path without saying so. What they left says whose the path is, and is looked at
-once in the life of a path, before it is claimed. How a path is claimed is left to ``path_claim``.
+Versions before claims wrote below a path without claiming it. Their traces show whose the path is, and are checked
+once in the life of a path, before it is claimed. ``path_claim`` claims paths.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Annotated(msgspec.Struct):
 
 
 async def marks_below(store: Store, path: str) -> Counter[str]:
-    """How many objects below ``path`` carry the mark of which installation. Raises ``StoreError``."""
+    """Installation → the number of objects below ``path`` with its mark. Raises ``StoreError``."""
     found: Counter[str] = Counter()
     start = prefix = f"/{path}/"
     while True:
@@ -45,8 +45,8 @@ async def marks_below(store: Store, path: str) -> Counter[str]:
 
 
 async def leaders_without_claim(store: Store) -> list[str]:
-    """The installations of which a compiler leads, on a lease, though they have claimed no path: those of versions
-    before claims. Empty if this user of etcd may not look. Raises ``StoreError``."""
+    """The installations with a leading compiler, on a lease, that have claimed no path: those of versions before
+    claims. Empty if this user of etcd may not read them. Raises ``StoreError``."""
     try:
         claims = await store.range(_CLAIMS_PREFIX, prefix_end(_CLAIMS_PREFIX))
         holders = {installation_of(claim.value) for claim in claims.items}
@@ -56,7 +56,7 @@ async def leaders_without_claim(store: Store) -> list[str]:
 
 
 def installation_of(claim: bytes) -> str | None:
-    """The installation that a claim names; None if it can't be read."""
+    """The installation named in a claim; None if it can't be read."""
     try:
         name = msgspec.json.decode(claim, type=_Claim).installation
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -69,12 +69,12 @@ class _Claim(msgspec.Struct):
 
 
 def _is_name(text: str) -> bool:
-    """Whether an installation can be called so; what can't is none, whoever wrote it."""
+    """Whether an installation can have this name; other names don't count, whoever wrote them."""
     return _NAME.fullmatch(text) is not None
 
 
 async def _leading(store: Store) -> AsyncIterator[str]:
-    """One call for each installation finds it, however many keys it has."""
+    """Finds each installation with one call, however many keys it has."""
     start = _OWN_PREFIX
     while found := (await store.range(start, prefix_end(_OWN_PREFIX), limit=1, keys_only=True)).items:
         key = found[0].key

@@ -1,6 +1,6 @@
-"""A store that fails for a while: waited out with back-off, and told of once.
+"""Waits out failures of the store with back-off, and logs each outage once.
 
-Why it exists: an election tries for ever, and its every attempt in an hour without etcd must not be a line in the log.
+Why it exists: an election retries without end, and its attempts in an hour without etcd must not fill the log.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ _LOG = logging.getLogger(__name__)
 
 
 class Outage:
-    """The store's failures, as one part of the process meets them."""
+    """The store's failures, as seen by one part of the process."""
 
     def __init__(self, backoff: Backoff) -> None:
         self._backoff = backoff
-        self._told = False
+        self._logged = False
 
     async def wait_out(self, error: StoreError) -> None:
-        """Return when it is time to try again."""
-        _LOG.log(logging.DEBUG if self._told else logging.WARNING, "leader election waits for etcd: %s", error)
-        self._told = True
+        """Return when it is time to retry."""
+        _LOG.log(logging.DEBUG if self._logged else logging.WARNING, "leader election waits for etcd: %s", error)
+        self._logged = True
         await anyio.sleep(self._backoff.next_wait())
 
     def over(self) -> None:
-        """The store works."""
-        if self._told:
+        """End the outage: the store works."""
+        if self._logged:
             _LOG.info("leader election goes on: etcd answers again")
-        self._told = False
+        self._logged = False
         self._backoff.went_well()

@@ -1,9 +1,9 @@
-"""The claim of one installation on one ``etcd.path``: a key that says whose compilers write below the path.
+"""Claims an ``etcd.path`` for one installation, by a key that says whose compilers write below the path.
 
-Two installations over one path would give every owner two numbers, and undo each other's writes. So an installation
-claims the path in etcd before it writes, and another one refuses to start. A path without a claim may still be
-another's, of a version before claims: ``other_installations`` finds what it left. Which process of the installation
-writes is the election's business.
+Two installations over one path would give every owner two allocations, and revert each other's writes. So an
+installation claims the path in etcd before it writes, and another one refuses to start. A path without a claim may
+still belong to an installation of a version before claims: ``other_installations`` finds its traces. The election
+decides which process of the installation writes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from intentc.watch.protocol import AccessDenied, Delete, Get, KeyValue, Put, Sto
 
 
 class PathClaimed(Exception):
-    """Another installation has claimed the path. ``path``: as ``etcd.path`` names it; ``holder``: that installation."""
+    """Another installation has claimed the path. ``path``: as in ``etcd.path``; ``holder``: that installation."""
 
     def __init__(self, path: str, holder: str, installation: str) -> None:
         super().__init__(
@@ -29,7 +29,7 @@ class PathClaimed(Exception):
 
 
 class PathMarked(Exception):
-    """Nobody has claimed the path, and objects below it carry the mark of ``other``, another installation."""
+    """No installation has claimed the path, and objects below it carry the mark of ``other``, another installation."""
 
     def __init__(self, path: str, other: str, objects: int, installation: str) -> None:
         super().__init__(
@@ -41,8 +41,8 @@ class PathMarked(Exception):
 
 
 class OtherLeader(Exception):
-    """Nobody has claimed the path, and a compiler of another installation leads that has claimed none: it may write
-    below this one. Over once that compiler ends, or a newer version of it claims its path."""
+    """No installation has claimed the path, and a compiler of another installation without any claim leads: it may
+    write below this path. Ends when that compiler ends, or a newer version of it claims its path."""
 
     def __init__(self, path: str, other: str) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class OtherLeader(Exception):
 
 
 class UnreadableClaim(Exception):
-    """The claim of the path can't be read. ``key``: where it lies."""
+    """The claim of the path can't be read. ``key``: the claim's key."""
 
     def __init__(self, path: str, installation: str) -> None:
         self.key = claim_key(path)
@@ -63,7 +63,7 @@ class UnreadableClaim(Exception):
 
 
 class PathInUse(Exception):
-    """A compiler of the installation that holds the path leads. ``key``: the leader's."""
+    """A compiler of the installation that holds the path leads. ``key``: the leader's key."""
 
     def __init__(self, path: str, installation: str, key: str) -> None:
         super().__init__(f"a compiler of the installation {installation} runs, and writes below the path {path}")
@@ -71,7 +71,7 @@ class PathInUse(Exception):
 
 
 async def claim_path(store: Store, path: str, installation: str, process: str) -> None:
-    """Claim ``path`` for ``installation``; nothing is written if it has it already. ``process`` is shown to operators.
+    """Claim ``path`` for ``installation``; writes nothing if it has it already. ``process`` is shown to operators.
 
     Raises ``PathClaimed``, ``PathMarked``, ``OtherLeader``, ``UnreadableClaim``, ``StoreError``.
     """
@@ -97,12 +97,12 @@ def _not_granted(error: AccessDenied, key: str) -> AccessDenied:
 
 
 async def _look_for_others(store: Store, path: str, installation: str) -> None:
-    """Raise what speaks against claiming a path that has no claim."""
+    """Raise if other installations' traces forbid claiming an unclaimed path."""
     marks = await marks_below(store, path)
     for other, objects in sorted(marks.items()):
         if other != installation:
             raise PathMarked(path, other, objects, installation)
-    # Where our own marks stand we have written before, and the other one has a path of its own.
+    # Our own marks show that we wrote here before, so the other installation has a path of its own.
     if installation not in marks:
         for other in await leaders_without_claim(store):
             if other != installation:
@@ -110,8 +110,8 @@ async def _look_for_others(store: Store, path: str, installation: str) -> None:
 
 
 async def release_path(store: Store, path: str, installation: str, *, force: bool = False) -> bool:
-    """Give ``path`` up, in a transaction that compares that nobody leads. True if ``installation`` had it. ``force``:
-    also while its leader runs.
+    """Give ``path`` up, in a transaction that checks that no process leads. True if ``installation`` had it. ``force``:
+    even while its leader runs.
 
     Raises ``PathInUse``, ``UnreadableClaim``, ``StoreError``.
     """

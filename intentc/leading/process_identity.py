@@ -1,11 +1,12 @@
 """Proves that the process that holds the leader's key has ended, so that its successor need not wait for its lease.
 
 Why it exists: a lease ends seconds after its holder. A successor in the same pid namespace of the same boot can ask the
-kernel instead. It proves an end only where every step is certain; whatever is unknown counts as "may still run", and
-the lease decides. A stopped or frozen process runs, and so does anything on another machine or in another container.
+kernel instead. It proves an end only if every step is certain; anything unknown counts as "may still run", and the
+lease decides. A stopped or frozen process still runs, and so does any process on another machine or in another
+container.
 
-What a wrong proof could cost is left to the fence: the key of the former holder is deleted, so the API server rejects
-whatever that holder still sends. No data depends on this module, only the time without a leader.
+The fence covers a wrong proof: the key of the former holder is deleted, so the API server rejects whatever that holder
+still sends. No data depends on this module, only the time without a leader.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import NamedTuple
 
 _PROC = Path("/proc")
 _STATE, _THREADS, _STARTED = 0, 17, 19
-"""Fields 3, 20 and 22 of proc_pid_stat(5), counted behind the name of the program."""
+"""Fields 3, 20 and 22 of proc_pid_stat(5), counted after the name of the program."""
 _ENDED = {"Z", "X"}
 
 
 class ProcessIdentity(NamedTuple):
-    """What tells one process from every other one of its machine.
+    """Identifies one process among all processes of its machine.
 
     ``boot``: the kernel's boot id. ``pid_namespace`` and ``time_namespace``: their inodes (the latter 0 on a kernel
     without). An inode is used again only after its namespace is gone, with all its processes. ``pid``: in that
@@ -37,8 +38,8 @@ class ProcessIdentity(NamedTuple):
 
 
 def this_process(proc: Path = _PROC) -> ProcessIdentity | None:
-    """The identity of the running process; None if anything about it is unknown (no Linux, no ``/proc`` or that of
-    another pid namespace)."""
+    """The identity of the running process; None if any of it is unknown (no Linux, no ``/proc``, or that of another pid
+    namespace)."""
     try:
         pid, stat = _read_stat(proc / "self" / "stat")
         if pid != os.getpid():
@@ -55,21 +56,21 @@ def this_process(proc: Path = _PROC) -> ProcessIdentity | None:
 
 
 def can_be_judged(other: ProcessIdentity | None, own: ProcessIdentity | None) -> bool:
-    """Whether ``own``, the running process, could ever learn from its kernel that ``other`` has ended: another process
-    of the same boot and the same namespaces."""
+    """Whether ``own``, the running process, can learn from its kernel that ``other`` has ended: they share the boot and
+    the namespaces, and differ."""
     if other is None or own is None or other == own or not own.boot:
         return False
     return other[:3] == own[:3]
 
 
 def is_dead(other: ProcessIdentity | None, own: ProcessIdentity | None, proc: Path = _PROC) -> bool:
-    """Whether it is certain that ``other`` has ended: it ``can_be_judged`` by ``own``, the running process, and its
-    process id is unused, or belongs to a process that started at another time, or to a zombie without other threads.
-    False if unknown."""
+    """Whether ``other`` has certainly ended: it ``can_be_judged`` by ``own``, the running process, and its process id
+    is unused, or belongs to a process that started at another time, or to a zombie without other threads. False if
+    unknown."""
     if other is None or not can_be_judged(other, own):
         return False
     try:
-        # Asked of the kernel first: with the mount option hidepid, /proc hides processes of other users.
+        # Ask the kernel first: with the mount option hidepid, /proc hides processes of other users.
         os.kill(other.pid, 0)
     except ProcessLookupError:
         return True
@@ -81,14 +82,14 @@ def is_dead(other: ProcessIdentity | None, own: ProcessIdentity | None, proc: Pa
         _, stat = _read_stat(proc / str(other.pid) / "stat")
         if int(stat[_STARTED]) != other.started:
             return True
-        # The last thread of a killed process may still be inside a system call while its first one is a zombie.
+        # The last thread of a killed process may still be in a system call while its first thread is a zombie.
         return stat[_STATE] in _ENDED and int(stat[_THREADS]) <= 1
     except (OSError, ValueError, IndexError):
         return False
 
 
 def read_identity(value: bytes) -> ProcessIdentity | None:
-    """The holder's identity out of a leader's key; None if the key has none, or one that can't be read."""
+    """The holder's identity in a leader's key; None if the key has none, or it can't be read."""
     try:
         found = json.loads(value)["identity"]
         identity = ProcessIdentity(**found)
@@ -100,7 +101,7 @@ def read_identity(value: bytes) -> ProcessIdentity | None:
 
 
 def _read_stat(path: Path) -> tuple[int, list[str]]:
-    """The process id, and the fields behind the program's name, which may hold spaces and brackets."""
+    """The process id, and the fields after the program's name, which may contain spaces and brackets."""
     before, _, behind = path.read_text(errors="replace").rpartition(")")
     return int(before.split()[0]), behind.split()
 

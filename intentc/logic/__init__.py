@@ -1,4 +1,4 @@
-"""Stage 2: a change of the world in, the intents that it concerns out."""
+"""Stage 2: applies changes of the world and finds the intents that they affect."""
 
 from .concerned import Concerned, Job
 from .service import Service

@@ -1,7 +1,7 @@
-"""Which stored resources make up the answer of a read: what must change for the answer to change, if it is there.
+"""Finds the stored resources behind the answer of a read, and the reads that a stored resource can answer.
 
-Why apart: whoever explains an evaluation, or proves a reaction map by what was read, follows reads back to resources.
-Facts have no stored resource; who contributes to them is followed by ``audit.upstream``.
+Why apart: code that explains an evaluation, or checks a reaction map against recorded reads, follows reads back to
+resources. Facts have no stored resource; ``audit.upstream`` follows their contributors.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ _INDEX = index_read("", "", "")[0]
 
 
 def answering(world: CachedWorld, read: Read) -> Iterator[Key]:
-    """The stored resources behind a read. A relation is answered by both of its ends; of an absent object there are
-    none."""
+    """The stored resources behind a read. Both ends of a relation answer it; an absent object has none."""
     match read:
         case (sort, kind, uuid) if sort == _OBJECT:
             yield from _there(world, Key(kind, uuid))
@@ -47,7 +46,7 @@ def _there(world: CachedWorld, key: Key) -> Iterator[Key]:
 
 
 def reads_of_resource(world: CachedWorld, key: Key) -> Iterator[Read]:
-    """The way back: the reads in whose answers a stored resource may be."""
+    """The inverse: the reads whose answers may contain a stored resource."""
     yield object_read(key)
     resource = world.cache.shown(key)
     if resource is None:

@@ -1,8 +1,8 @@
-"""From a change of the cache to the reads whose answers it changes (docs/engine.md §3.1).
+"""Finds the reads whose answers a change of the cache changes (docs/engine.md §3.1).
 
-A relation holds between two objects if one wants what the other offers, so either side can make or break it. Both
-sides are looked at twice: on the graph before for what is lost, on the graph after for what is won. What comes out
-may hold a read too many (its readers run and find nothing new), never one too few.
+A relation holds between two objects if one wants what the other offers, so either end can establish or break it. Both
+ends are examined twice: on the graph before for what is lost, on the graph after for what is gained. The result may
+hold a read too many (its readers run and find nothing new), never one too few.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from intentc.model.resolvers import FQ_NAME, UUID
 
 
 class ChangedReads:
-    """Collects the reads that some transitions change. Call ``lost`` before they are committed, ``won`` after.
+    """Collects the reads that some transitions change. Call ``lost`` before the commit, ``won`` after it.
 
-    ``inputs``: the keys whose change is one of an input. ``watched``: whether anybody made a read; only where finding
-    out whether it changed is expensive. ``installation``: tells our objects from others.
+    ``inputs``: the keys whose input changes. ``watched``: whether a read has readers; used only where it is expensive
+    to find out whether its answer changed. ``installation``: distinguishes our objects from others.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ChangedReads:
         self._watched = watched
         self._installation = installation
         self.reads: dict[Read, str] = {}
-        """Changed read → the kind of an object whose change changed it."""
+        """Changed read → the kind of an object that changed it."""
 
     def lost(self) -> None:
         for key, before, after, offered_before, offered_after in self._transitions:
@@ -82,21 +82,21 @@ class ChangedReads:
                     reads[index_read(kind, index, value)] = kind
 
     def _taken(self, key: Key, before: State | None, after: State | None, names: Collection[str]) -> None:
-        """Whether others have a name may differ though the name is the same: a mark may be put on, or lost."""
+        """Whether the name counts as taken by others may change although the name stays: by a mark added or removed."""
         for name in names:
             read = (TAKEN, key.kind, name)
             if self._watched(read) and self._takes(before, name) != self._takes(after, name):
                 self.reads[read] = key.kind
 
     def _takes(self, state: State | None, name: str) -> bool:
-        """Whether a name in force is that of an object that we did not make; of one that can't be read that isn't
-        known, so it counts as another's."""
+        """Whether the name belongs to an object that we did not make. The owner of an unreadable object is unknown, so
+        it counts as another's."""
         if name_in_force(state) != name:
             return False
         return not (isinstance(state, Resource) and is_ours(state, self._installation))
 
     def _pairs(self, key: Key, here: State, there: State | None, offered: Offers, offered_there: Offers) -> None:
-        """The relations of ``key`` that hold on the graph as it is because of what only the state ``here`` has."""
+        """The relations of ``key`` that hold on the present graph because of what only the state ``here`` has."""
         reads, graph = self.reads, self._cache.graph
         renamed = _renamed(here, there)
         own = shown(here)
@@ -115,7 +115,7 @@ class ChangedReads:
                 values = (name,) if name and name_differs else ()
             else:
                 mine = offered.get(way.by, ())
-                # All offers of an index count, not only the new ones: a selector looks at them together.
+                # All offers of an index count, not only the new ones: a selector matches them together.
                 values = mine if renamed or mine != offered_there.get(way.by, ()) else ()
             for value in values:
                 for source in graph.sources_by(way, key, value):
@@ -123,7 +123,7 @@ class ChangedReads:
                     reads[sources_read(key, source.kind, way.relation)] = key.kind
 
     def _attributes(self, key: Key, before: State | None, after: State | None) -> None:
-        """A reference that leads where it led, but carries another attribute."""
+        """Note references that have the same target, but another attribute."""
         one, other = shown(before), shown(after)
         if one is None or other is None or one is other:
             return
@@ -141,7 +141,7 @@ def is_ours(resource: Resource, installation: str) -> bool:
 
 
 def _renamed(one: State | None, other: State | None) -> bool:
-    """Sets are told in the order of their members' names, so a new name is a change of every set that it is in."""
+    """Whether the name changed. Sets are sorted by the members' names, so that changes every set it is in."""
     return one is not None and other is not None and one.fq_name != other.fq_name
 
 

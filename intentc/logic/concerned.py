@@ -1,4 +1,4 @@
-"""What a change concerns, as values: the answer of ``logic.Service`` to everything that happens."""
+"""What a change affects, as values: the result of ``logic.Service`` for every event."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from intentc.model import Key, Name, Problem
 
 
 class Job(NamedTuple):
-    """An intent to look at. ``by_readers``: something that it read has changed, or it trusts the reaction map, so it
-    must run; else it was reached by the walk, and its memo may answer. ``path``: the reaction path from the changed
-    object, () if the walk did not come here. ``missing``: (kind of this intent, kind whose change it read) if the map
-    should have led here. ``over_facts``: the last step of the path is one from an intent to a reader of its facts,
-    which no map tells of."""
+    """An intent to look at.
+
+    ``by_readers``: something that it read has changed, or it trusts the reaction map, so it must run; otherwise the
+    walk reached it, and its memo may answer. ``path``: the reaction path from the changed object, () if the walk did
+    not reach it. ``missing``: (kind of this intent, kind whose change it read) if the map should have led here.
+    ``over_facts``: the last step of the path leads from an intent to a reader of its facts, which no map describes."""
 
     by_readers: bool
     path: Path = ()
@@ -22,9 +23,9 @@ class Job(NamedTuple):
 
 
 class Concerned(NamedTuple):
-    """``jobs``: intents to look at, in the order in which to do so. ``objects``: stored objects of any kind that
-    changed in any way, for planning. ``gone``: intents that no longer exist. ``problems``: new reasons to hold.
-    ``cycles``: intents to hold although their runs ended well, since their facts go round (docs/engine.md §4.1)."""
+    """``jobs``: intents to look at, in order. ``objects``: stored objects of any kind that changed in any way, for
+    planning. ``gone``: deleted intents. ``problems``: new reasons to hold. ``cycles``: intents to hold although their
+    runs ended well, since their facts form a cycle (docs/engine.md §4.1)."""
 
     jobs: dict[Key, Job]
     objects: frozenset[Name]
@@ -34,5 +35,5 @@ class Concerned(NamedTuple):
 
 
 def nobody() -> Concerned:
-    """What a change concerns that concerns nobody."""
+    """The result for a change that affects nothing."""
     return Concerned({}, frozenset(), frozenset(), ())

@@ -1,9 +1,8 @@
-"""A reaction map beside what was really read: where it has no path though somebody reads, and which of its edges lead
-to nobody who does.
+"""Compares a reaction map with recorded reads: where a path is missing, and which edges are idle.
 
-Recorded reads run whoever is concerned, so neither makes an output wrong: a missing reaction is a map that says less
-than was meant, an idle edge one that says more than this world needs. Asked of a world that has come to rest; nothing
-is evaluated and nothing changes. The map may be another one than the world's own.
+Recorded reads run every affected intent, so neither makes an output wrong: a missing reaction is a map that says less
+than was meant, an idle edge one that says more than this world needs. It examines a converged world; it evaluates and
+changes nothing. The map need not be the world's own.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Pair = tuple[str, str]
 """Kind of the reader, kind of what it reads."""
 
 _SLICE = 2_000
-"""Steps between two moments at which others have their turn: a few milliseconds."""
+"""Steps after which other tasks get a turn: a few milliseconds."""
 
 _NOWHERE = Key("", "")
 _OBJECT = object_read(_NOWHERE)[0]
@@ -38,10 +37,10 @@ _INDEX = index_read("", "", "")[0]
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """Intents of the kind ``reader`` read objects of the kind ``read``, and no walk leads to them from there.
+    """Intents of the kind ``reader`` read objects of the kind ``read``, and no walk leads from these to them.
 
-    ``count``: pairs of a reader and what it reads. ``example_reader``: the name of one; ``example_read``: the name of
-    what it reads, or in words what it would find if it were there.
+    ``count``: the pairs of a reader and what it reads. ``example_reader``: the name of one reader; ``example_read``:
+    the name of what it reads, or a description of what it would find if that existed.
     """
 
     reader: str
@@ -52,8 +51,8 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Use(NamedTuple):
-    """What an edge is good for. ``walks``: how often a walk came to an intent by it, if each object changed once;
-    ``needed``: how often it lay on the way to one who reads what changed. Idle is an edge that nobody needs."""
+    """What an edge is used for. ``walks``: how often a walk reached an intent by it, if each object changed once;
+    ``needed``: how often it was on the way to a reader of what changed. An edge with none needed is idle."""
 
     edge: Edge
     everyone: bool
@@ -70,12 +69,12 @@ class Coverage(NamedTuple):
 
     @property
     def idle(self) -> tuple[Use, ...]:
-        """The edges without which everybody in this world would be reached just the same."""
+        """The edges without which every reader in this world would still be reached."""
         return tuple(use for use in self.uses if not use.needed)
 
 
 def coverage(logic: Service, reactions: ReactionMap | None = None) -> Coverage:
-    """``slices``, all at once."""
+    """``slices`` without interruption."""
     going = slices(logic, reactions)
     while True:
         try:
@@ -86,8 +85,8 @@ def coverage(logic: Service, reactions: ReactionMap | None = None) -> Coverage:
 
 
 def slices(logic: Service, reactions: ReactionMap | None = None) -> Generator[None, None, Coverage]:
-    """How ``reactions`` (by default the world's own) cover what the intents of this world have read. Gives others
-    their turn at each ``yield``, and its result at the end (``yield from``)."""
+    """How ``reactions`` (by default the world's own) cover the recorded reads of this world's intents. Yields to give
+    other tasks a turn, and returns its result at the end (``yield from``)."""
     look = _Look(logic, logic.reactions if reactions is None else reactions)
     steps = 0
     for key in logic.cache:
@@ -102,7 +101,7 @@ def slices(logic: Service, reactions: ReactionMap | None = None) -> Generator[No
 
 
 class _Look:
-    """One look over a world, object by object."""
+    """One examination of a world, object by object."""
 
     def __init__(self, logic: Service, reactions: ReactionMap) -> None:
         self._logic = logic
@@ -112,10 +111,10 @@ class _Look:
         self._needed = dict.fromkeys(self._edges, 0)
         self._missing: dict[Pair, Missing] = {}
         self._further: dict[str, frozenset[str]] = {}
-        """Kind → the kinds that a change of one can reach at all."""
+        """Kind → the kinds that a change of it can reach at all."""
 
     def changed(self, key: Key, state: State) -> int:
-        """Whom it concerns if this object is another, or gone: by reads, and by the map. Returns the steps taken."""
+        """Examine a change or deletion of this object: its readers, and the walk. Returns the steps taken."""
         reads = self._reads_of_change(key, state)
         readers = {reader for read in reads for reader in self._logic.reads.readers(read) if reader != key}
         paths = self._processor.walk([key])
@@ -127,7 +126,7 @@ class _Look:
         return len(reads) + len(paths)
 
     def absent(self, reader: Key) -> int:
-        """What this intent read in vain: one that comes must be able to reach it."""
+        """Examine the reads of this intent that found nothing: a new object must be able to reach it."""
         reads = sorted(self._logic.reads.reads_of(reader))
         if reads and self._counts(reader):
             for read in reads:
@@ -146,7 +145,7 @@ class _Look:
         )
 
     def _reads_of_change(self, key: Key, state: State) -> Collection[Read]:
-        """Every read that a change of this object can change: those that its end would."""
+        """Every read that a change of this object can change: the same as its deletion would."""
         offered = self._logic.cache.indexes.offered(key)
         gone = Transition(key, state, None, offered, NO_OFFERS)
         changes = ChangedReads(self._logic.cache, (gone,), (key,), _always, "")
@@ -165,11 +164,11 @@ class _Look:
         return self._logic.intent_kinds.get(key.kind, False)
 
     def _counts(self, reader: Key) -> bool:
-        """No relation leads to a fact, so no map could name it."""
+        """Whether missing paths count for this reader: no relation leads to a fact, so no map could name it."""
         return self._logic.exists(reader) and not self._logic.contributed(reader.kind, reader.uuid)
 
     def _awaited(self, read: Read) -> str | None:
-        """The kind of what would change a read that found nothing; None for one that found something."""
+        """The kind of the object that would change a read that found nothing; None for a read that found something."""
         logic = self._logic
         match read:
             case (sort, kind, uuid) if sort == _OBJECT:
@@ -209,23 +208,23 @@ class _Look:
         pair = (reader.kind, kind)
         found = self._missing.get(pair)
         if found is None:
-            self._missing[pair] = Missing(*pair, 1, self._logic.name_of(reader), self._told(what))
+            self._missing[pair] = Missing(*pair, 1, self._logic.name_of(reader), self._example(what))
         else:
             self._missing[pair] = msgspec.structs.replace(found, count=found.count + 1)
 
-    def _told(self, what: Key | Read) -> str:
+    def _example(self, what: Key | Read) -> str:
         if isinstance(what, Key):
             return self._logic.name_of(what)
         match what:
             case (sort, _, index, value) if sort == _INDEX:
-                told = f"any with {index} {value}" if value else "any"
+                example = f"any with {index} {value}" if value else "any"
             case (sort, kind, uuid, _, relation) if sort == _SOURCES:
-                told = f"any with the {relation} {self._logic.name_of(Key(kind, uuid))}"
+                example = f"any with the {relation} {self._logic.name_of(Key(kind, uuid))}"
             case (_, _, name, *_):
-                told = name
+                example = name
             case _:
-                told = ""
-        return f"{told} (none is there)"
+                example = ""
+        return f"{example} (none is there)"
 
 
 def _always(read: Read) -> bool:

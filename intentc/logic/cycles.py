@@ -1,9 +1,9 @@
-"""Facts that go round: intents that change each other's facts for ever are cut off (docs/engine.md §4.1).
+"""Cuts off fact cycles: intents that change each other's facts without end (docs/engine.md §4.1).
 
-Each job that a changed fact gives remembers the way on which it was reached since anything but a fact changed. Who is
-reached on a way that has come through it a hundred times lies on a cycle; a long chain of facts doesn't, nor does a
-hub with many contributors, nor do intents that agree after some rounds. The intents of a cycle get no more jobs from
-each other until something else that one of them reads changes. Holding what they contributed is left to the pipeline.
+Each job caused by a changed fact records the way from the last change that was not a fact. An intent that is reached on
+a way through itself a hundred times lies on a cycle; a long chain of facts does not, nor does a hub with many
+contributors, nor intents that agree after some rounds. The intents of a cycle get no more jobs from each other until
+another input of one of them changes. The engine holds what they contributed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from intentc.model import Key, Problem
 from .facts import FactName
 
 ROUNDS = 100
-"""How often a way may come through the same intent."""
+"""How often a way may pass through the same intent."""
 
 FACT_CYCLE = "FactCycle"
 """The reason of the problem on each intent of a cycle."""
@@ -27,8 +27,8 @@ _SHOWN = 8
 
 class Hop(NamedTuple):
     """One step of a way: ``key`` was reached because ``before`` changed ``fact``. The first one, of ``length`` 0, is an
-    intent that ran for another reason; ``fact`` says nothing there. ``before`` is None, too, where an object that is
-    gone took its facts along."""
+    intent that ran for another reason; its ``fact`` has no meaning. ``before`` is also None if a deleted object removed
+    its facts."""
 
     key: Key
     fact: FactName
@@ -39,29 +39,29 @@ class Hop(NamedTuple):
 class FactCycles:
     """The ways of the intents that facts have reached and that did not run since, and the cycles that are cut off.
 
-    ``named``: what people call an intent.
+    ``named``: gives the name of an intent for people.
     """
 
     def __init__(self, named: Callable[[Key], str]) -> None:
         self._named = named
         self._coming: dict[Key, Hop] = {}
         self._cut: dict[Key, set[Key]] = {}
-        """Intent → all intents of its cycle; these share the set."""
+        """Intent → all intents of its cycle, which share the set."""
         self._news: set[Key] = set()
         self.problems: dict[Key, Problem] = {}
-        """The intents that are cut off, with the cycle shown."""
+        """The intents that are cut off, with a problem that shows the cycle."""
 
     def __contains__(self, key: Key) -> bool:
         """Whether an intent is cut off."""
         return key in self._cut
 
     def runs(self, key: Key) -> Hop:
-        """``key`` was evaluated: the way on which it was reached."""
+        """Return the way on which ``key`` was reached; it was evaluated now."""
         return self._coming.pop(key, None) or Hop(key, ("", ""), None, 0)
 
     def reach(self, key: Key, fact: FactName, before: Hop | None) -> Collection[Key]:
-        """A reader of a fact that changed is reached: the intents that get a job for it. None if that would only go
-        round; a whole cycle if it is cut off, and this comes from outside."""
+        """Reach a reader of a changed fact; return the intents that get a job for it. Empty if that would only continue
+        a cycle; a whole cycle if it is cut off and this change is from outside."""
         hop = step(key, fact, before)
         members = self._cut.get(key)
         if members is not None:
@@ -76,14 +76,15 @@ class FactCycles:
                 self._cut_off({passed.key for passed in closed}, self._message(closed))
                 return ()
         earlier = self._coming.get(key)
-        # The shorter way tells of the later cause outside; rounds are counted from there.
+        # The shorter way starts at the later cause outside; rounds are counted from there.
         if earlier is None or hop.length < earlier.length:
             self._coming[key] = hop
         return (key,)
 
     def resume(self, keys: Iterable[Key]) -> set[Key]:
-        """Something other than a fact of its own cycle changed for each of ``keys``: all intents of the cycles on which
-        they lie. These are cut off no longer, and each must run: it may have missed what the others yielded last."""
+        """Resume the cycles of ``keys``, each of which has a change other than a fact of its own cycle.
+
+        Returns all intents of these cycles. Each must run: it may have missed what the others yielded last."""
         resumed: set[Key] = set()
         for key in keys:
             self._coming.pop(key, None)
@@ -94,19 +95,19 @@ class FactCycles:
         return resumed
 
     def forget(self, key: Key) -> None:
-        """The intent is gone, and will not run."""
+        """Forget an intent that was deleted."""
         self._coming.pop(key, None)
 
     def news(self, key: Key) -> tuple[tuple[Key, Problem], ...]:
-        """What ``key``, which ran just now, brought to light: the intents cut off since the last call, sorted, with the
-        problem of each. It is among them whenever it is cut off itself: its run ended well, and yet it must be held."""
+        """The intents cut off since the last call, sorted, with their problems; ``key`` ran just now. It is always
+        among them if it is cut off itself: its run ended well, and yet it must be held."""
         if key in self._cut:
             self._news.add(key)
         if not self._news:
             return ()
-        told = tuple((found, self.problems[found]) for found in sorted(self._news) if found in self.problems)
+        found = tuple((cut, self.problems[cut]) for cut in sorted(self._news) if cut in self.problems)
         self._news.clear()
-        return told
+        return found
 
     def _cut_off(self, keys: set[Key], message: str) -> None:
         members = keys.union(*(self._cut.get(key, ()) for key in keys))
@@ -122,7 +123,7 @@ class FactCycles:
         lap = closed[: next(place for place, hop in enumerate(closed) if place and hop.key == last)]
         lap.reverse()
         first = min(range(len(lap)), key=lambda place: lap[place].key)
-        # A hop tells the fact that leads to it, so that of the first one closes the circle.
+        # A hop names the fact that leads to it, so the fact of the first one closes the circle.
         lap = lap[first + 1 :] + lap[: first + 1]
         steps = [f"{kind} {name} → {self._called(key)}" for key, (kind, name), _, _ in lap[:_SHOWN]]
         if len(lap) > _SHOWN:
@@ -135,7 +136,7 @@ class FactCycles:
 
 
 def step(key: Key, fact: FactName, before: Hop | None) -> Hop:
-    """The way that goes on from ``before`` by ``fact`` to ``key``."""
+    """The way that continues from ``before`` by ``fact`` to ``key``."""
     return Hop(key, fact, before, before.length + 1 if before is not None else 1)
 
 
@@ -146,7 +147,7 @@ def _back(hop: Hop | None) -> Iterator[Hop]:
 
 
 def _since_any(hop: Hop | None, members: Collection[Key]) -> list[Key]:
-    """The intents on a way from where it last passed one of ``members``, backwards; none if it never did."""
+    """The intents on a way back to where it last passed one of ``members``; none if it never did."""
     passed = []
     for found in _back(hop):
         passed.append(found.key)
@@ -156,8 +157,8 @@ def _since_any(hop: Hop | None, members: Collection[Key]) -> list[Key]:
 
 
 def _closed(hop: Hop) -> list[Hop]:
-    """The hops of a way since it first came to where it is now, backwards; none if it did so less than ``ROUNDS``
-    times. All of them lie on one cycle, since each leads from this intent and back to it."""
+    """The hops of a way back to its first pass through its end; none if it passed less than ``ROUNDS`` times. All of
+    them lie on one cycle, since each lies between two passes."""
     way = list(_back(hop))
     places = [place for place, found in enumerate(way) if found.key == hop.key]
     return way[: places[-1] + 1] if len(places) >= ROUNDS else []

@@ -1,8 +1,8 @@
-"""The door: what the watch delivers, decoded once to validate, as states for the cache.
+"""Decodes and validates what the watch delivers, once, as states for the cache.
 
-A value that can't be read, or passes a limit, becomes ``Held`` with the reason and holds up nothing else. A snapshot is
-compared with the cache, so that what was deleted unseen goes, and what did not change costs nothing. Decoding a whole
-world takes long; it can be done beforehand, in slices (``decoded_slices``), since it depends on nothing but the bytes.
+A value that can't be read or exceeds a limit becomes ``Held`` with the reason and delays nothing else. A snapshot is
+compared with the cache, so that missed deletions are found and unchanged values cost nothing. Decoding a whole world
+takes long; ``decoded_slices`` can do it beforehand, since it depends only on the bytes.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from intentc.model.manifest import manifest_identity
 from intentc.model.nesting import deeper_than
 
 DEEPEST_VALUE = 64
-"""Levels of objects and arrays."""
+"""The most levels of objects and arrays."""
 MOST_LINKS = 10_000
-"""Other resources that one names: parent, references, and names within its fields."""
+"""The most other resources that one names: parent, references, and names in its fields."""
 
 _SLICE = 50
-"""Resources decoded in one piece: some 2 ms (docs/engine.md §1.7)."""
+"""Resources decoded in one slice: about 2 ms (docs/engine.md §1.7)."""
 _SLICE_BYTES = 100_000
-"""Bytes of them in one piece: some values are a thousand times as large as the usual one."""
+"""Bytes decoded in one slice: some values are a thousand times as large as the usual one."""
 _KNOWN_SLICE = 2_000
-"""Changes looked at in one piece, where the cache has them already."""
+"""Changes compared in one slice, if the cache has them already."""
 
 
 class Arrivals(NamedTuple):
-    """``states``: key → its new state, None if it is deleted. ``passed_over``: kind → number of changes of kinds that
-    the schema doesn't store."""
+    """``states``: key → its new state, None if it is deleted. ``passed_over``: kind → the number of changes of kinds
+    that the schema doesn't store."""
 
     states: dict[Key, State | None]
     passed_over: dict[str, int]
 
 
 def arrivals(cache: Cache, item: Snapshot | Batch | Correction, prepared: Mapping[Key, State]) -> Arrivals:
-    """What ``item`` says that ``cache`` doesn't know yet. ``prepared``: states that were decoded from it beforehand."""
+    """What in ``item`` is new for ``cache``. ``prepared``: states that were decoded from it beforehand."""
     states: dict[Key, State | None] = {}
     passed_over: dict[str, int] = {}
     kinds = cache.stored
@@ -77,8 +77,8 @@ def arrivals(cache: Cache, item: Snapshot | Batch | Correction, prepared: Mappin
 
 
 def decoded_slices(cache: Cache, snapshot: Snapshot) -> Iterator[dict[Key, State]]:
-    """The states in ``snapshot`` that ``cache`` doesn't know yet, a few milliseconds' work at a time. The cache may
-    change meanwhile."""
+    """The states in ``snapshot`` that are new for ``cache``, a few milliseconds' work at a time. The cache may change
+    meanwhile."""
     states: dict[Key, State] = {}
     looked_at = size = 0
     for change in snapshot.changes:
@@ -97,11 +97,11 @@ def decoded_slices(cache: Cache, snapshot: Snapshot) -> Iterator[dict[Key, State
 
 
 def decoded(kind: Kind, change: Change) -> State:
-    """The resource in a change, or ``Held`` if it can't be read or passes a limit."""
+    """The resource in a change, or ``Held`` if it can't be read or exceeds a limit."""
     raw = change.value or b""
     try:
         if is_escaped(change.uuid):
-            raise InvalidInput("its key in etcd ends in no uuid", reason="Malformed")
+            raise InvalidInput("its key in etcd does not end in a uuid", reason="Malformed")
         _check_text(raw)
         resource = kind.decode(change)
         if len(resource.links) > MOST_LINKS:
@@ -119,7 +119,7 @@ def decoded(kind: Kind, change: Change) -> State:
 
 
 def _advised(error: InvalidInput, key: Key) -> str:
-    """What is wrong, with the commands that end it. Only a key that ends in a uuid can get another value."""
+    """What is wrong, and the commands that fix it. Only a key that ends in a uuid can get another value."""
     if error.reason != "Malformed":
         return error.message
     replace = "" if not is_uuid(key.uuid) else "replace it with `intentc apply FILE`, or "
@@ -144,7 +144,7 @@ def _written_since(state: State | None, revision: int) -> bool:
 def _known(state: State | None, change: Change) -> bool:
     if state is None or state.mod_revision != change.mod_revision or state.create_revision != change.create_revision:
         return False
-    # After a restore of an older store the same revision may hold another value.
+    # After an older store was restored, the same revision may hold another value.
     return not isinstance(state, Resource) or state.raw == change.value
 
 
@@ -159,7 +159,7 @@ class _Identity(msgspec.Struct):
 
 
 def _name_of_unreadable(kind: Kind, raw: bytes) -> tuple[str, ...]:
-    """The name in a value whose other fields can't be read, so that those who name it don't take it for absent."""
+    """The name in a value whose other fields can't be read, so that it does not seem absent to readers of the name."""
     try:
         identity = msgspec.json.decode(raw, type=_Identity)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

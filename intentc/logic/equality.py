@@ -1,7 +1,7 @@
-"""Whether a change of an object is a change of an input (docs/engine.md §2.3, §5.1, §5.2).
+"""Decides whether a change of an object is a change of an input (docs/engine.md §2.3, §5.1, §5.2).
 
-What compilers write is nobody's input: whole fields of theirs are left out by the kind, and of a shared list the
-entries that are ours are left out here. Without that the echo of each reference that we add would start a walk.
+What compilers write is no input: the kind leaves out fields that belong to compilers entirely, and this module leaves
+out our entries of shared lists. Otherwise the echo of each reference that we add would start a walk.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from intentc.model.kind import Relation
 
 
 def input_changed(transition: Transition, installation: str) -> bool:
-    """Whether anybody who reads the object, or starts from it, could see a difference."""
+    """Whether a reader of the object, or the intent on it, could see a difference."""
     before, after = transition.before, transition.after
     if before is None or after is None:
         return True
     if isinstance(before, Held) or isinstance(after, Held):
-        # One that stays held is no news, unless it loses what it still shows.
+        # A resource that stays held is no news, unless its shown state is lost.
         return not (isinstance(before, Held) and isinstance(after, Held)) or shown(before) is not shown(after)
     return not same_for_readers(before, after, installation)
 
 
 def same_for_readers(one: Resource, other: Resource, installation: str) -> bool:
-    """Whether two states of an object are equal in everything but what compilers of ``installation`` wrote."""
+    """Whether two states of an object are equal apart from what compilers of ``installation`` wrote."""
     kind = one.kind
     if not kind.shared_relations:
         return kind.same_input(one, other)

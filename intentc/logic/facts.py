@@ -1,4 +1,4 @@
-"""Facts: derived values that intents contribute for each other, in memory only (docs/engine.md §4.1)."""
+"""Facts: derived values that intents contribute for each other, kept in memory only (docs/engine.md §4.1)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ FactName = tuple[str, str]
 
 
 class FactTable:
-    """Who contributes what to which fact. One contributor may contribute several values to one fact."""
+    """The contributions to each fact. One contributor may contribute several values to one fact."""
 
     def __init__(self) -> None:
         self._values: dict[FactName, dict[Key, tuple[Any, ...]]] = {}
         self._names: dict[Key, tuple[FactName, ...]] = {}
 
     def replace(self, contributor: Key, facts: Iterable[Fact]) -> dict[FactName, bool]:
-        """``contributor`` contributes exactly this from now on; the facts that are no longer the same → whether the
-        fact came or went, as a whole."""
+        """Set the facts of ``contributor``; return the facts that changed → whether the fact as a whole was created or
+        deleted."""
         wanted: dict[FactName, tuple[Any, ...]] = {}
         for fact in facts:
             name = (fact.kind, fact.name)
@@ -53,20 +53,20 @@ class FactTable:
         return self._names.get(contributor, ())
 
     def of(self, contributor: Key) -> tuple[Fact, ...]:
-        """What an intent contributes, as it yielded it."""
+        """The facts of an intent, as it yielded them."""
         names = self.contributed_by(contributor)
         return tuple(Fact(*name, value) for name in names for value in self._values[name][contributor])
 
     def __iter__(self) -> Iterator[FactName]:
-        """All facts to which somebody contributes."""
+        """All facts that have contributions."""
         return iter(tuple(self._values))
 
     def __contains__(self, name: FactName) -> bool:
-        """Whether anybody claims the fact."""
+        """Whether a fact has contributions."""
         return name in self._values
 
     def _withdraw(self, name: FactName, contributor: Key) -> bool:
-        """Whether nobody contributes to it any more."""
+        """Remove a contribution; return whether it was the last one."""
         contributions = self._values[name]
         del contributions[contributor]
         if contributions:

@@ -1,8 +1,8 @@
-"""Every change of the world enters here; out comes whom it concerns (docs/engine.md §3).
+"""Applies every change of the world, and returns the intents and objects that it affects (docs/engine.md §3).
 
-``Service`` applies whole revisions to the cache, keeps who read what, and unites the two answers to "who must run
-again": the readers of what changed, which decide what is right, and the walk over the reaction map, which says what
-was meant. It evaluates nothing and waits for nothing; queueing, running and counting are left to others.
+``Service`` applies whole revisions to the cache, keeps the recorded reads, and combines the two answers to "which
+intents must run again": the readers of what changed, which decide what is right, and the walk over the reaction map,
+which states what was meant. It evaluates nothing and waits for nothing; the engine queues, runs and counts.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class _Neighbours:
 
 
 class Service(CachedWorld):
-    """The world, and whom its changes concern.
+    """The world, and the intents that its changes affect.
 
     ``intent_kinds``: kinds that have an intent → whether it declares ``trust = "reactions"``. ``settings``: the
-    compilers' configuration. ``healing``: False leaves out runs that only readers name (for tests of reaction maps).
-    ``installation``: tells our entries in shared lists from the user's. All calls are synchronous; between them the
-    world is consistent.
+    compilers' configuration. ``healing``: False omits runs that only reads cause (for tests of reaction maps).
+    ``installation``: distinguishes our entries in shared lists from the user's. All calls are synchronous; between them
+    the world is consistent.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Service(CachedWorld):
         self.reads = ReadIndex()
         self.revision = 0
         self.passed_over: dict[str, int] = {}
-        """Kind → number of changes seen of kinds that the schema doesn't store."""
+        """Kind → the number of seen changes, for kinds that the schema doesn't store."""
         self._unfinished: set[Key] = set()
-        """Intents whose last run did not come to its end, and which go on yielding the facts of an earlier one."""
+        """Intents whose last run did not complete, and which go on yielding the facts of an earlier run."""
         self._restored: dict[Key, tuple[Fact, ...]] = {}
-        """Facts that are intents of their own → what they yielded for an earlier process, until they have run."""
+        """Facts that are intents themselves → what they yielded for an earlier process, until they have run."""
         self._healing = healing
         self._installation = installation
         self._cycles = FactCycles(self.name_of)
@@ -79,26 +79,28 @@ class Service(CachedWorld):
         return self.cache.held
 
     def exists(self, key: Key) -> bool:
-        """Whether there is such an object in the store, or somebody contributes to such a fact."""
+        """Whether such an object is in the store, or such a fact has contributions."""
         if self.cache.state(key) is not None:
             return True
         return (key.kind, key.uuid) in self._facts
 
     def mod_revision(self, key: Key) -> int:
-        """The revision at which this object was last written; 0 if there is no such object in the store."""
+        """The revision at which this object was last written; 0 if no such object is in the store."""
         state = self.cache.state(key)
         return state.mod_revision if state is not None else 0
 
     def decode(self, snapshot: Snapshot) -> Iterator[dict[Key, State]]:
-        """Read the values of a snapshot beforehand, a few milliseconds' work at a time; changes nothing. Other calls
-        may come in between. What it yields, united, is for ``apply``."""
+        """Decode the values of a snapshot beforehand, a few milliseconds' work at a time; changes nothing. Other calls
+        may be made in between. Pass the union of what it yields to ``apply``."""
         return decoded_slices(self.cache, snapshot)
 
     def apply(self, item: Snapshot | Batch | Correction, decoded: Mapping[Key, State] = _NOTHING) -> Concerned:
-        """Apply the whole world, all changes of one revision, or what an audit found. A batch that is older than what
-        was applied changes nothing; applying the same one again is harmless. A correction is applied whatever its
-        revision is, but for keys that were written since; one that was deleted since leaves nothing to compare with,
-        so apply it before the next await. ``decoded``: what ``decode`` yielded for this snapshot, or a part of it."""
+        """Apply a snapshot, all changes of one revision, or what an audit found; return what that affects.
+
+        A batch that is older than the applied revision changes nothing; applying one again is harmless. A correction is
+        applied whatever its revision, except for keys that were written since. A key that was deleted since leaves
+        nothing to compare with, so apply a correction before the next await. ``decoded``: what ``decode`` yielded for
+        this snapshot, or a part of it."""
         if isinstance(item, Batch) and item.revision < self.revision:
             return nobody()
         arrived = arrivals(self.cache, item, decoded)
@@ -133,9 +135,9 @@ class Service(CachedWorld):
     def evaluated(
         self, key: Key, reads: frozenset[Read], facts: tuple[Fact, ...] | None, *, complete: bool
     ) -> Concerned:
-        """Note what an evaluation of ``key`` read and yielded; whom its facts concern. ``complete`` is False after one
-        that failed, waits, is held or was cut off: its reads are added to the former ones. ``facts``: None if the
-        former ones stay."""
+        """Record what an evaluation of ``key`` read and yielded; return the intents that its facts affect. ``complete``
+        is False after a run that failed, waits, is held or was cut off: its reads are added to the former ones.
+        ``facts``: None if the former ones stay."""
         if not self.exists(key):
             return self._forget({key})
         if complete:
@@ -156,7 +158,7 @@ class Service(CachedWorld):
         return concerned._replace(cycles=cycles) if cycles else concerned
 
     def allocated(self, pool: str, owner: str, value: int | None) -> Concerned:
-        """The ledger holds ``value`` for ``owner`` now; None: it was freed."""
+        """Record that ``owner`` has the allocation ``value`` now; None: it was freed."""
         if self._ledger.get((pool, owner)) == value:
             return nobody()
         if value is None:
@@ -166,7 +168,7 @@ class Service(CachedWorld):
         return self._readers_of(allocation_read(pool, owner))
 
     def set_setting(self, name: str, value: Any) -> Concerned:
-        """A value of the compilers' configuration is another now."""
+        """Change a value of the compilers' configuration."""
         frozen = freeze(value)
         if name in self._settings and self._settings[name] == frozen:
             return nobody()
@@ -174,21 +176,21 @@ class Service(CachedWorld):
         return self._readers_of(setting_read(name))
 
     def unset_setting(self, name: str) -> Concerned:
-        """The compilers' configuration has no value of this name any more."""
+        """Remove a value from the compilers' configuration."""
         if name not in self._settings:
             return nobody()
         del self._settings[name]
         return self._readers_of(setting_read(name))
 
     def set_reactions(self, reactions: ReactionMap) -> None:
-        """Walk by this map from the next change on. Whom that concerns is the caller's business: what was read goes on
-        deciding what is right."""
+        """Walk by this map from the next change on. The caller evaluates what the new map reaches; recorded reads still
+        decide what is right."""
         self.reactions = reactions
         self._processor = DependencyProcessor(reactions, self.neighbours)
 
     def restore_superseded(self, retained: Mapping[Key, Resource]) -> None:
-        """Take over from an earlier process what its held intents were evaluated with last; of those only that are
-        still there, and were written since."""
+        """Adopt the values that held intents were last evaluated with by an earlier process; only for resources that
+        still exist and were written since."""
         for key, resource in retained.items():
             state = self.cache.state(key)
             same = state is not None and state.create_revision == resource.create_revision
@@ -196,16 +198,16 @@ class Service(CachedWorld):
                 self.superseded.setdefault(key, resource)
 
     def keep_facts(self, key: Key) -> Concerned:
-        """An intent is not run now: it goes on yielding what it yields, be it for an earlier process."""
+        """Go on yielding the facts of an intent that is not run now, even those of an earlier process."""
         facts = self._kept_facts(key)
         return nobody() if facts is None else self._concerned_by_facts(self._facts.replace(key, facts), None)
 
     def keeps_facts(self, key: Key) -> bool:
-        """Whether an intent goes on yielding the facts of an earlier run of it, also of an earlier process."""
+        """Whether an intent goes on yielding the facts of an earlier run, also one of an earlier process."""
         return key in self._restored or (key in self._unfinished and bool(self._facts.contributed_by(key)))
 
     def held_facts(self) -> dict[Key, HeldFacts]:
-        """The facts that a restart would lose: those of intents whose last run did not come to its end."""
+        """The facts that a restart would lose: those of intents whose last run did not complete."""
         found: dict[Key, HeldFacts] = {}
         for key in self._unfinished:
             state = self.cache.state(key)
@@ -215,16 +217,17 @@ class Service(CachedWorld):
         return found
 
     def restore_facts(self, held: Iterable[HeldFacts]) -> Concerned:
-        """Begin with what intents yielded for an earlier process that did not run them to their end any more: until
-        they have run here nobody must do without. Of resources only those count that are still the same ones. For the
-        first listing, before anything is evaluated."""
+        """Start with the facts of intents whose last run in an earlier process did not complete.
+
+        Until these intents have run here, their facts stay available. A resource must still be the same one. Call for
+        the first listing, before anything is evaluated."""
         changed: dict[FactName, bool] = {}
         for key, create_revision, facts in held:
             if key.kind not in self.intent_kinds:
                 continue
             state = self.cache.state(key)
             if key.kind not in self.cache.stored:
-                # Whether anybody claims this fact now is known only later.
+                # Whether the fact still has contributions is known only later.
                 self._restored[key] = facts
             elif state is not None and state.create_revision == create_revision:
                 self._unfinished.add(key)
@@ -232,13 +235,13 @@ class Service(CachedWorld):
         return self._concerned_by_facts(changed, None)
 
     def _kept_facts(self, key: Key) -> tuple[Fact, ...] | None:
-        """Note that ``key`` goes on yielding earlier facts; those of an earlier process, None if it yields its own."""
+        """Note that ``key`` goes on yielding earlier facts; return those of an earlier process, if any."""
         self._unfinished.add(key)
         return self._restored.pop(key, None)
 
     def last_good_values(self, held: Iterable[Key]) -> dict[Key, Resource]:
-        """What a restart would lose: the last readable values of resources that can't be read, and of ``held``, which
-        are held for another reason, those that their last complete run had."""
+        """The values that a restart would lose: of unreadable resources the last readable one; of ``held``, which are
+        held for another reason, the one of their last complete run."""
         found = {key: self.superseded[key] for key in held if key in self.superseded}
         for key in self.cache.held:
             resource = self.superseded.get(key) or self.cache.shown(key)
@@ -247,7 +250,7 @@ class Service(CachedWorld):
         return found
 
     def _note_superseded(self, inputs: Iterable[Transition]) -> None:
-        """Keep what intents were evaluated with, until they are evaluated completely with what it is now."""
+        """Keep the resources that intents were evaluated with until a complete evaluation with the present ones."""
         for key, before, after, _, _ in inputs:
             former = shown(before)
             if former is not None and after is not None and key.kind in self.intent_kinds and key in self.reads:
@@ -257,12 +260,12 @@ class Service(CachedWorld):
         return bool(self.reads.readers(read))
 
     def walk(self, origins: Iterable[Key]) -> dict[Key, Path]:
-        """Whom the reaction map concerns with a change of ``origins``, as relations are now."""
+        """The intents that a change of ``origins`` affects by the reaction map, with the present relations."""
         return self._processor.walk(origins)
 
     def _walk_after(self, before: dict[Key, Path], inputs: Mapping[Key, Transition]) -> dict[Key, Path]:
         if len(inputs) == len(self.cache) and all(t.before is None for t in inputs.values()):
-            # Everything is new, as at the start: the walk could reach nothing else.
+            # Everything is new, as at the start: the walk could not reach more.
             return before | {key: (key,) for key in inputs}
         if not any(map(_moves, inputs.values())):
             return before
@@ -283,7 +286,7 @@ class Service(CachedWorld):
             if trusting is None or not self.exists(key):
                 continue
             must_run = trusting or key in causes or key in unrelated
-            # One that is cut off is not answered from its memo, and a run in which nothing is new would be in vain.
+            # An intent that is cut off is not answered from its memo, and a run without news would have no effect.
             if must_run or key not in self._cycles:
                 jobs[key] = Job(must_run, path)
         for key, kind in causes.items():
@@ -298,14 +301,14 @@ class Service(CachedWorld):
         return self._with_cycles(jobs)
 
     def _with_cycles(self, jobs: dict[Key, Job]) -> dict[Key, Job]:
-        """With those whom facts keep from coming to rest together with an intent that has another reason to run."""
+        """Add the intents of fact cycles that these intents lie on, since these have another reason to run."""
         for key in self._cycles.resume(key for key, job in jobs.items() if job.by_readers):
             if self.exists(key):
                 jobs.setdefault(key, Job(True))
         return jobs
 
     def _forget(self, gone: Collection[Key]) -> Concerned:
-        """Drop what was kept of intents that no longer exist."""
+        """Drop the state of deleted intents."""
         changed: dict[FactName, bool] = {}
         for key in gone:
             self.reads.drop(key)
@@ -320,9 +323,9 @@ class Service(CachedWorld):
     def _concerned_by_facts(
         self, changed: Mapping[FactName, bool], before: Hop | None, jobs: dict[Key, Job] | None = None
     ) -> Concerned:
-        """The readers of these facts, and the facts that are intents of their own; what goes takes its own along.
-        ``changed``: as ``FactTable.replace`` tells. ``before``: the way to the intent that changed them. ``jobs``: what
-        there is to do besides."""
+        """The readers of these facts, and the facts that are intents themselves; deleted ones withdraw their own facts.
+        ``changed``: the result of ``FactTable.replace``. ``before``: the way to the intent that changed them. ``jobs``:
+        other jobs to add to."""
         if not changed and not jobs:
             return nobody()
         jobs = jobs if jobs is not None else {}

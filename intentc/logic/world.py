@@ -1,7 +1,7 @@
-"""The world that evaluations see, answered from cache, facts, ledger and settings (``model.World``).
+"""The world that evaluations see, answered from cache, facts, allocations and settings (``model.World``).
 
-Everything comes sorted and frozen. Recording who read what, and hiding what compilers wrote, is ``evaluation``'s
-business; what a change means for readers is ``service.py``'s.
+Everything is sorted and frozen. ``evaluation`` records reads and hides what compilers wrote; ``service.py`` finds what
+a change means for readers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CachedWorld:
         self._ledger: dict[tuple[str, str], int] = {}
         self._settings = {name: freeze(value) for name, value in settings.items()}
         self.superseded: dict[Key, Resource] = {}
-        """Intents that were not evaluated completely since their resource changed → that resource as it was before."""
+        """Intents that were not evaluated completely since their resource changed → the resource before that."""
 
     def resource(self, key: Key) -> Resource | None:
         state = self.cache.state(key)
@@ -63,7 +63,7 @@ class CachedWorld:
         return (kind, name) in self._facts
 
     def facts(self, kind: str) -> Iterator[str]:
-        """The names of the facts of one kind to which somebody contributes."""
+        """The names of the facts of one kind that have contributions."""
         return (name for of, name in self._facts if of == kind)
 
     def facts_of(self, contributor: Key) -> tuple[Key, ...]:
@@ -77,8 +77,8 @@ class CachedWorld:
         return self._settings[name]
 
     def last_good(self, key: Key) -> LastGoodWorld:
-        """The same world for facts of an intent that is held: what can't be read stands as it was last readable, and
-        the resource of the intent as it was when its last run was complete."""
+        """The same world for the facts of a held intent: with the last readable value of each unreadable resource, and
+        with the intent's own resource as of its last complete run."""
         return LastGoodWorld(self, key)
 
     def _sorted(self, keys: Iterable[Key]) -> tuple[Key, ...]:
@@ -91,7 +91,7 @@ class CachedWorld:
 
 
 class LastGoodWorld(CachedWorld):
-    """A world over the tables of another one, as ``CachedWorld.last_good`` describes it."""
+    """A world over the tables of another one; see ``CachedWorld.last_good``."""
 
     def __init__(self, world: CachedWorld, intent: Key) -> None:
         self.schema = world.schema

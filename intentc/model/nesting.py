@@ -1,4 +1,4 @@
-"""How deep a JSON text is nested, told before it is read.
+"""Measures how deep a JSON text is nested, before it is decoded.
 
 Why before: readers of JSON, and everything that walks the values afterwards, use the stack once a level; a text of a
 few thousand brackets is what ends them. Looked at is every value from etcd and every request body, so it must cost

@@ -1,4 +1,4 @@
-"""A problem: something in the input that a person must mend, told on the resource that it is about."""
+"""A problem: something in the input that a person must fix, reported on the resource that it is about."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From claims to the least writes (docs/engine.md §5, §6.1, §6.4, §7).
+"""Turns claims into the fewest writes (docs/engine.md §5, §6.1, §6.4, §7).
 
-``ClaimBook`` keeps who wants what; ``Planner`` merges the claims on one object, compares with what ``Assumed`` says is
-there, and gives a ``Plan``. Evaluating and writing are left to others.
+``ClaimBook`` keeps the claims; ``Planner`` merges the claims on one object, compares them with what ``Assumed`` says
+exists, and returns a ``Plan``. Other packages evaluate and write.
 """
 
 from .actual import Actual

@@ -1,7 +1,7 @@
-"""One object as planning sees it: what the store showed last, with our own unseen writes laid over it.
+"""One object as planning sees it: its last state in the store, with our own unseen writes applied.
 
-A value made by ``assumed.py`` and read by the planner; values are decoded on first use, since most plans of an object
-that is absent or foreign never look at them. Whether the object is ours is ``ownership.py``'s question.
+``assumed.py`` makes it, the planner reads it. Values are decoded on first use, since most plans of an absent or foreign
+object never need them. ``ownership.py`` decides whether the object is ours.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from intentc.model import (
 
 @cache
 def empty_values(kind: Kind) -> Any:
-    """The struct of a resource of ``kind`` in which every field has its default."""
+    """The struct of a resource of ``kind`` in which every field has its default value."""
     return kind.values_type()
 
 
 class Actual:
-    """An object that is there. ``revision``: its last known mod revision, None if a write of ours did not tell it."""
+    """An existing object. ``revision``: its last known mod revision, None if the answer to our write had none."""
 
     __slots__ = (
         "_fields",
@@ -69,7 +69,7 @@ class Actual:
 
     @classmethod
     def seen(cls, resource: Resource) -> Actual:
-        """As the store showed it."""
+        """The object as the store showed it."""
         return cls(
             resource.kind,
             resource.key,
@@ -82,7 +82,7 @@ class Actual:
 
     @classmethod
     def made(cls, kind: Kind, create: Create, revision: int | None) -> Actual:
-        """As we created it."""
+        """The object as we created it."""
         parent = create.parent.key if create.parent else None
         actual = cls(kind, create.key, create.fq_name, parent, create.mark, revision)
         actual._fields.update(create.properties)
@@ -95,7 +95,7 @@ class Actual:
         return Name(self.key.kind, self.fq_name)
 
     def value(self, field: str) -> Any:
-        """The value of a property, its default if it is not set."""
+        """The value of a property, or its default."""
         if field in self._fields:
             return self._fields[field]
         return getattr(self._stored(), field)
@@ -107,7 +107,7 @@ class Actual:
         return self.kind.references_of(self._stored(), relation)
 
     def apply(self, operation: Update | AddReference | RemoveReference, revision: int | None) -> None:
-        """Lay one acknowledged write of ours over it."""
+        """Apply one acknowledged write of ours."""
         self.revision = revision
         if isinstance(operation, Update):
             self._fields.update(operation.properties)

@@ -1,10 +1,9 @@
-"""What we wrote and have not seen yet, laid over the cache, for planning only (docs/engine.md §6.1).
+"""Keeps what we wrote and have not seen yet, on top of the cache, for planning only (docs/engine.md §6.1).
 
-Without it every plan between a write and its echo would write the same again. Evaluations never see it: they read the
-cache alone. An assumption is an acknowledged operation, kept per key in the order of the writes. It ends with the
-first event of its key at or past the revision that the answer told; without a revision with the first event of the
-key that isn't another write's echo; what is still there after two seconds is listed by ``expired`` and is settled by
-reading the object back.
+Without it every plan between a write and its echo would repeat the write. Evaluations never see it: they read only the
+cache. An assumption is an acknowledged operation, kept per key in the order of the writes. It ends with the first
+event of its key at or after the revision in the answer; if the answer had none, with the first event of the key that
+is not the echo of another write. ``expired`` lists what is left after two seconds; reading the object back settles it.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ from intentc.model.reads import PARENT
 from .actual import Actual
 
 PATIENCE = 2.0
-"""Seconds after which an assumption is checked by reading."""
+"""Seconds after which an assumption is checked by a read."""
 
 
 class CacheReader(Protocol):
-    """What planning asks of the cache (a part of ``model.World``, and the revision that it stands at)."""
+    """What planning reads from the cache (a part of ``model.World``, and its revision)."""
 
     @property
     def revision(self) -> int:
@@ -47,7 +46,7 @@ class CacheReader(Protocol):
         ...
 
     def resource(self, key: Key) -> Resource | None:
-        """Raises ``HeldInput`` if the object is there but can't be read."""
+        """Raises ``HeldInput`` if the object exists but can't be read."""
         ...
 
     def named(self, kind: str, fq_name: tuple[str, ...]) -> Key | None: ...
@@ -58,7 +57,7 @@ class CacheReader(Protocol):
 
 
 class Stored(Protocol):
-    """An object as the server gave it when it was read back: JSON, and its mod revision if that was told."""
+    """An object as the server returned it on reading back: JSON, and its mod revision if the answer had one."""
 
     @property
     def value(self) -> bytes: ...
@@ -68,14 +67,14 @@ class Stored(Protocol):
 
 
 class Seen(NamedTuple):
-    """What reading back gave: None if the object was not there; ``held``: it was there and can't be read."""
+    """The result of reading back: None if the object was absent; ``held``: it exists and can't be read."""
 
     resource: Resource | None
     held: bool = False
 
 
 class Assumption(NamedTuple):
-    """What is to be seen yet of one object. ``targets``: the objects that it makes the object refer to."""
+    """An expected change of one object. ``targets``: the objects that it makes the object refer to."""
 
     what: Operation | Seen
     name: Name
@@ -84,7 +83,7 @@ class Assumption(NamedTuple):
 
 
 class Assumed:
-    """The cache with our own unseen writes. ``clock`` gives seconds and never goes back."""
+    """The cache with our own unseen writes. ``clock``: seconds, monotonic."""
 
     def __init__(self, schema: Schema, reader: CacheReader, clock: Callable[[], float] = time.monotonic) -> None:
         self.reader = reader
@@ -96,15 +95,15 @@ class Assumed:
         self._due: deque[tuple[float, Key, Assumption]] = deque()
 
     def wrote(self, operation: Operation, revision: int | None) -> bool:
-        """``operation`` was acknowledged, and made ``revision`` (None: the server did not tell). True if its echo came
-        before its answer."""
+        """Record that ``operation`` was acknowledged at ``revision`` (None: the answer had none). True if its echo
+        arrived before its answer."""
         if self._already_seen(operation, revision):
             return True
         self._assume(operation.key, Assumption(operation, operation.name, revision, _targets(operation)))
         return False
 
     def seen_at(self, key: Key) -> int:
-        """The revision at which the cache saw the object: 0 if it is not there, -1 if it can't be read."""
+        """The revision at which the cache saw the object: 0 if it is absent, -1 if it can't be read."""
         try:
             resource = self.reader.resource(key)
         except HeldInput:
@@ -112,9 +111,9 @@ class Assumed:
         return resource.mod_revision if resource is not None else 0
 
     def read_back(self, key: Key, stored: Stored | None, seen_at: int) -> None:
-        """The object was read from the server, past the cache: this replaces all assumptions on it. ``stored``: None
-        if it was not there. ``seen_at``: what that was when the reading began. If the cache has seen an event of the
-        object since, the answer may be older than that, and nothing would ever correct it: it is passed over."""
+        """Replace all assumptions on an object by what the server returned for it. ``stored``: None if it was absent.
+        ``seen_at``: the result of ``seen_at`` when the read began. If the cache has seen an event of the object since,
+        the answer may be older than that and would never be corrected, so it is ignored."""
         if self.seen_at(key) != seen_at:
             return
         self._end(key, len(self._pending.get(key, ())))
@@ -143,15 +142,15 @@ class Assumed:
         self._assume(key, Assumption(Seen(resource), resource.name, stored.revision, parent + targets))
 
     def forget(self) -> frozenset[Name]:
-        """The store was put back to an older state: nothing that was acknowledged can be relied on. Returns the
-        objects concerned; no event will tell that they are not as they were written."""
+        """Drop all assumptions after the store was restored to an older state. Returns the affected objects; no event
+        will report that they differ from what was written."""
         names = frozenset(assumption.name for pending in self._pending.values() for assumption in pending)
         for key, pending in list(self._pending.items()):
             self._end(key, len(pending))
         return names
 
     def listed(self, revision: int) -> None:
-        """The cache applies a listing of everything at ``revision``."""
+        """Note that the cache applies a listing of everything at ``revision``."""
         for key, pending in list(self._pending.items()):
             ended = 0
             for position, assumption in enumerate(pending, 1):
@@ -160,7 +159,7 @@ class Assumed:
             self._end(key, ended)
 
     def applied(self, key: Key, revision: int) -> bool:
-        """The cache has applied an event of ``key`` at ``revision``. True if that is one of our own writes."""
+        """Note that the cache has applied an event of ``key`` at ``revision``. True if it is a write of ours."""
         pending = self._pending.get(key)
         if not pending:
             return False
@@ -175,8 +174,8 @@ class Assumed:
         return echo
 
     def expired(self) -> tuple[tuple[Key, Name], ...]:
-        """Objects to read back, since what was written has not been seen for two seconds. Each is named again two
-        seconds later if nobody did."""
+        """The objects to read back, since their writes have not been seen for two seconds. Each is returned again two
+        seconds later if it was not read back."""
         now = self._clock()
         found: dict[Key, Name] = {}
         while self._due and self._due[0][0] <= now:
@@ -187,7 +186,7 @@ class Assumed:
         return tuple(found.items())
 
     def __len__(self) -> int:
-        """How many objects have unseen writes."""
+        """The number of objects with unseen writes."""
         return len(self._pending)
 
     def actual(self, name: Name) -> Actual | None:
@@ -207,20 +206,20 @@ class Assumed:
         return self._folded(key, pending)
 
     def present(self, key: Key) -> bool:
-        """Whether the object is there, readable or not."""
+        """Whether the object exists, readable or not."""
         try:
             return self.at(key) is not None
         except HeldInput:
             return True
 
     def key_of(self, reference: Reference) -> Key | None:
-        """The object that a stored entry means; None if it has no uuid and nothing of its name is there."""
+        """The object that a stored entry refers to; None if it has no uuid and no object has its name."""
         if reference.uuid:
             return Key(reference.relation, reference.uuid)
         return self.reader.named(reference.relation, reference.to)
 
     def entries(self, actual: Actual, relation: str) -> dict[Key, ReferenceValue]:
-        """The entries of one relation by target; those that lead nowhere are left out."""
+        """The entries of one relation by target; those without a target are left out."""
         found = {}
         for reference in actual.references(relation):
             key = self.key_of(reference)
@@ -248,8 +247,8 @@ class Assumed:
         return actual.parent == key if relation == PARENT else key in self.entries(actual, relation)
 
     def _already_seen(self, operation: Operation, revision: int | None) -> bool:
-        """Whether the echo overtook the answer. Without a revision that can be told of creates and deletes by the
-        object's presence, of updates by a newer revision than the plan's."""
+        """Whether the echo arrived before the answer. Without a revision, creates and deletes are judged by the
+        object's presence, updates by a revision newer than the plan's."""
         if revision is not None:
             return revision <= self.reader.revision
         if operation.key in self._pending:
@@ -316,7 +315,7 @@ class Assumed:
 
 
 def _gives_name(assumption: Assumption) -> bool:
-    """Whether it says that an object of its name is there under its key."""
+    """Whether it implies that an object of its name exists under its key."""
     what = assumption.what
     return isinstance(what, Create) or (isinstance(what, Seen) and what.resource is not None)
 

@@ -1,11 +1,11 @@
-"""Who wants what of which object: the claims of all origins, by origin and by object (docs/engine.md §5).
+"""Keeps the claims of all origins, by origin and by object (docs/engine.md §5).
 
-An evaluation hands in everything that its origin wants; the book answers which objects that concerns, so that only
-those are planned again. What the claims on one object amount to is ``merge.py``; that an origin is held is decided by
-the engine, which then calls ``retain`` in place of ``replace``.
+An evaluation passes in everything that its origin wants; the book returns the affected objects, so that only those are
+planned again. ``merge.py`` combines the claims on one object. The engine decides that an origin is held, and then calls
+``retain`` in place of ``replace``.
 
-Nobody knows what an origin contributed that is held since before the first pass: its claims are not there. While there
-is such an origin (``unknown``) only that may go which was claimed and withdrawn under our eyes (``withdrawn``).
+The contributions of an origin that is held since before the first pass are unknown: its claims are missing. While there
+is such an origin (``unknown``), only what this process saw claimed and then withdrawn may be removed (``withdrawn``).
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ Item = str | tuple[str, Name]
 EXISTENCE = ""
 
 LATER = ""
-"""In place of an origin's uuid: a removal waits, but for no single origin."""
+"""In place of an origin's uuid: a removal is deferred, but not for a single origin."""
 
 _NOBODY: Mapping[Key, tuple[Claim, ...]] = {}
 
 
 class ClaimBook:
-    """All claims in force. Kept on the event loop, changed only between awaits."""
+    """All claims in force. Lives on the event loop, and changes only between awaits."""
 
     def __init__(self) -> None:
         self._by_object: dict[Name, dict[Key, tuple[Claim, ...]]] = {}
         self._objects_of: dict[Key, tuple[Name, ...]] = {}
         self._unknown: set[Key] = set()
         self._withdrawn: dict[Name, set[Item]] = {}
-        self._put_off: dict[str, set[Name]] = {}
+        self._deferred: dict[str, set[Name]] = {}
         self.complete = False
-        """Whether everything that was listed has been evaluated once; before that nothing may be removed."""
+        """Whether everything listed has been evaluated once; before that nothing may be removed."""
 
     def replace(self, origin: Key, claims: Iterable[Claim]) -> frozenset[Name]:
-        """From now on ``origin`` wants exactly ``claims``. Returns the objects to plan again: those on which its claims
-        really changed and, if it was held until now, those on which a removal was put off."""
+        """Set the claims of ``origin``. Returns the objects to plan again: those whose claims changed and, if the
+        origin was held until now, those with a removal deferred for it."""
         grouped: dict[Name, tuple[Claim, ...]] = {}
         for claim in claims:
             name = claimed(claim)
@@ -58,17 +58,17 @@ class ClaimBook:
         return frozenset(changed | self._released(origin))
 
     def drop(self, origin: Key) -> frozenset[Name]:
-        """``origin`` exists no more: its claims go. Returns the objects to plan again."""
+        """Remove the claims of a deleted ``origin``. Returns the objects to plan again."""
         names = self._objects_of.pop(origin, ())
         for name in names:
             self._remove(name, origin)
         return frozenset(names) | self._released(origin)
 
     def retain(self, origin: Key) -> frozenset[Name]:
-        """``origin`` is held: its claims stay as they are (docs/engine.md §7). Returns the objects to plan again.
+        """Keep the claims of a held ``origin`` (docs/engine.md §7). Returns the objects to plan again.
 
         Before the first pass is complete it may have claims from a run that did not see everything yet. Nothing was
-        planned from these, and the store holds what its last complete run claimed, so they do not count."""
+        planned from these, and the store holds what its last complete run claimed, so they are dropped."""
         if self.complete:
             return frozenset()
         names = self._objects_of.pop(origin, ())
@@ -77,14 +77,14 @@ class ClaimBook:
         self._unknown.add(origin)
         return frozenset(names)
 
-    def put_off(self, name: Name, until: str) -> None:
-        """A removal on this object waits for the held origin with the uuid ``until``; ``LATER``: for the first pass to
-        be complete, or for unknown origins."""
-        self._put_off.setdefault(until, set()).add(name)
+    def defer(self, name: Name, until: str) -> None:
+        """Defer a removal on this object while the origin with the uuid ``until`` is held; ``LATER``: until the first
+        pass is complete, or while there are unknown origins."""
+        self._deferred.setdefault(until, set()).add(name)
 
     def resume(self, until: str) -> frozenset[Name]:
-        """What was put off until then: the objects to plan again."""
-        return frozenset(self._put_off.pop(until, ()))
+        """The objects to plan again, since their removals were deferred until now."""
+        return frozenset(self._deferred.pop(until, ()))
 
     @property
     def unknown(self) -> bool:
@@ -92,11 +92,11 @@ class ClaimBook:
         return bool(self._unknown)
 
     def is_unknown(self, origin: Key) -> bool:
-        """Whether an origin is held since before the first pass, so that nobody knows what it contributed."""
+        """Whether an origin is held since before the first pass, so that its contributions are unknown."""
         return origin in self._unknown
 
     def withdrawn(self, name: Name) -> Set[Item]:
-        """What was claimed of an object and then withdrawn since there are unknown origins."""
+        """What was claimed of an object and then withdrawn while there are unknown origins."""
         return self._withdrawn.get(name, frozenset())
 
     def on(self, name: Name) -> Mapping[Key, tuple[Claim, ...]]:
@@ -104,7 +104,7 @@ class ClaimBook:
         return self._by_object.get(name, _NOBODY)
 
     def of(self, origin: Key) -> tuple[Name, ...]:
-        """The objects of which ``origin`` wants something."""
+        """The objects that ``origin`` has claims on."""
         return self._objects_of.get(origin, ())
 
     def names(self) -> Iterator[Name]:

@@ -1,9 +1,9 @@
-"""What stands in the way of deleting an object: who still refers to it, and whether that will end
+"""Finds what prevents the deletion of an object: its holders, and whether their references will end
 (docs/engine.md §6.4).
 
-The server refuses to delete what has children or is referred to, unless the relation is derived. References of ours
-are dropped first by planning their holders; a user's reference is reported. Whether the object should go at all is the
-planner's decision.
+The server rejects the deletion of an object with children or references to it, unless the relation is derived.
+References of ours end when their holders are planned; a user's reference is reported. The planner decides whether the
+object should be deleted at all.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .ownership import Ownership, is_our_entry, ownership_of_object
 
 
 class Blockers(NamedTuple):
-    """``holders``: objects that still refer to it. ``users``: those of them that will not let go by our doing, as
-    ``kind name``."""
+    """``holders``: objects that still refer to it. ``users``: those of them, as ``kind name``, whose references we will
+    not remove."""
 
     holders: frozenset[Name]
     users: tuple[str, ...]
 
 
 def blockers(schema: Schema, installation: str, assumed: Assumed, actual: Actual) -> Blockers:
-    """Who keeps ``actual`` from being deleted now."""
+    """What prevents the deletion of ``actual`` now."""
     holders: set[Name] = set()
     users: set[str] = set()
     for holder_kind, relation in schema.referring.get(actual.kind.name, ()):
@@ -50,15 +50,15 @@ def blockers(schema: Schema, installation: str, assumed: Assumed, actual: Actual
 
 
 def abandoned(assumed: Assumed, actual: Actual | Resource) -> bool:
-    """Whether the parent without which the object has no meaning is gone."""
+    """Whether the parent that gives the object its meaning was deleted."""
     return bool(actual.kind.parents) and (actual.parent is None or not assumed.present(actual.parent))
 
 
 def without_cycle(
     assumed: Assumed, actual: Actual, doomed: Callable[[Actual], bool]
 ) -> dict[str, tuple[ReferenceValue, ...]]:
-    """relation → the entries that are left of ``actual``, which is to be deleted and waits for its holders, once it has
-    let go of the doomed objects that wait for it in turn. Empty if there is no such circle."""
+    """relation → the entries that remain in ``actual``, which is to be deleted and waits for its holders, without those
+    for doomed objects that wait for it in turn. Empty if there is no such cycle."""
     changes = {}
     for relation in actual.kind.relations:
         entries = assumed.entries(actual, relation)
@@ -69,7 +69,7 @@ def without_cycle(
 
 
 def _leads_to(assumed: Assumed, key: Key, goal: Key, doomed: Callable[[Actual], bool], passed: set[Key]) -> bool:
-    """Whether ``key`` refers to ``goal``, over any number of doomed objects."""
+    """Whether ``key`` refers to ``goal``, through any number of doomed objects."""
     if key in passed:
         return False
     passed.add(key)

@@ -1,8 +1,8 @@
-"""The least change from what an object has to what is desired of it, field by field (docs/engine.md §5.1 to §5.4).
+"""Computes the least change from what an object has to its desired state, field by field (docs/engine.md §5.1 to §5.4).
 
-Pure functions of values. A field is compared after the schema's defaults, a list of references as a set. What must not
-be removed now is asked by ``Leave``. Which fields may be written on which object, and in which order writes go, is
-the planner's business.
+Pure functions of values. A field is compared after the schema's defaults, a list of references as a set. ``Leave``
+decides what must not be removed now. The planner decides which fields may be written on which object, and orders the
+writes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Leave = Callable[[Item], bool]
 
 
 class Wanted(NamedTuple):
-    """One relation's desired entries as far as their targets are there. ``disputed``: targets whose stored entry stays
-    as it is. ``merge``: how a stored attribute that must not lose anything and the desired one become one."""
+    """The desired entries of one relation whose targets exist. ``disputed``: targets whose stored entry stays as it is.
+    ``merge``: combines the desired attribute with a stored one that must not lose anything."""
 
     entries: Entries
     disputed: Collection[Name]
@@ -60,8 +60,8 @@ def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: b
 
 
 def _cleared(actual: Actual, desired: Desired) -> Iterator[str]:
-    """The user's fields of a manifest that we made which nobody claims any more: a manifest says all of its resource.
-    They are cleared by null, since a default need not be a value that admission takes."""
+    """The user's fields of our manifest that are no longer claimed: a manifest defines all of its resource. They are
+    cleared by null, since admission may reject a default."""
     for field in sorted(actual.kind.user_fields - {"annotations"}):
         if field in actual.kind.properties or field == "labels":
             kept = field in desired.properties or field in desired.disputed
@@ -70,12 +70,12 @@ def _cleared(actual: Actual, desired: Desired) -> Iterator[str]:
 
 
 def default_of(kind: Kind, field: str) -> Any:
-    """What a missing field means."""
+    """The meaning of a missing field."""
     return getattr(empty_values(kind), field)
 
 
 def _with_kept(declared: Property, field: str, stored: Any, value: Any, leave: Leave) -> Any:
-    """``value``, and the stored elements that must not be removed."""
+    """``value`` together with the stored elements that must not be removed."""
     old, new = elements(stored), elements(value)
     if old is None or new is None:
         return value
@@ -90,7 +90,7 @@ def _with_kept(declared: Property, field: str, stored: Any, value: Any, leave: L
 
 
 def list_change(relation: str, stored: Entries, wanted: Wanted, leave: Leave) -> tuple[ReferenceValue, ...] | None:
-    """The whole new list of a relation that compilers write, sorted by name; None if it is right already."""
+    """The whole new list of a relation that compilers write, sorted by name; None if it is already right."""
     result = dict(wanted.entries)
     for key, entry in stored.items():
         item = Name(relation, entry.fq_name)
@@ -105,7 +105,7 @@ def list_change(relation: str, stored: Entries, wanted: Wanted, leave: Leave) ->
 
 
 class EntryChanges(NamedTuple):
-    """What to add (or give another attribute) and to take out of a shared list, one by one, sorted by name."""
+    """The entries to add (or give another attribute) and to remove in a shared list, each sorted by name."""
 
     add: tuple[ReferenceValue, ...]
     remove: tuple[Key, ...]
@@ -114,7 +114,7 @@ class EntryChanges(NamedTuple):
 def entry_changes(
     relation: str, stored: Entries, wanted: Wanted, is_ours: Callable[[ReferenceValue], bool], leave: Leave
 ) -> EntryChanges:
-    """The changes of a shared list. An entry that is there and not ours is the user's and stays as it is."""
+    """The changes of a shared list. An existing entry that is not ours is the user's and stays as it is."""
     add, remove = [], []
     for key, own in wanted.entries.items():
         entry = stored.get(key)
@@ -133,7 +133,7 @@ def entry_changes(
 
 
 def _attribute(entry: ReferenceValue, own: ReferenceValue, wanted: Wanted, leave: Leave, item: Item) -> Any:
-    """The desired attribute, or, where the stored one must not lose anything, both merged."""
+    """The desired attribute, merged with the stored one if that must not lose anything."""
     if wanted.merge is None:
         return own.attribute
     merged = wanted.merge(entry.attribute, own.attribute)
@@ -141,7 +141,7 @@ def _attribute(entry: ReferenceValue, own: ReferenceValue, wanted: Wanted, leave
 
 
 def in_order(entries: Iterable[ReferenceValue]) -> tuple[ReferenceValue, ...]:
-    """Sorted by the targets' names."""
+    """Entries sorted by the targets' names."""
     return tuple(sorted(entries, key=lambda entry: (entry.fq_name, entry.key)))
 
 

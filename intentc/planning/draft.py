@@ -1,6 +1,6 @@
-"""A plan in the making: what is collected while one object is planned.
+"""A plan under construction: collects what planning one object finds.
 
-Kept apart so that the planner's rules read without bookkeeping. It decides nothing.
+Kept apart so that the planner's rules contain no bookkeeping. It decides nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .merge import Desired
 
 
 class Plan(NamedTuple):
-    """What to do about one object.
+    """The writes for one object.
 
-    ``operations``: to be carried out in this order. ``waits_for``: objects that must change before the rest can be
-    planned: targets and parents that are not there yet, holders that still refer to it, the object itself where a
-    delete comes before a create. ``stirs``: those of them that must be planned to let go of it. ``problems``: on the
-    object, or on those who claim it.
+    ``operations``: carried out in this order. ``waits_for``: objects that must change before the rest can be planned:
+    targets and parents that don't exist yet, holders that still refer to it, the object itself if a delete precedes a
+    create. ``stirs``: those of them that must be planned to drop their references. ``problems``: on the object, or on
+    its claimants.
     """
 
     name: Name
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
 
 
 class Draft:
-    """The object ``name`` of ``kind`` with the claims on it and what they amount to."""
+    """The object ``name`` of ``kind`` with the claims on it and their merged result."""
 
     __slots__ = ("claims", "desired", "kind", "name", "operations", "problems", "stirs", "waits_for")
 
@@ -49,7 +49,7 @@ class Draft:
         self.problems.append(Problem(self.name.kind, ":".join(self.name.fq_name), reason, message))
 
     def plan(self) -> Plan:
-        """What was collected, as a value."""
+        """The collected plan as a value."""
         return Plan(
             self.name,
             tuple(self.operations),

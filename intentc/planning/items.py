@@ -1,8 +1,8 @@
-"""Which parts of one object a write changes, and what is left of the write without some of them.
+"""Lists the parts of one object that a write changes, and reduces a write to some of them.
 
-A write of a whole list changes single entries of it. Whoever leaves one entry alone (another writer sets it back again
-and again) must still write the others, so operations are taken apart and put together again here. Pure functions of
-values. Which parts are left alone is not decided here.
+A write of a whole list changes single entries of it. If one entry must be left alone (another writer reverts it), the
+others must still be written, so operations are taken apart and reassembled here. Pure functions of values. Their
+callers decide which parts to leave alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .claims import EXISTENCE, Item
 from .diff import in_order
 
 Stored = Callable[[str], Mapping[Key, ReferenceValue]]
-"""relation → its entries as they are stored now, by target."""
+"""relation → its present stored entries, by target."""
 
 
 def items(operation: Operation, stored: Stored) -> frozenset[Item]:
@@ -45,7 +45,7 @@ def without(operation: Operation, left_alone: Collection[Item], stored: Stored) 
 
 
 def text(item: Item) -> str:
-    """An item as people read it: ``content``, ``route_target_refs[target:64512:7]``, ``the object itself``."""
+    """An item as text: ``content``, ``route_target_refs[target:64512:7]``, ``the object itself``."""
     if isinstance(item, str):
         return item or "the object itself"
     relation, target = item

@@ -1,9 +1,9 @@
-"""From all claims on one object to its desired state (docs/engine.md §5.3).
+"""Merges all claims on one object into its desired state (docs/engine.md §5.3).
 
-A property has one writer, unless its schema says that its elements stand alone: then lists are united and maps joined
-by key. References are united by target; where the schema names a function, the attributes for one target are merged.
-Contributors that disagree get a problem each, and what is stored stays. The order of contributors never matters. What
-has to be written follows in ``diff.py``.
+A property has one writer, unless its schema says that its elements are independent: then lists are united and maps
+joined by key. References are united by target; if the schema names a function, the attributes for one target are
+merged. Contributors that disagree get a problem each, and the stored value stays. The order of contributors never
+matters. ``diff.py`` computes the writes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .claims import Item
 
 
 class Desired(NamedTuple):
-    """What all contributors together want of one object.
+    """The combined claims of all contributors to one object.
 
-    ``exists``: somebody claims the object itself, and then ``owner`` and ``parent`` are theirs (``owner`` None: they
+    ``exists``: the object itself is claimed; ``owner`` and ``parent`` are from that claim (``owner`` None: origins
     disagree). ``properties``: field → value. ``references``: relation → target → attribute. ``disputed``: fields and
     (relation, target) pairs on which contributors disagree. ``problems``: one per contributor and dispute.
     """
@@ -41,14 +41,14 @@ NOTHING = Desired(False, None, None, {}, {}, frozenset(), ())
 
 
 def merge_import_export(one: Any, other: Any) -> Any:
-    """``import`` and ``export`` make both; both wins over either. Both is what a missing value means."""
+    """``import`` and ``export`` make both; both wins over either. A missing value means both."""
     if one.import_export == other.import_export:
         return one
     return msgspec.structs.replace(one, import_export=type(one)().import_export)
 
 
 MERGES: Mapping[str, Callable[[Any, Any], Any]] = {"import_export": merge_import_export}
-"""Name in schema files → function of two attributes."""
+"""Name in schema files → a function of two attributes."""
 
 
 def merge(kind: Kind, name: Name, claims: Mapping[Key, tuple[Claim, ...]], title: Callable[[Key], str]) -> Desired:
@@ -68,7 +68,7 @@ def merge(kind: Kind, name: Name, claims: Mapping[Key, tuple[Claim, ...]], title
 
 
 class _Merging:
-    """Gathers the claims on one object by the part that they are about."""
+    """Collects the claims on one object by the part that they are about."""
 
     def __init__(self, kind: Kind, name: Name, title: Callable[[Key], str]) -> None:
         self._kind = kind
@@ -134,7 +134,7 @@ class _Merging:
     def _owner_and_parent(self) -> tuple[str | None, Parent | None]:
         if not self._existence:
             return None, None
-        # Who shares an object only wants it to be there: if it has an owner by nature, it is that one's.
+        # A shared claim only wants the object to exist: if another origin owns it, it is that origin's.
         owned = [entry for entry in self._existence if entry[1].owner != SHARED] or self._existence
         first = owned[0][1]
         if all(claim.owner == first.owner and claim.parent == first.parent for _, claim in owned):
@@ -163,7 +163,7 @@ class _Merging:
 
 
 def default_attribute(kind: Kind, relation: str) -> Any:
-    """The attribute that a reference without one has; None if the relation has none."""
+    """The attribute of a reference without one; None if the relation has none."""
     attribute_type = kind.attribute_type(relation)
     return attribute_type() if attribute_type is not None else None
 
@@ -184,8 +184,8 @@ def with_elements(value: Any, new: tuple[Any, ...]) -> Any:
 
 
 def unite(declared: Property, values: list[Any]) -> Any:
-    """One collection of all elements, in an order of its own; None if the property is no collection, or two elements
-    of a map have the same key and differ."""
+    """One collection of all elements, in an order independent of the inputs; None if the property is no collection, or
+    two elements of a map have the same key and differ."""
     if declared.collection not in {"list", "map"}:
         return None
     found: dict[Any, Any] = {}

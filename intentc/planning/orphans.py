@@ -1,7 +1,7 @@
-"""What is left of former lives: objects and fields of ours that nobody claims (docs/engine.md §5.5 to §5.7).
+"""Finds orphans: objects and fields of ours without a claim (docs/engine.md §5.5 to §5.7).
 
-Who claims an object is never stored, so after a restart only the first complete pass can tell. It finds the candidates;
-whether each really goes, and when, is decided when it is planned.
+Claimants are never stored, so after a restart orphans are known only after the first complete pass. This module finds
+the candidates; whether and when each is deleted is decided when it is planned.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .ownership import Ownership, fits_ours, is_our_entry, ownership_of_object
 
 class Orphans(NamedTuple):
     """``objects``: what would be deleted, name → the origin in its mark (``""`` without a mark). ``fields``: objects
-    that we did not make and that carry values of ours. ``owned``: kind → how many objects carry our mark."""
+    that we did not make and that carry values of ours. ``owned``: kind → the number of objects with our mark."""
 
     objects: Mapping[Name, str]
     fields: frozenset[Name]
@@ -62,7 +62,7 @@ def find_orphans(
 
 
 def _traces(kind: Kind) -> tuple[bytes, ...]:
-    """What the stored bytes contain if a field of ours is set: most objects are told apart without decoding."""
+    """What the stored bytes contain if a field of ours is set: it rules out most objects without decoding them."""
     relations = (*kind.compiler_relations, *kind.shared_relations)
     return tuple(f'"{field}"'.encode() for field in (*kind.compiler_properties, *(f"{r}_refs" for r in relations)))
 

@@ -1,10 +1,10 @@
-"""The plan of one object: the least writes from what is there to what all claims on it want (docs/engine.md §5, §6.4,
+"""Plans one object: the fewest writes from its present state to what all claims on it want (docs/engine.md §5, §6.4,
 §7).
 
-One object at a time, so that order between objects is a property of the object graph: a write that needs another object
+One object at a time, so that the order between objects follows from the object graph: a write that needs another object
 first waits for its name (``Plan.waits_for``) and is planned again when that changes. It reads the claims, the cache and
-our own unseen writes, and changes nothing but the book's note of removals that were put off. Carrying plans out, and
-telling problems, is left to others.
+our own unseen writes, and changes nothing but the book's note of deferred removals. The engine carries plans out and
+reports problems.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from .ownership import Ownership, fits_ours, is_our_entry, ownership_of_object
 class Planner:
     """Plans objects of all kinds of ``schema``.
 
-    ``compiler_of_kind``: kind → the compiler whose schema declares it, for the compilers that are loaded; objects of
-    other kinds are never touched. ``held(origin)``: whether what this intent contributed must stay (docs/engine.md §7).
-    ``guard``: holds passes with many deletes.
+    ``compiler_of_kind``: kind → the compiler whose schema declares it, for the loaded compilers; objects of other kinds
+    are never touched. ``held(origin)``: whether what this intent contributed must stay (docs/engine.md §7). ``guard``:
+    withholds passes with many deletes.
     Raises ``InvalidInput`` for a schema that names an unknown merge function.
     """
 
@@ -83,7 +83,7 @@ class Planner:
                     )
 
     def plan(self, name: Name) -> Plan:
-        """The plan of the object ``name``. An object that is right, or that concerns nobody, has no operations."""
+        """The plan of the object ``name``. It has no operations if the object is right, or not ours to write."""
         kind = self._schema.kinds.get(name.kind)
         if kind is None or name.kind not in self._compiler_of_kind:
             return Plan(name)
@@ -112,14 +112,14 @@ class Planner:
         return draft.plan()
 
     def left_behind(self, names: Iterable[Name]) -> None:
-        """The deletion of the parent of these objects was seen. Without that, and outside of a complete pass, an object
-        whose parent is not there may have come before it, and stays."""
+        """Note that the deletion of these objects' parent was seen. Otherwise, outside a complete pass, an object
+        without its parent may have arrived before it, and stays."""
         self._left_behind.update(names)
 
     def orphans(self) -> frozenset[Name]:
         """What to plan at the end of the first complete pass, and of later full passes: objects and fields of ours
-        without a claim. From the first call on things may be removed. What the guard holds is planned, too, so that it
-        is reported."""
+        without a claim. From the first call on, removals are allowed. Objects that the guard withholds are planned as
+        well, so that they are reported."""
         self._book.complete = True
         found = find_orphans(self._schema, self._installation, self._compiler_of_kind, self._book, self._assumed)
         doomed = {name: origin for name, origin in found.objects.items() if not self._origin_held(origin)}
@@ -150,7 +150,7 @@ class Planner:
         )
 
     def _usable(self, parent: Key) -> bool:
-        """Whether something can be created below it: the server refuses a parent that it can't read."""
+        """Whether objects can be created below it: the server rejects a parent that it can't read."""
         try:
             return self._assumed.at(parent) is not None
         except HeldInput:
@@ -177,13 +177,13 @@ class Planner:
         alone = abandoned(self._assumed, actual)
         if not alone:
             self._left_behind.discard(draft.name)
-        # Who claims the name below a parent of another uuid shows as well that the parent was not merely late.
+        # A claim on the name below a parent with another uuid also shows that the old parent was really deleted.
         elsewhere = alone and desired.parent is not None and desired.parent.key != actual.parent
         known_gone = draft.name in self._left_behind or elsewhere
         if used or not known_gone or not fits_ours(draft.kind, draft.name.fq_name):
             self._fields(draft, actual, made=False)
             return
-        # Its parent is gone: it stands for nothing any more.
+        # Its parent was deleted, so it has no meaning any more.
         if not self.guard.holds(draft.name) and self._leave(draft, actual)(EXISTENCE):
             self._delete(draft, actual)
         if draft.claims:
@@ -202,11 +202,11 @@ class Planner:
 
     def _copy(self, draft: Draft, actual: Actual) -> None:
         draft.problem("Copy", f"it carries our mark, but uuid {actual.key.uuid} is not the one that we give; it is "
-                      "left alone: delete it, or take the annotation off")  # fmt: skip
+                      "left alone: delete it, or remove the annotation")  # fmt: skip
         self._taken(draft, actual)
 
     def _name_is_free(self, draft: Draft, actual: Actual) -> bool:
-        """Whether an object that somebody else made may stand for the one that is claimed; problems if not."""
+        """Whether the claimed object may adopt an object that somebody else made; reports problems if not."""
         desired = draft.desired
         if not desired.exists:
             return True
@@ -227,9 +227,9 @@ class Planner:
     def _replaced(self, draft: Draft, actual: Actual) -> bool:
         """Whether the object of this name must be deleted and created again: another owner, or another parent.
 
-        What several intents share stays when it gets an owner besides: to replace it would take it from all who refer
-        to it for a moment, or for as long as one of them can't be written. It is replaced only for an owner that must
-        know its target by the uuid (``is_our_entry``)."""
+        An object that several intents share stays when it also gets an owner: a replacement would remove it from all
+        its holders for a moment, or for as long as one of them can't be written. It is replaced only for an owner that
+        must recognise its target by the uuid (``is_our_entry``)."""
         desired = draft.desired
         if desired.owner is None or actual.mark is None:
             return False
@@ -241,7 +241,7 @@ class Planner:
         return parent is not None and (actual.parent is None or actual.parent.uuid != parent.key.uuid)
 
     def _owner_knows_by_uuid(self, draft: Draft) -> bool:
-        """Whether the owner refers to such objects by a shared list, where its own are told by their uuid."""
+        """Whether the owner refers to such objects by a shared list, where the uuid identifies its own entries."""
         owner = draft.desired.owner
         kinds = {
             origin.kind
@@ -259,7 +259,7 @@ class Planner:
         if held_by.users:
             draft.problem("StillReferred", "it is not needed any more, but can't be deleted while "
                           f"{', '.join(held_by.users[:5])} refer to it ({len(held_by.users)} in all); "
-                          "take these references away")  # fmt: skip
+                          "remove these references")  # fmt: skip
         if not held_by.holders and not held_by.users:
             draft.operations.append(Delete(actual.key, draft.name, actual.revision))
         elif lists := without_cycle(self._assumed, actual, self._is_doomed):
@@ -307,7 +307,7 @@ class Planner:
         draft.operations += remove
 
     def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Iterable[Key] = ()) -> Wanted:
-        """The desired entries of one relation whose targets are there; for the others the draft waits."""
+        """The desired entries of one relation whose targets exist; for the others the draft waits."""
         declared = draft.kind.relations[relation]
         entries: dict[Key, ReferenceValue] = {}
         for target, attribute in draft.desired.references.get(relation, {}).items():
@@ -319,9 +319,9 @@ class Planner:
                 and key not in stored
                 and not is_our_entry(self._installation, declared, holder, key, target.fq_name)
             ):
-                draft.problem("Unrecognisable", f"its reference to {target} could not be told from a user's later and "
-                              "is not written; make the target an object of the holder's own")  # fmt: skip
-                # It may go yet, and be made again as the holder's own.
+                draft.problem("Unrecognisable", f"its reference to {target} could not be distinguished from a user's "
+                              "later and is not written; make the target an object of the holder's own")  # fmt: skip
+                # It may still be deleted, and created again as the holder's own.
                 draft.waits_for.add(target)
             else:
                 entries[key] = ReferenceValue(key, target.fq_name, attribute)
@@ -329,7 +329,7 @@ class Planner:
         return Wanted(entries, disputed, MERGES.get(declared.merge))
 
     def _target(self, name: Name) -> Key | None:
-        """The object to which a reference to ``name`` leads now: None if it is not there, or about to go."""
+        """The object that a reference to ``name`` leads to now: None if it is absent, or about to be deleted."""
         try:
             actual = self._assumed.actual(name)
         except HeldInput as held:
@@ -341,7 +341,7 @@ class Planner:
         return None if self._doomed(name, actual) else actual.key
 
     def _doomed(self, name: Name, actual: Actual) -> bool:
-        """Whether an object with a mark will be deleted as soon as nobody refers to it."""
+        """Whether an object with a mark will be deleted as soon as no object refers to it."""
         if ownership_of_object(actual, self._installation) is not Ownership.OURS:
             return False
         claims = self._book.on(name)
@@ -349,7 +349,7 @@ class Planner:
         unwanted = self._replaced(draft, actual) if draft.desired.exists else not self.guard.holds(name)
         if not unwanted or not self._leave(draft, actual)(EXISTENCE):
             return False
-        # While users keep it from going it is there, for our references, too.
+        # While users' references keep it, it is present for our references as well.
         return not blockers(self._schema, self._installation, self._assumed, actual).users
 
     def _is_doomed(self, actual: Actual) -> bool:
@@ -367,34 +367,34 @@ class Planner:
         return actual is None or ownership_of_object(actual, self._installation) is not Ownership.OURS
 
     def _leave(self, draft: Draft, actual: Actual) -> Leave:
-        """What may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
+        """Decides what may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
         book, name, mark = self._book, draft.name, actual.mark
 
         def may(item: Item) -> bool:
             if mark is not None and mark.compiler not in self._compilers:
                 return False
             if not book.complete:
-                book.put_off(name, LATER)
+                book.defer(name, LATER)
                 return False
             for origin in draft.claims:
                 if self._held(origin):
-                    book.put_off(name, origin.uuid)
+                    book.defer(name, origin.uuid)
                     return False
             if mark is not None and self._origin_held(mark.origin):
-                book.put_off(name, mark.origin)
+                book.defer(name, mark.origin)
                 return False
-            # What belongs to a resource goes with it, whatever others say; what belongs to a fact may be missed only
-            # because a held intent does not yield that fact.
+            # An object of a resource is deleted with it, whatever other claims say. An object of a fact may lack its
+            # claim only because a held intent does not yield that fact.
             owned = item == EXISTENCE and mark is not None and mark.origin != SHARED and _is_resource(mark.origin)
             if book.unknown and not owned and item not in book.withdrawn(name):
-                book.put_off(name, LATER)
+                book.defer(name, LATER)
                 return False
             return True
 
         return may
 
     def _origin_held(self, origin: str) -> bool:
-        """Whether the origin in a mark is held; the mark tells no kind."""
+        """Whether the origin in a mark is held; the mark lacks the kind."""
         return origin not in {"", SHARED} and any(self._held(Key(kind, origin)) for kind in self._compiler_of_kind)
 
     def _title(self, origin: Key) -> str:
@@ -406,7 +406,7 @@ class Planner:
 
 
 def _is_resource(origin: str) -> bool:
-    """Whether the origin in a mark is a stored resource, by its uuid; else it is a fact, by its name."""
+    """Whether the origin in a mark is a stored resource (a uuid) and not a fact (a name)."""
     try:
         UUID(origin)
     except ValueError:

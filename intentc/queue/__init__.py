@@ -1,7 +1,8 @@
-"""Who is worked on next, and who can't be worked on now: the keyed job queue and the quarantine (docs/engine.md §11).
+"""Decides which key is worked on next, and keeps keys that can't be: the job queue and the quarantine (docs/engine.md
+§11).
 
 It knows neither intents nor objects, only hashable keys, so one implementation serves the job queue (by intent) and
-the planning queue (by object). What a job does is the engine's business.
+the planning queue (by object). The engine does the work.
 """
 
 from .backoff import Backoff

@@ -1,6 +1,6 @@
-"""How long a key that failed must wait before it is tried again.
+"""Computes how long a failed key waits before it is tried again.
 
-Pure arithmetic over a count, kept apart from the queue so that the figures can be read and tested by themselves.
+Pure arithmetic over a count, apart from the queue so that it can be tested on its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LAST_SECONDS = 60.0
 class Backoff:
     """Doubling from ``first`` to ``last`` seconds, each delay drawn from its upper half.
 
-    The jitter keeps keys that failed together (a server that was down) from coming back together. ``random`` gives
+    The jitter prevents keys that failed together (when a server was down) from being retried together. ``random`` gives
     numbers in [0, 1); tests pass a constant.
 
     >>> Backoff(random=lambda: 0.0).seconds(1)
@@ -36,6 +36,6 @@ class Backoff:
 
     def seconds(self, failures: int) -> float:
         """The delay after the ``failures``-th failure in a row (1 is the first)."""
-        # The exponent is capped so that a key that fails for years doesn't overflow a float.
+        # The exponent is capped so that many failures don't overflow a float.
         whole = min(self._last, self._first * 2.0 ** min(failures - 1, 62))
         return whole * (0.5 + 0.5 * self._random())

@@ -1,12 +1,12 @@
-"""A queue of keys in which each key is at most once, and never with two workers at the same time.
+"""A queue of keys in which each key is at most once, and is never with two workers at the same time.
 
-Why our own: coalescing is what keeps a storm of events cheap. Adding a key that waits only updates it; adding one
-that is being worked on makes it run again afterwards; so 10,000 events on one hub are a handful of jobs. Live changes
-go before resync, but every eighth job is a resync one, so that neither starves. A key that failed comes back after a
-back-off, and a live change of it does not wait for that.
+Why our own: coalescing keeps a storm of events cheap. Adding a waiting key only updates it; adding a key that is being
+worked on makes it run again afterwards; so 10,000 events on one hub are a few jobs. Live changes precede resync, but
+every eighth job is a resync one, so that neither starves. A failed key returns after a back-off, and a live change of
+it does not wait for that.
 
-It is built on asyncio's futures and is for one event loop; nothing in it blocks or polls. What the jobs are, how many
-workers there are, and what counts as a failure is left to the engine.
+It uses asyncio's futures, for one event loop; nothing in it blocks or polls. The engine defines the jobs, the number of
+workers, and what counts as a failure.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .backoff import Backoff
 K = TypeVar("K", bound=Hashable)
 
 LIVE_IN_A_ROW = 7
-"""How many live keys may pass while a resync one waits: every eighth job is a resync one (docs/engine.md §11.2)."""
+"""Live keys that may pass while a resync one waits: every eighth job is a resync one (docs/engine.md §11.2)."""
 
 
 class Timer(Protocol):
-    """A call that is due later and can be called off."""
+    """A scheduled call that can be cancelled."""
 
     def cancel(self) -> None: ...
 
@@ -45,7 +45,7 @@ class KeyedQueue(Generic[K]):
         key = await queue.get()
         try:
             ...
-            queue.forget(key)      # or, after a failure that time may heal: queue.retry(key)
+            queue.forget(key)      # or, after a temporary failure: queue.retry(key)
         finally:
             queue.done(key)
 
@@ -68,8 +68,8 @@ class KeyedQueue(Generic[K]):
         self._live_in_a_row = 0
 
     def add(self, key: K, *, resync: bool = False) -> None:
-        """Ask for a run of ``key``. ``resync``: nothing changed, it is only looked over; this never overtakes a
-        back-off, and is forgotten if a live run is due anyway."""
+        """Request a run of ``key``. ``resync``: nothing changed, the key is only checked again; such a request never
+        overtakes a back-off, and is dropped if a live run is due anyway."""
         if key in self._delayed:
             if resync:
                 return
@@ -85,7 +85,7 @@ class KeyedQueue(Generic[K]):
             self._hand_over()
 
     async def get(self) -> K:
-        """The next key, now being worked on by the caller, who owes a ``done`` for it."""
+        """The next key; the caller works on it, and must call ``done`` for it."""
         if self._live or self._resync:
             return self._next()
         getter: asyncio.Future[K] = asyncio.get_running_loop().create_future()
@@ -94,7 +94,7 @@ class KeyedQueue(Generic[K]):
             return await getter
         except asyncio.CancelledError:
             if getter.done() and not getter.cancelled():
-                # The key was handed over, but its worker is gone: somebody else must get it.
+                # The key was handed over, but its worker is gone: another worker must get it.
                 key = getter.result()
                 self._again.setdefault(key, self._working[key])
                 self.done(key)
@@ -105,21 +105,21 @@ class KeyedQueue(Generic[K]):
         return self._next() if self._live or self._resync else None
 
     def take_all(self) -> tuple[K, ...]:
-        """Every key that waits, in the order of ``get``; the caller owes a ``done`` for each."""
+        """Every waiting key, in the order of ``get``; the caller must call ``done`` for each."""
         return tuple(self._next() for _ in range(len(self._live) + len(self._resync)))
 
     def done(self, key: K) -> None:
-        """The caller's work on ``key`` is over. Raises ``KeyError`` if it is not being worked on."""
+        """End the caller's work on ``key``. Raises ``KeyError`` if it is not being worked on."""
         del self._working[key]
         if key in self._again:
             self.add(key, resync=self._again.pop(key))
-        self._tell_settled()
+        self._notify_settled()
 
     def retry(self, key: K, *, after: float | None = None) -> float:
-        """Run ``key`` again after a back-off that grows with each failure in a row; the delay in seconds. A live
-        ``add`` in the meantime, or one during this run, takes the place of it.
+        """Run ``key`` again after a back-off that grows with each failure in a row; return the delay in seconds. A live
+        ``add`` in the meantime, or one during this run, replaces it.
 
-        ``after``: seconds that somebody else asked us to wait (``Retry-After``); that is no failure of ``key``.
+        ``after``: seconds that a server asked us to wait (``Retry-After``); that is no failure of ``key``.
         """
         if after is None:
             self._failures[key] = failures = self._failures.get(key, 0) + 1
@@ -135,19 +135,19 @@ class KeyedQueue(Generic[K]):
         return delay
 
     def forget(self, key: K) -> None:
-        """``key`` has succeeded: its next failure is its first."""
+        """Record that ``key`` has succeeded: its next failure counts as the first."""
         self._failures.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """How often ``key`` has failed in a row."""
+        """The number of failures of ``key`` in a row."""
         return self._failures.get(key, 0)
 
     def pending(self) -> int:
-        """How many keys wait for a worker or are being worked on."""
+        """The number of keys that wait for a worker or are being worked on."""
         return len(self._live) + len(self._resync) + len(self._working)
 
     def oldest_seconds(self) -> float:
-        """For how long the key has waited for a worker that has waited longest; 0 if none waits."""
+        """Seconds that the oldest waiting key has waited for a worker; 0 if none waits."""
         added = [next(iter(waiting.values())) for waiting in (self._live, self._resync) if waiting]
         return max(0.0, time.monotonic() - min(added)) if added else 0.0
 
@@ -164,36 +164,36 @@ class KeyedQueue(Generic[K]):
         return key in self._working or key in self._live or key in self._resync or key in self._delayed
 
     def asked_again(self, key: K) -> bool:
-        """Whether another run of ``key`` was asked for while it is being worked on."""
+        """Whether another run of ``key`` was requested while it is being worked on."""
         return key in self._again
 
     def delayed(self) -> dict[K, float]:
-        """The keys that are in a back-off, with the clock's time at which each is due."""
+        """The keys in a back-off, with the clock's time at which each is due."""
         return {key: due for key, (due, _) in self._delayed.items()}
 
     @property
     def idle(self) -> bool:
-        """Nothing waits for a worker or is being worked on; keys in a back-off don't count."""
+        """Whether nothing waits for a worker or is being worked on; keys in a back-off don't count."""
         return not (self._live or self._resync or self._working)
 
     @property
     def settled(self) -> bool:
-        """Idle, and nothing is in a back-off either."""
+        """Whether it is idle and nothing is in a back-off either."""
         return self.idle and not self._delayed
 
     async def wait_settled(self) -> None:
-        """Return once the queue is settled, at once if it is. A key that fails for ever keeps it from that."""
+        """Return once the queue is settled, at once if it is. A key that always fails prevents that."""
         while not self.settled:
-            told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(told)
-            await told
+            settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(settled)
+            await settled
 
     def close(self) -> None:
-        """Call off all back-offs. Keys stay as they are."""
+        """Cancel all back-offs. Keys stay as they are."""
         for _, timer in self._delayed.values():
             timer.cancel()
         self._delayed.clear()
-        self._tell_settled()
+        self._notify_settled()
 
     def _due(self, key: K, resync: bool) -> None:
         del self._delayed[key]
@@ -212,9 +212,9 @@ class KeyedQueue(Generic[K]):
             if not getter.done():
                 getter.set_result(self._next())
 
-    def _tell_settled(self) -> None:
+    def _notify_settled(self) -> None:
         if self._waiting and self.settled:
             waiting, self._waiting = self._waiting, []
-            for told in waiting:
-                if not told.done():
-                    told.set_result(None)
+            for waiter in waiting:
+                if not waiter.done():
+                    waiter.set_result(None)

@@ -1,7 +1,7 @@
-"""The list of held intents with their reasons: what can't be compiled now, shown to people and tried again.
+"""The quarantine: held keys with their reasons, shown to people and tried again.
 
-A held key holds up nobody else, and its outputs stay as they are (docs/engine.md §7); that is the planner's business.
-When a key is tried again is the engine's.
+A held key delays no other, and its outputs stay as they are (docs/engine.md §7), which the planner ensures. The engine
+decides when a key is tried again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Quarantined(NamedTuple):
-    """Why a key is held, and since when (seconds since 1970) it has been."""
+    """Why a key is held, and since when (seconds since 1970)."""
 
     problem: Problem
     since: float
@@ -26,8 +26,8 @@ Replace = Callable[[Iterable[Problem], Iterable[Problem]], None]
 
 
 class Quarantine(Generic[K]):
-    """Held keys, in the order in which they were held. ``now`` gives seconds since 1970. ``replace`` is told, whenever
-    that changes, which problems a key was held for, and which it is held for from now on."""
+    """Held keys, in the order in which they were held. ``now``: seconds since 1970. ``replace`` is called with the
+    problems that a key was held for, and those that it is held for from now on, whenever they change."""
 
     def __init__(self, *, now: Callable[[], float] = time.time, replace: Replace = lambda before, after: None) -> None:
         self._held: dict[K, Quarantined] = {}
@@ -35,7 +35,7 @@ class Quarantine(Generic[K]):
         self._replace = replace
 
     def hold(self, key: K, problem: Problem) -> bool:
-        """Hold ``key``, or give the reason anew; ``since`` stays. True if that is news, and so worth a log line."""
+        """Hold ``key``, or change the reason; ``since`` stays. True if that is news, and so worth a log line."""
         held = self._held.get(key)
         self._held[key] = Quarantined(problem, held.since if held else self._now())
         if held is not None and held.problem == problem:
@@ -44,7 +44,7 @@ class Quarantine(Generic[K]):
         return True
 
     def release(self, key: K) -> bool:
-        """Let go of ``key``. True if it was held."""
+        """Release ``key``. True if it was held."""
         held = self._held.pop(key, None)
         if held is None:
             return False
@@ -52,11 +52,11 @@ class Quarantine(Generic[K]):
         return True
 
     def items(self) -> tuple[tuple[K, Quarantined], ...]:
-        """All held keys with their reasons, the longest held first."""
+        """All held keys with their reasons, the oldest first."""
         return tuple(self._held.items())
 
     def __iter__(self) -> Iterator[K]:
-        """The held keys, the longest held first."""
+        """The held keys, the oldest first."""
         return iter(self._held)
 
     def get(self, key: K) -> Quarantined | None:

@@ -1,8 +1,8 @@
-"""Last good values of held intents, so that a restart does not take from others what held intents yielded for them.
+"""Retains last good values and facts of held intents, so that a restart does not take their facts from other intents.
 
-``values`` finds them and keeps them in etcd, ``facts`` does so with the facts of those that failed or wait, ``keeper``
-has the leader keep both while it runs. What an intent yields
-from such a value is the business of ``evaluation``; which intents are held is the engine's.
+``values`` finds last good values and keeps them in etcd; ``facts`` does so with the facts of intents that failed or
+wait; ``keeper`` has the leader keep both while it runs. ``evaluation`` computes what an intent yields from such a
+value; the engine knows which intents are held.
 """
 
 from .facts import RetainedFacts, retained_facts_prefix

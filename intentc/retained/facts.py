@@ -1,14 +1,14 @@
-"""The facts of intents whose last run did not come to its end, kept in etcd over a restart.
+"""Keeps the facts of intents whose last run did not complete in etcd, over a restart.
 
-Why facts, and not the values that led to them: what such an intent read is known no more in full (relations, other
-facts, settings, code), while the facts are there. They lie under
-``/intentc/<installation>/retained-facts/<kind>/<digest>`` for as long as the intent stands as it does, as
+Why facts, and not the values that led to them: the inputs of such an intent are no longer completely known (relations,
+other facts, settings, code), while its facts are. They lie under
+``/intentc/<installation>/retained-facts/<kind>/<digest>`` while the intent is in that state, as
 ``{"kind", "uuid", "create_revision", "facts": [[kind, name, value]]}``. They count only for the intent with the same
-create revision, which is 0 for a fact that is an intent of its own.
+create revision, which is 0 for a fact that is an intent itself.
 
-A value that is a struct carries the name and all the fields of its class. It is read only with a class of that name and
-these fields that this process has loaded already: nothing in etcd names code to load, and where a new version of a
-compiler has another form, the facts are not known.
+A struct value carries the name and all field names of its class. It is read only with a class of that name and with
+these fields that this process has already loaded: nothing in etcd names code to load, and facts of a different form in
+a new compiler version are ignored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Retained(msgspec.Struct, frozen=True):
 
 
 def retained_facts_prefix(installation: str) -> str:
-    """Under which the retained facts of an installation lie."""
+    """The prefix of an installation's retained facts."""
     return f"/intentc/{installation}/retained-facts/"
 
 
@@ -54,13 +54,13 @@ class RetainedFacts:
         self._backoff = backoff or Backoff()
 
     async def list(self) -> dict[Key, HeldFacts]:
-        """All retained facts, by intent. Raises ``StoreError``. Those that can't be read are left out."""
+        """All retained facts, by intent. Raises ``StoreError``. Unreadable ones are left out."""
         listing = await list_all(self._store, self._layout, lambda key: None)
         found = [self._decoded(change) for change in listing.snapshot.changes]
         return {held.key: held for held in found if held is not None}
 
     async def load(self) -> dict[Key, HeldFacts]:
-        """All retained facts; waits for a store that can't be reached."""
+        """All retained facts; waits while the store can't be reached."""
         while True:
             try:
                 return await self.list()
@@ -74,7 +74,7 @@ class RetainedFacts:
                 await anyio.sleep(self._backoff.next_wait())
 
     async def put(self, held: HeldFacts) -> None:
-        """Retain the facts of one intent. Raises ``StoreError``, also for facts that have no form in JSON."""
+        """Retain the facts of one intent. Raises ``StoreError``, also for facts that JSON can't represent."""
         try:
             facts = [(fact.kind, fact.name, _encoded(fact.value)) for fact in held.facts]
         except (TypeError, RecursionError) as error:
@@ -83,17 +83,17 @@ class RetainedFacts:
         try:
             same = _read(value) == held
         except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:
-            raise StoreError(f"facts don't come back from JSON: {error}") from None
+            raise StoreError(f"facts can't be read back from JSON: {error}") from None
         if not same:
-            raise StoreError("facts come back from JSON as others")
+            raise StoreError("facts differ after a round trip through JSON")
         await self._store.transaction([], [Put(self._key(held.key), value)])
 
     async def remove(self, key: Key) -> None:
-        """Retain the facts of an intent no longer. Raises ``StoreError``."""
+        """Stop retaining the facts of an intent. Raises ``StoreError``."""
         await self._store.transaction([], [Delete(self._key(key))])
 
     def _key(self, key: Key) -> str:
-        # The name of a fact that is an intent may be long, and hold any sign.
+        # The name of a fact that is an intent may be long, and contain any character.
         return self._layout.key(key.kind, hashlib.sha256(key.uuid.encode()).hexdigest())
 
     def _decoded(self, change: Change) -> HeldFacts | None:
@@ -109,7 +109,7 @@ class RetainedFacts:
 
 
 def _read(value: bytes) -> HeldFacts:
-    """What ``put`` wrote. Raises ``msgspec.DecodeError``, ``ValueError`` or ``TypeError``."""
+    """The inverse of what ``put`` writes. Raises ``msgspec.DecodeError``, ``ValueError`` or ``TypeError``."""
     kept = msgspec.json.decode(value, type=_Retained)
     facts = tuple(Fact(kind, name, _decoded(value)) for kind, name, value in kept.facts)
     return HeldFacts(Key(kept.kind, kept.uuid), kept.create_revision, facts)
@@ -134,7 +134,7 @@ def _encoded(value: Any) -> Any:
 
 
 def _decoded(value: Any) -> Any:
-    """The way back from ``_encoded``. Raises ``ValueError`` or ``TypeError``."""
+    """The inverse of ``_encoded``. Raises ``ValueError`` or ``TypeError``."""
     if isinstance(value, list):
         return tuple(_decoded(item) for item in value)
     match value:
@@ -153,7 +153,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _struct(name: str) -> type[msgspec.Struct] | None:
-    """A class of structs in a module that is loaded."""
+    """A struct class in a loaded module."""
     module, _, qualified = name.partition(":")
     found = getattr(sys.modules.get(module), qualified, None)
     return found if isinstance(found, type) and issubclass(found, msgspec.Struct) else None

@@ -1,7 +1,7 @@
-"""Has the leader keep last good values, or facts, of held intents in etcd for as long as these are held.
+"""Has the leader keep last good values, or facts, of held intents in etcd while these are held.
 
-Why a loop beside the event's path: nothing waits for what is retained but the next process. What is held, and by which
-values it was good last, is the engine's business.
+Why a loop apart from the event's path: only the next process needs what is retained. The engine knows what is held, and
+its last good values.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ T = TypeVar("T", bound=Resource | HeldFacts)
 
 _LOG = logging.getLogger(__name__)
 _PERIOD = 1.0
-"""Seconds between looks."""
+"""Seconds between checks."""
 
 
 class Retained(Protocol[T]):
-    """Where something of each intent is kept: ``RetainedValues``, ``RetainedFacts``."""
+    """Where something is kept for each intent: ``RetainedValues``, ``RetainedFacts``."""
 
     async def list(self) -> dict[Key, T]: ...
 
@@ -33,8 +33,8 @@ class Retained(Protocol[T]):
 
 
 class Keeper(Generic[T]):
-    """``wanted``: what to keep now. ``settled``: whether the world was looked through once, so that
-    what is not wanted may be removed. ``leading``: whether this process leads; another one only reads."""
+    """``wanted``: what to keep now. ``settled``: whether the first pass is complete, so that what is not wanted may be
+    removed. ``leading``: whether this process leads; others only read."""
 
     def __init__(
         self,
@@ -51,10 +51,9 @@ class Keeper(Generic[T]):
         self._leading = leading
         self._period = period
         self._kept: dict[Key, object] | None = None
-        """Key → what tells its retained value from others; None: not known, since another process may have written
-        them."""
+        """Key → the version of its retained value; None: not known, since another process may have written values."""
         self._rejected: dict[Key, object] = {}
-        """Values that etcd does not take, most likely for their size."""
+        """Values that etcd rejects, most likely because of their size."""
 
     async def run(self) -> None:
         """Keep what is wanted, without end."""
@@ -63,7 +62,7 @@ class Keeper(Generic[T]):
             await self.tend()
 
     async def tend(self) -> None:
-        """Write and remove what differs, if this process leads; an error is logged, and the next call goes on."""
+        """Write and remove the differences, if this process leads; an error is logged, and the next call retries."""
         if not (self._leading() and self._settled()):
             self._kept = None
             return
@@ -75,7 +74,7 @@ class Keeper(Generic[T]):
                 await self._values.remove(key)
                 del self._kept[key]
         except StoreError as error:
-            _LOG.debug("retained values are not looked at now: %s", error)
+            _LOG.debug("retained values can't be checked now: %s", error)
             return
         for key in sorted(wanted):
             await self._keep(key, wanted[key], self._kept)
@@ -96,7 +95,7 @@ class Keeper(Generic[T]):
 
 
 def _version(one: Resource | HeldFacts) -> object:
-    """What is equal for two that need not be written one after the other."""
+    """A value that is equal for two states if they need not be written again."""
     return one.mod_revision if isinstance(one, Resource) else one
 
 

@@ -1,10 +1,10 @@
-"""The last good value of each held resource: found in etcd's own history, and kept beside the quarantine.
+"""Finds the last good value of each held resource, in etcd's history or where it was retained.
 
-Why two sources: a value that became unreadable while no compiler ran is known to etcd alone, which forgets it at its
-next compaction; one that a running compiler saw is kept under ``/intentc/<installation>/retained/<kind>/<uuid>`` for
-as long as the resource is held. A retained value has the form ``{"create_revision", "mod_revision", "value"}``: the
-resource as it was written at ``mod_revision``. It counts only for the resource with the same create revision, so a
-resource that was deleted and created again begins without one.
+Why two sources: a value that became unreadable while no compiler ran is known only to etcd, until its next compaction;
+one that a running compiler saw is kept under ``/intentc/<installation>/retained/<kind>/<uuid>`` while the resource is
+held. A retained value has the form ``{"create_revision", "mod_revision", "value"}``: the resource as written at
+``mod_revision``. It counts only for the resource with the same create revision, so a resource that was deleted and
+created again starts without one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .facts import RetainedFacts
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_HISTORY = 16
-"""Writes of one key that are looked at, the newest first: each costs a request."""
+"""The most writes of one key that are checked, newest first: each costs a request."""
 
 
 class _Retained(msgspec.Struct, frozen=True):
@@ -36,12 +36,12 @@ class _Retained(msgspec.Struct, frozen=True):
 
 
 def retained_prefix(installation: str) -> str:
-    """Under which the retained values of an installation lie."""
+    """The prefix of an installation's retained values."""
     return f"/intentc/{installation}/retained/"
 
 
 class RetainedValues:
-    """Reads and writes retained values. ``path``: the one under which resources lie (``etcd.path``)."""
+    """Reads and writes retained values. ``path``: the path of resources (``etcd.path``)."""
 
     def __init__(
         self, store: Store, schema: Schema, *, path: str, installation: str, backoff: Backoff | None = None
@@ -54,11 +54,11 @@ class RetainedValues:
         self.facts = RetainedFacts(store, schema, installation=installation, backoff=backoff)
 
     async def held_facts(self) -> Collection[HeldFacts]:
-        """The retained facts; waits for a store that can't be reached."""
+        """The retained facts; waits while the store can't be reached."""
         return (await self.facts.load()).values()
 
     async def list(self) -> dict[Key, Resource]:
-        """All retained values. Raises ``StoreError``. One that can't be read is left out."""
+        """All retained values. Raises ``StoreError``. Unreadable ones are left out."""
         listing = await list_all(self._store, self._layout, lambda key: None)
         found = {}
         for change in listing.snapshot.changes:
@@ -68,7 +68,7 @@ class RetainedValues:
         return found
 
     async def load(self) -> dict[Key, Resource]:
-        """All retained values; waits for a store that can't be reached."""
+        """All retained values; waits while the store can't be reached."""
         while True:
             try:
                 return await self.list()
@@ -81,8 +81,8 @@ class RetainedValues:
                 await self._wait(error)
 
     async def before(self, unreadable: Iterable[Change], retained: Mapping[Key, Resource]) -> dict[Key, Resource]:
-        """The last readable value of each resource whose present value can't be read: the newer of its retained value
-        and what etcd's history still has. Waits for a store that can't be reached."""
+        """The last readable value of each resource that can't be read now: the newer of its retained value and the one
+        in etcd's history. Waits while the store can't be reached."""
         found = {}
         for change in unreadable:
             key = Key(change.kind, change.uuid)
@@ -101,7 +101,7 @@ class RetainedValues:
         await self._store.transaction([], [Put(key, msgspec.json.encode(kept))])
 
     async def remove(self, key: Key) -> None:
-        """Retain a value no longer. Raises ``StoreError``."""
+        """Stop retaining a value. Raises ``StoreError``."""
         await self._store.transaction([], [Delete(self._layout.key(key.kind, key.uuid))])
 
     async def _in_history(self, change: Change, after: int) -> Resource | None:
@@ -118,7 +118,7 @@ class RetainedValues:
         return None
 
     async def _at(self, change: Change, revision: int) -> Change | None:
-        """The same key as it stood at ``revision``; None if it was absent, or etcd does not have that revision."""
+        """The same key at ``revision``; None if it was absent, or etcd does not have that revision."""
         while revision > 0:
             try:
                 page = await self._store.range(self._resources.key(change.kind, change.uuid), revision=revision)
@@ -148,7 +148,7 @@ class RetainedValues:
 
 
 class KnownValues(NamedTuple):
-    """What was found in a store, for an engine over a copy of it: what ``load`` and ``before`` return."""
+    """What was found in a store, for an engine over a copy of it: the results of ``load`` and ``before``."""
 
     retained: Mapping[Key, Resource]
     readable: Mapping[Key, Resource]
@@ -156,7 +156,7 @@ class KnownValues(NamedTuple):
 
     @classmethod
     async def of(cls, values: RetainedValues, schema: Schema, changes: Iterable[Change]) -> KnownValues:
-        """For a listing with these changes. Waits for a store that can't be reached."""
+        """The values for a listing with these changes. Waits while the store can't be reached."""
         unreadable = [change for change in changes if change.kind in schema and not _is_readable(schema, change)]
         retained = await values.load()
         return cls(retained, await values.before(unreadable, retained), await values.held_facts())

@@ -70,15 +70,15 @@ class CompilerStatus:
         ``lag_revisions``, ``rates``, ``pending_references``, ``busy_seconds`` (since it last converged),
         ``oldest_job_seconds``, ``awaiting`` (empty if it has converged and sees etcd), ``attention`` (what a person
         must do), ``progress`` (of the first load, None after it). ``leadership``: None without an election."""
-        engine, reach = self._engine, self._source.reach
+        engine, progress = self._engine, self._source.progress
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet
         # The revision of an acknowledged write counts as seen, although the watch may not have delivered it.
-        reach.saw(engine.reconciler.sender.last_revision)
+        progress.saw(engine.reconciler.sender.last_revision)
         return {
             "healthy": engine.healthy and not self._is_blind(leadership),
             "role": self._role(leadership),
-            "lag_revisions": reach.lag if self._sees_etcd(leadership) else None,
+            "lag_revisions": progress.lag if self._sees_etcd(leadership) else None,
             "rates": self._rates.rates(),
             "pending_references": self._pending.now(),
             "busy_seconds": 0.0 if converged else round(self._rates.busy_seconds, 1),
@@ -130,15 +130,15 @@ class CompilerStatus:
         if self.lacking:
             yield self.lacking
             return
-        state, reach = self._source.state, self._source.reach
+        state, progress = self._source.state, self._source.progress
         because = f": {state.last_error}" if state.last_error else ""
         match state.phase:
             case Phase.DISCONNECTED:
-                first = "" if reach.passed or because else ", not asked yet"
+                first = "" if progress.passed or because else ", not asked yet"
                 yield f"etcd, no watch since {at(state.since)}{first}{because}"
             case Phase.LISTING:
                 which = "the first list of etcd" if not self._engine.intake.listed else "a new list of etcd"
-                yield f"{which}: {reach.listed:,} of {reach.to_list:,} keys are read"
+                yield f"{which}: {progress.listed:,} of {progress.to_list:,} keys are read"
             case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
                 # A silent watch counts as cut only after some heartbeats; the lease shows it earlier.
                 yield f"an answer of etcd, none since {at(leadership.unanswered_since)}"
@@ -157,11 +157,11 @@ class CompilerStatus:
         or ``planning`` if nothing may be written), ``done`` of ``total`` (None if unknown)."""
         if self._loaded:
             return None
-        engine, reach = self._engine, self._source.reach
+        engine, progress = self._engine, self._source.progress
         if not engine.intake.listed:
             if self.lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}
-            return {"phase": "listing", "done": reach.listed, "total": reach.to_list or None}
+            return {"phase": "listing", "done": progress.listed, "total": progress.to_list or None}
         if not engine.orphan_collector.complete:
             evaluated = engine.evaluator.runs + engine.evaluator.idle_walks
             return {"phase": "evaluating", "done": evaluated, "total": evaluated + engine.parts.jobs.pending()}

@@ -1,11 +1,11 @@
-"""Stage 1: the store, and the discipline by which nothing that happens in it is missed.
+"""Stage 1: the store, and the watch discipline, which misses no event.
 
-``protocol`` says what a store is; ``etcd`` and ``memory`` are the two stores; ``source`` lists, watches and keeps
-watching. Nothing is imported here, so that who needs the memory store alone does not load gRPC.
+``protocol`` defines a store; ``etcd`` and ``memory`` are the two stores; ``source`` lists, watches and keeps watching.
+Nothing is imported here, so that users of the memory store don't load gRPC.
 """
 
 import os
 
-# Before gRPC is imported anywhere: what it prints by itself is no line of our log, and says in cryptic words what its
-# errors tell as well.
+# Before gRPC is imported anywhere: its own output is not in the form of our log, and only repeats in cryptic words what
+# its errors say.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")

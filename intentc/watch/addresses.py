@@ -1,8 +1,8 @@
-"""Where etcd is and how to reach it safely: endpoints, TLS files, channel options.
+"""Describes where etcd is and how to reach it safely: endpoints, TLS files, channel options.
 
 Why it exists: channels to the same members are made in three places (one shared by the calls, one for each watch, one
-in the thread that keeps the leader's lease), and must be made alike. Which member is used, and when to go on to the
-next, is decided by ``connections``.
+in the thread that renews the leader's lease), and must be made alike. ``connections`` decides which member is used, and
+when to use the next.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ def open_blocking_channel(endpoint: Endpoint, tls: Tls | None) -> grpc.Channel:
 
 
 async def drain() -> None:
-    """Return after gRPC has told our event loop about the calls that were cut.
+    """Return after gRPC has notified our event loop about the calls that were cut.
 
-    It does so a moment after the cut, from a thread of its own, and fails in whichever loop runs then if ours is
-    closed. A call that is over before it begins takes the same way behind them.
+    It does so a moment after the cut, from its own thread, and fails in whichever loop runs then if ours is closed. A
+    call that ends before it begins follows them on the same way.
     """
     for _ in range(_DRAINING_CALLS):
         channel = grpc.aio.insecure_channel("127.0.0.1:1", options=_OPTIONS)

@@ -1,4 +1,4 @@
-"""How far the consumer has come, and what it is being told right now.
+"""Records how far the consumer has come, and what is being delivered to it now.
 
 Why it exists: the watch resumes after what was *applied*, not after what was received; and an audit that compares the
 consumer's view with the store must leave out keys that changed while it was reading. Both need the same record.
@@ -24,7 +24,7 @@ class Applied:
         self._recordings: list[set[ResourceKey]] = []
 
     def delivering(self, item: Snapshot | Batch) -> None:
-        """The consumer is about to get ``item``."""
+        """Note that the consumer is about to get ``item``."""
         self._under_way = item.changes
         if isinstance(item, Snapshot):
             self.snapshots += 1
@@ -32,13 +32,13 @@ class Applied:
             recording.update(_keys(item.changes))
 
     def applied(self, revision: int) -> None:
-        """The consumer asked for the next item: it is done with everything up to ``revision``."""
+        """Note that the consumer asked for the next item: it has applied everything up to ``revision``."""
         self.revision = revision
         self._under_way = ()
 
     @contextmanager
     def recording(self) -> Iterator[set[ResourceKey]]:
-        """The keys (kind, uuid) of all that the consumer gets meanwhile, including what it has in hand now."""
+        """The keys (kind, uuid) of everything that the consumer gets meanwhile, its present item included."""
         recording = set(_keys(self._under_way))
         self._recordings.append(recording)
         try:

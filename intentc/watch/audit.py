@@ -1,8 +1,8 @@
-"""Reading the world again, a slice at a time, to find events that never came.
+"""Reads the world again, slice by slice, to find events that never arrived.
 
 Why it exists: etcd has lost events (#18089, #19179), and a lost one would stay lost until the next restart. A slice is
-read at exactly the last applied revision, so that every difference is a missed event and not a late one. How often a
-slice is read, and applying what is found, is left to the engine.
+read at exactly the last applied revision, so that every difference is a missed event and not a late one. The engine
+decides how often a slice is read, and applies what is found.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from intentc.watch.status import SourceCounters
 _LOGGER = logging.getLogger(__name__)
 _SMALLEST_SLICE = 20
 SLICES_IN_A_PASS = 3_600
-"""Called each second, the whole world is read in an hour."""
+"""Called each second, it reads the whole world in an hour."""
 
 
 class View(Protocol):
-    """What the consumer believes to be in the store. All calls are synchronous and cheap."""
+    """What the consumer believes is in the store. All calls are synchronous and cheap."""
 
     def keys(self) -> Iterable[ResourceKey]:
         """All keys (kind, uuid) that it holds."""
         ...
 
     def keeps(self, kind: str) -> bool:
-        """Whether it holds the keys of ``kind`` at all; others are nothing to compare, and nothing to correct."""
+        """Whether it holds keys of ``kind`` at all; other kinds are neither compared nor corrected."""
         ...
 
     def mod_revision(self, kind: str, uuid: str) -> int:
-        """The revision at which the key was last written, as it knows it; 0 if it holds no such key."""
+        """The mod revision of the key, as far as known to the consumer; 0 if it holds no such key."""
         ...
 
 
@@ -55,7 +55,7 @@ class Audit:
         self._held: list[str] = []
 
     async def next_slice(self, view: View, limit: int | None) -> Correction | None:
-        """The changes by which the view differs from the store in the next slice; None if in nothing.
+        """The changes by which the view differs from the store in the next slice; None if there are none.
 
         Raises ``StoreError``; the same slice is then read again by the next call.
         """
@@ -72,10 +72,10 @@ class Audit:
             end = page.items[-1].key + "\0" if page.more else self._end
             changes = self._differences(page, start, end, revision, view, touched)
             if changes:
-                # Values only now: in nearly all slices there is no difference.
+                # Values are read only now: almost no slice has a difference.
                 full = await self._store.range(start, end, revision=revision)
                 changes = self._differences(full, start, end, revision, view, touched)
-        # From the last comparison to the caller nothing awaits: what is returned is still true.
+        # Nothing awaits between the last comparison and the caller: the result still holds.
         if applied.snapshots != snapshots:
             return None
         self._cursor = end if page.more else ""

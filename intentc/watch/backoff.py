@@ -1,7 +1,7 @@
-"""How long to wait before the next attempt to connect.
+"""Computes how long to wait before the next attempt to connect.
 
-Why it exists: a store that comes back must not be met by all its clients at once, and a connection that is cut again
-and again must not keep a core busy. What is attempted is left to the caller.
+Why it exists: a store that returns must not be met by all its clients at once, and a connection that is cut repeatedly
+must not keep a core busy. The caller makes the attempts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class BackoffSettings(NamedTuple):
-    """Seconds: the first wait, the longest one, and how long things must go well for the waits to begin anew."""
+    """Seconds: the first wait, the longest one, and the time of success after which the waits start anew."""
 
     first: float = 0.1
     longest: float = 3.0
@@ -24,7 +24,7 @@ DEFAULT_BACKOFF = BackoffSettings()
 
 
 class Backoff:
-    """Doubling waits, each of them cut by chance to between half and all of its length."""
+    """Doubling waits, each shortened at random to between half and all of its length."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Backoff:
         self._well_since: float | None = None
 
     def went_well(self) -> None:
-        """Connected. The waits begin anew only once that has lasted: a flapping connection goes well each time."""
+        """Record a connection. The waits start anew only after it lasts: a flapping connection also succeeds often."""
         self._well_since = self._clock()
 
     def next_wait(self) -> float:

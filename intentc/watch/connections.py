@@ -1,8 +1,8 @@
-"""Calls to one of several etcd members: which one, as whom, how long, and what may be repeated.
+"""Makes calls to one of several etcd members, with credentials, time limits and safe repetition.
 
-Why it exists: every call of the store needs the same four answers. A member that fails is left for the next one; a
-call is repeated only if it never left us, or changes nothing. A token is fetched when first needed and again when
-etcd calls it stale. What is called, and what the answers mean, is left to ``etcd`` and ``etcd_watch``.
+Why it exists: every call of the store needs the same decisions. After a failure the next member is used; a call is
+repeated only if it was never sent, or changes nothing. A token is fetched when first needed and again when etcd calls
+it stale. ``etcd`` and ``etcd_watch`` decide what is called, and what the answers mean.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Shared:
         self.tls_stamps = tls.stamps() if tls else ()
         self.channel = open_channel(endpoint, tls)
         self.doubtful = False
-        """The last call failed: before the next one, see whether the files were replaced."""
+        """Whether the last call failed: before the next one, check whether the files were replaced."""
         self.calls: dict[str, Any] = {}
 
     def call(self, path: str, response: type[_Message]) -> Any:
@@ -59,7 +59,7 @@ class _Shared:
 
 
 class Connections:
-    """All connections of one store. ``password`` is asked for at each log-in, since it may be rotated.
+    """All connections of one store. ``password`` is called at each log-in, since the password may be rotated.
 
     Raises ``StoreUnavailable``, ``AccessDenied`` or another ``StoreError`` from every call.
     """
@@ -87,7 +87,7 @@ class Connections:
         self._used = False
 
     async def unary(self, path: str, request: _Message, response: type[_Response], *, repeatable: bool) -> _Response:
-        """One call. ``repeatable``: it changes nothing, so an unknown outcome is no reason not to ask again."""
+        """Make one call. ``repeatable``: it changes nothing, so it may be repeated after an unknown outcome."""
         name = path.rpartition("/")[2]
         failed = 0
         fresh_token = fresh_files = False
@@ -114,12 +114,12 @@ class Connections:
                     raise type(answer)(f"{answer} ({endpoint.address})") from None
 
     def endpoint(self) -> Endpoint:
-        """The member that calls go to at present."""
+        """The member that calls use at present."""
         return self._endpoints[self._current]
 
     def leave(self, endpoint: Endpoint) -> None:
-        """Go on to the next member, unless another call has done so since. Before the next call to this one TLS files
-        are read again, if they were replaced."""
+        """Use the next member, unless another call has switched already. Before the next call to this one, TLS files
+        are read again if they were replaced."""
         shared = self._shared.get(endpoint)
         if shared is not None:
             shared.doubtful = True
@@ -128,7 +128,7 @@ class Connections:
         self._current = (self._current + 1) % len(self._endpoints)
 
     async def metadata(self) -> Metadata:
-        """What says who we are; empty if etcd asks nobody. Raises ``grpc.aio.AioRpcError`` as calls do."""
+        """Our credentials; empty if etcd has no authentication. Raises ``grpc.aio.AioRpcError`` as calls do."""
         if not self._username:
             return ()
         if self._token is None:
@@ -145,23 +145,23 @@ class Connections:
         return (("token", self._token),) if self._token else ()
 
     def forget_token(self) -> None:
-        """The next call asks for a new one."""
+        """Drop the token: the next call fetches a new one."""
         self._token = None
 
     @property
     def has_user(self) -> bool:
-        """True if a user name is configured, so that a new token may help against a refusal."""
+        """True if a user name is configured, so that a new token may help after a rejection."""
         return bool(self._username)
 
     def open_watch_channel(self) -> grpc.aio.Channel:
-        """A channel for one watch alone, to the present member; give it back to ``close_watch_channel``."""
+        """A channel for a single watch, to the present member; return it to ``close_watch_channel``."""
         self._ensure_open("Watch")
         channel = self._open(lambda: open_channel(self.endpoint(), self._tls))
         self._watches.add(channel)
         return channel
 
     async def close_watch_channel(self, channel: grpc.aio.Channel) -> None:
-        """End a watch's connection, also while our task is being cancelled."""
+        """Close a watch's connection, also while our task is being cancelled."""
         self._watches.discard(channel)
         with anyio.CancelScope(shield=True):
             await channel.close()
@@ -172,7 +172,7 @@ class Connections:
         return self._shared_for(self.endpoint()).channel
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         self._closed = True
         channels = [shared.channel for shared in (*self._shared.values(), *self._retired)] + list(self._watches)
         self._shared.clear()

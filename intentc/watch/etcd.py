@@ -1,8 +1,8 @@
 """A real etcd (3.4 and later) as a ``Store``, over grpc.aio.
 
-Why it exists: no client on PyPI resumes without loss, survives compaction and takes answers over 4 MiB at once (see
-the ADR on the etcd client). This one knows the calls that intentc makes and nothing more. Members, tokens and
-repeating are ``connections``'s business, watch streams ``etcd_watch``'s.
+Why it exists: no client on PyPI resumes without loss, survives compaction and accepts answers over 4 MiB at once (see
+the ADR on the etcd client). This one has only the calls that intentc makes. ``connections`` handles members, tokens and
+repetition, ``etcd_watch`` watch streams.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class EtcdStore:
 
     ``endpoints``: ``host:port``, with or without scheme. ``timeout``: seconds for each call and member, and for
     opening a watch. Nothing is connected before the first call; from then on the store belongs to the event loop of
-    that call. ``password`` is asked for at each log-in, since it may be rotated, as may the files of ``tls``. Raises
-    ``ValueError`` for an endpoint that is none.
+    that call. ``password`` is called at each log-in, since the password may be rotated, as may the files of ``tls``.
+    Raises ``ValueError`` for an invalid endpoint.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class EtcdStore:
         )
 
     async def compact(self, revision: int) -> None:
-        """See ``Store.compact``. Returns when the old revisions are gone from the file, too."""
+        """See ``Store.compact``. Returns when the old revisions are removed from the file as well."""
         await self._connections.unary(
             "/etcdserverpb.KV/Compact",
             rpc.CompactionRequest(revision=revision, physical=True),

@@ -1,7 +1,7 @@
-"""What gRPC and etcd report, said in the protocol's errors.
+"""Translates errors of gRPC and etcd into the protocol's errors.
 
-Why it exists: etcd tells most of its errors apart by text alone, and grpc.aio has a habit of its own (a call that was
-cut is reported as ``CancelledError``, which ends a task in silence). Both are settled here, once.
+Why it exists: most of etcd's errors differ only in their text, and grpc.aio reports a call that was cut as
+``CancelledError``, which ends a task silently. Both are handled here, once.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _TLS_HINTS = {
     "WRONG_VERSION_NUMBER": "etcd speaks no TLS there: check etcd.tls.enabled and https:// in etcd.endpoints",
     "Failed to create security handshaker": "the files of etcd.tls hold no certificates, or not the key of ours",
 }
-"""What gRPC says of a handshake that failed → what it means. The first: the refusal comes encrypted, behind it."""
+"""gRPC's text for a failed handshake → its meaning. The first: the rejection arrives encrypted, after the handshake."""
 _FULL_TEXT = "database space exceeded"
 _TOO_LARGE_TEXTS = ("request is too large", "grpc: received message larger than max")
 """etcd's own limit, and that of its gRPC server, which is 512 KiB higher."""
 _STALE_TOKEN_TEXTS = ("invalid auth token", "revision of auth store is old", "user name is empty")
-"""The last one: we have none, since etcd asked nobody when we logged in, and now it does."""
+"""The last one: we have no token, since etcd had no authentication when we logged in, and now it has."""
 _WITHOUT_AUTH_TEXT = "authentication is not enabled"
 
 
@@ -81,29 +81,29 @@ def store_error(call: str, details: str, code: grpc.StatusCode | None = None) ->
 
 
 def is_stale_token(error: grpc.aio.AioRpcError) -> bool:
-    """True if a new token would help: ours expired, or roles changed since it was given."""
+    """True if a new token would help: ours expired, or roles changed since it was issued."""
     return any(text in (error.details() or "") for text in _STALE_TOKEN_TEXTS)
 
 
 def is_without_authentication(error: grpc.aio.AioRpcError) -> bool:
-    """True if the server answered that it asks nobody for a password."""
+    """True if the server answered that authentication is disabled."""
     return _WITHOUT_AUTH_TEXT in (error.details() or "")
 
 
 def never_left(error: grpc.aio.AioRpcError) -> bool:
-    """True if there was no connection: the request was not sent, so repeating it elsewhere is safe."""
+    """True if there was no connection: the request was not sent, so it may be repeated elsewhere."""
     return error.code() is grpc.StatusCode.UNAVAILABLE and "failed to connect" in (error.details() or "").lower()
 
 
 @asynccontextmanager
 async def own_cancellation_only(call: str) -> AsyncIterator[None]:
-    """Turn a ``CancelledError`` that nobody asked our task for into ``StoreUnavailable`` (docs/engine.md §1.6)."""
+    """Turn a ``CancelledError`` that does not cancel our task into ``StoreUnavailable`` (docs/engine.md §1.6)."""
     try:
         yield
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
-            # gRPC raises an error of its own in place of ours, and anyio would not know it for its scope's.
+            # gRPC raises its own error in place of ours, and anyio would not recognise it as its scope's.
             await anyio.lowlevel.checkpoint_if_cancelled()
             raise
         raise StoreUnavailable(f"etcd {call}: the connection was closed under the call") from None

@@ -1,7 +1,7 @@
-"""One watch stream of a real etcd: opened, its fragments merged, cut into whole revisions, its ends told apart.
+"""One watch stream of a real etcd: opens it, merges fragments, divides it into whole revisions, classifies its ends.
 
-Why it exists: etcd answers with responses that may hold many revisions or a part of one; everything after this
-module sees whole revisions. Reopening, and what to do about a gap, is left to ``source``.
+Why it exists: a response of etcd may hold many revisions or a part of one; everything after this module sees whole
+revisions. ``source`` reopens watches and handles gaps.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class EtcdWatch:
         return self._cluster_id
 
     async def open(self, start_revision: int) -> None:
-        """Create one watcher a prefix and wait until etcd has confirmed them all."""
+        """Create one watcher per prefix, and wait until etcd has confirmed them all."""
         try:
-            # A member without a leader ends the stream, instead of keeping it and saying nothing.
+            # A member without a leader ends the stream, instead of keeping it silently.
             metadata = (*await self._connections.metadata(), ("hasleader", "true"))
             with anyio.fail_after(self._connections.timeout):
                 self._call = self._channel.stream_stream(
@@ -104,7 +104,7 @@ class EtcdWatch:
             ) from None
 
     async def close(self) -> None:
-        """End stream and connection."""
+        """Close stream and connection."""
         if self._call is not None:
             self._call.cancel()
         await self._connections.close_watch_channel(self._channel)
@@ -150,7 +150,7 @@ class EtcdWatch:
         if response.canceled:
             raise self._cancelled(response)
         if response.created:
-            # Watchers are confirmed in the order in which they were asked for.
+            # Watchers are confirmed in the order of the requests.
             self._prefix_of[response.watch_id] = self._prefixes[len(self._prefix_of)]
             self._reached[response.watch_id] = 0
             return
@@ -177,7 +177,7 @@ class EtcdWatch:
         reason = response.cancel_reason or "the server ended the watch and gave no reason"
         prefixes = ", ".join(self._prefixes)
         error = store_error("Watch", f"{reason}, watching {prefixes}")
-        # A watch that is ended for another reason may be opened again: nothing is known to be wrong with it.
+        # A watch that ended for another reason may be opened again: it has no known fault.
         return StoreUnavailable(str(error)) if type(error) is StoreError else error
 
 

@@ -1,7 +1,7 @@
-"""A key that this process writes every few seconds and sees on its own watch.
+"""Writes a key every few seconds that this process sees on its own watch.
 
 Why it exists: a quiet watch and a dead one look the same, and etcd itself reports progress only every ten minutes.
-Noticing that beats are missing is left to ``source``, which reads the watch.
+``source``, which reads the watch, notices missing beats.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from intentc.watch.status import SourceCounters
 
 _LOGGER = logging.getLogger(__name__)
 _LAST_SECONDS = 1.0
-"""How long taking the beat away may take at the end."""
+"""Seconds for removing the beat at the end."""
 
 
 class Heartbeat(NamedTuple):
-    """Whose beat, and how often (seconds). So many ``missing`` ones in a row and the watch counts as dead."""
+    """The process that beats, and how often (seconds). After ``missing`` beats in a row the watch counts as dead."""
 
     installation: str
     process: str
@@ -33,7 +33,7 @@ class Heartbeat(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """Watched beside the resources. Beats of other processes there prove as well that the watch lives."""
+        """Watched in addition to the resources. Beats of other processes there also prove that the watch lives."""
         return heartbeat_prefix(self.installation)
 
     @property
@@ -48,9 +48,9 @@ class Heartbeat(NamedTuple):
 
 
 class Pulse:
-    """Puts the heartbeat for as long as it runs; failures are counted and logged once until it works again.
-    ``on_refusal`` is told why the store refuses it, and "" once it doesn't any more: a store that can't be reached is
-    noticed by the watch itself. ``on_revision`` is told of each beat's revision."""
+    """Puts the heartbeat while it runs; failures are counted, and logged once until it works again. ``on_refusal`` is
+    called with the reason why the store rejects it, and with "" once it doesn't any more; the watch itself notices an
+    unreachable store. ``on_revision`` is called with each beat's revision."""
 
     def __init__(
         self,
@@ -69,8 +69,8 @@ class Pulse:
         self._failing = False
 
     async def run(self) -> NoReturn:
-        """Beat until cancelled. The key lies on a lease, so that it goes soon after a process that is killed, and with
-        one that ends in order."""
+        """Beat until cancelled. The key lies on a lease, so it is deleted soon after the process is killed, and at once
+        when it ends normally."""
         beat = 0
         try:
             while True:

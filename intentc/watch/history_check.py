@@ -1,8 +1,8 @@
-"""What the store must still say of the past, if it is the store that we have watched.
+"""Checks by its history whether a store is the one that we have watched.
 
-Why it exists: a store that was put back to an older state, and written to since, may have come past the revision that
-was applied last; its counter and its cluster id then say that nothing happened. Asked for the past, it gives itself
-away: what we saw written or deleted last was not, there. What follows is left to ``source``.
+Why it exists: a store that was restored to an older state and written to since may have passed the last applied
+revision; then its counter and cluster id look as if nothing had happened. Its history shows the restore: the last write
+or deletion that we saw is missing. ``source`` decides what follows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from intentc.watch.protocol import Compacted, Store
 
 
 class HistoryCheck:
-    """The last write and the last deletion that were applied."""
+    """Remembers the last applied write and the last applied deletion."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -23,12 +23,12 @@ class HistoryCheck:
         self._deleted: Change | None = None
 
     def saw_all(self, changes: Iterable[Change]) -> None:
-        """The world was listed."""
+        """Note that the world was listed."""
         self._written = max(changes, key=lambda change: change.mod_revision, default=None)
         self._deleted = None
 
     def saw(self, changes: Iterable[Change]) -> None:
-        """A revision was applied."""
+        """Note that a revision was applied."""
         for change in changes:
             if change.value is None:
                 self._deleted = change
@@ -40,8 +40,8 @@ class HistoryCheck:
                     self._deleted = None
 
     async def confirmed(self, store: Store, revision: int) -> bool:
-        """Whether the store tells of the world at ``revision``, the last applied one, what we remember of it. Raises
-        ``Compacted`` if it can't tell any more, and other ``StoreError``s."""
+        """Whether the store's history at ``revision``, the last applied one, matches what we remember. Raises
+        ``Compacted`` if that history is gone, and other ``StoreError``s."""
         if self._written is not None:
             found = await self._at(store, self._written, revision)
             if found != self._written.mod_revision:
@@ -51,13 +51,13 @@ class HistoryCheck:
         if await self._at(store, self._deleted, revision):
             return False
         try:
-            # It was there just before, which an older store that never had it does not know.
+            # The deleted key existed just before, which an older store that never had it does not know.
             return await self._at(store, self._deleted, self._deleted.mod_revision - 1) > 0
         except Compacted:
             return True
 
     async def _at(self, store: Store, change: Change, revision: int) -> int:
-        """The revision at which the key had been written last; 0 if it was absent."""
+        """The mod revision of the key at that revision; 0 if it was absent."""
         key = self._layout.key(change.kind, change.uuid)
         items = (await store.range(key, revision=revision, keys_only=True)).items
         return items[0].mod_revision if items else 0

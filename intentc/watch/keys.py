@@ -1,7 +1,7 @@
-"""Where things lie in etcd: ``/<path>/<kind>/<uuid>`` for resources, and what compilers keep for themselves.
+"""Defines the keys in etcd: ``/<path>/<kind>/<uuid>`` for resources, and the compilers' own keys.
 
-Why it exists: one place that builds and takes apart keys, used by listing, watching, audit, leading and the API
-server's fence alike. What lies under a key is left to the cache.
+Why it exists: one place builds and parses keys for listing, watching, audit, leading and the API server's fence alike.
+The cache reads the values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Layout(NamedTuple):
         return escaped_segment(kind), escaped_segment(uuid)
 
     def change(self, item: KeyValue, foreign: Callable[[str], None]) -> Change | None:
-        """An existing key as a change; None, after telling ``foreign``, if the key is of another form."""
+        """An existing key as a change; None, after a call of ``foreign``, if the key has another form."""
         parsed = self.parse(item.key)
         if parsed is None:
             foreign(item.key)
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
         return Change(*parsed, item.value, item.create_revision, item.mod_revision)
 
     def changes(self, events: tuple[WatchEvent, ...], foreign: Callable[[str], None]) -> tuple[Change, ...]:
-        """The changes of one revision, in their order."""
+        """The changes of one revision, in order."""
         found = []
         for item, deleted in events:
             change = self.change(item, foreign)
@@ -57,12 +57,12 @@ class Layout(NamedTuple):
 
 
 def heartbeat_prefix(installation: str) -> str:
-    """Under which all processes of an installation put their heartbeats."""
+    """The prefix of the heartbeats of all processes of an installation."""
     return f"/intentc/{installation}/heartbeat/"
 
 
 def heartbeat_key(installation: str, process: str) -> str:
-    """Where one process puts its heartbeat; ``process`` names host and process id, say."""
+    """The key of one process's heartbeat; ``process`` names host and process id, for example."""
     return f"{heartbeat_prefix(installation)}{process}"
 
 
@@ -72,10 +72,10 @@ def leader_key(installation: str) -> str:
 
 
 def versions_key(installation: str) -> str:
-    """Where the last leader that began to write left its compilers' versions; it stays when the leader goes."""
+    """The key of the compilers' versions of the last leader that began to write; it outlives the leader."""
     return f"/intentc/{installation}/versions"
 
 
 def claim_key(path: str) -> str:
-    """Where an installation claims the resources below ``/<path>/`` for its compilers."""
+    """The key by which an installation claims the resources below ``/<path>/`` for its compilers."""
     return f"/intentc/claims/{path}"

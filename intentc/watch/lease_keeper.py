@@ -1,8 +1,8 @@
-"""The leader's lease over a real etcd, renewed from a thread of its own with a connection of its own.
+"""Renews the leader's lease in a real etcd from its own thread, over its own connection.
 
 Why it exists: a loop that is busy for some seconds (a big list, a slow evaluation) must not cost the leadership, and
-neither must a connection whose window is full of watch events. What follows when the lease is gone is left to
-``leading``, whose ``LeaseKeeper`` this is.
+neither must a connection whose window is full of watch events. This is a ``LeaseKeeper`` of ``leading``, which decides
+what follows when the lease is gone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _END_WITHIN_SECONDS = 5.0
 
 
 class EtcdLeaseKeepers:
-    """Makes keepers for leases of one etcd cluster; a ``leading.KeeperFactory``. Arguments as ``EtcdStore``'s, but
+    """Makes keepers for leases of one etcd cluster; a ``leading.KeeperFactory``. Arguments as for ``EtcdStore``, but
     ``password`` is called from the keepers' threads."""
 
     def __init__(
@@ -43,7 +43,7 @@ class EtcdLeaseKeepers:
         self._tls = tls
 
     def __call__(self, lease: int, ttl: int, held_until: float) -> EtcdLeaseKeeper:
-        """The keeper of one lease, which is held until ``held_until`` (monotonic) by now; not yet running."""
+        """The keeper of one lease, already held until ``held_until`` (monotonic); not yet running."""
         connection = _Connection(self._endpoints, self._tls, self._username, self._password)
         return EtcdLeaseKeeper(connection, lease, ttl, held_until)
 
@@ -64,14 +64,14 @@ class EtcdLeaseKeeper:
         return self._held_until
 
     async def run(self) -> None:
-        """Renew until cancelled; returns once etcd has said that the lease is gone."""
+        """Renew until cancelled; returns once etcd reports that the lease is gone."""
         loop, gone = asyncio.get_running_loop(), asyncio.Event()
 
-        def tell() -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+        def notify() -> None:
+            with suppress(RuntimeError):  # the loop is closed: nothing waits for it any more
                 loop.call_soon_threadsafe(gone.set)
 
-        thread = threading.Thread(target=self._keep, args=(tell,), name="lease", daemon=True)
+        thread = threading.Thread(target=self._keep, args=(notify,), name="lease", daemon=True)
         thread.start()
         try:
             await gone.wait()
@@ -81,7 +81,7 @@ class EtcdLeaseKeeper:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(thread.join, _END_WITHIN_SECONDS)
 
-    def _keep(self, tell: Callable[[], None]) -> None:
+    def _keep(self, notify: Callable[[], None]) -> None:
         failing = False
         try:
             while not self._stop.is_set():
@@ -105,7 +105,7 @@ class EtcdLeaseKeeper:
                 self._stop.wait(max(0.0, sent + pause - time.monotonic()))
         finally:
             self._connection.close()
-            tell()
+            notify()
 
 
 class _NotRenewed(Exception):
@@ -113,8 +113,8 @@ class _NotRenewed(Exception):
 
 
 class _Connection:
-    """The thread's own connection, to one member at a time: after any failure it is made anew, to the next member,
-    and TLS files are read again."""
+    """The thread's own connection, to one member at a time: after a failure it is opened anew, to the next member, and
+    TLS files are read again."""
 
     def __init__(
         self, endpoints: tuple[Endpoint, ...], tls: Tls | None, username: str, password: Callable[[], str]
@@ -130,7 +130,7 @@ class _Connection:
         self._closed = False
 
     def renew(self, lease: int, timeout: float) -> int:
-        """Renew once, in so many seconds for each of its calls; the lease's seconds, 0 if it is gone. Raises
+        """Renew once, with ``timeout`` for each of its calls; return the lease's seconds, 0 if it is gone. Raises
         ``_NotRenewed``."""
         address = self._endpoints[self._current].address
         try:
@@ -150,24 +150,24 @@ class _Connection:
         except OSError as error:
             self._leave()
             raise _NotRenewed(f"etcd TLS file can't be read: {error}; check etcd.tls.*") from None
-        except ValueError as error:  # gRPC's word for a channel that was closed under the call
+        except ValueError as error:  # what gRPC raises if the channel is closed during the call
             raise _NotRenewed(f"{error} ({address})") from None
 
     def close(self) -> None:
-        """End it for good, and with it a call under way; from any thread, more than once if need be."""
+        """Close it for good, and a call under way with it; from any thread, repeatedly if needed."""
         with self._lock:
             self._closed = True
         self._drop()
 
     def _renew(self, channel: grpc.Channel, lease: int, timeout: float) -> int:
-        # A stream of one request and one answer looks the same on the wire as a plain call, which needs no threads.
+        # On the wire a stream with one request and one answer looks like a plain call, which needs no threads.
         answer = self._call(
             channel,
             "/etcdserverpb.Lease/LeaseKeepAlive",
             rpc.LeaseKeepAliveRequest(ID=lease),
             rpc.LeaseKeepAliveResponse,
             timeout,
-            # A member without a leader refuses, instead of keeping the request and saying nothing.
+            # A member without a leader rejects the request, instead of keeping it silently.
             (*self._metadata(channel, timeout), ("hasleader", "true")),
         )
         return int(answer.TTL)

@@ -1,7 +1,7 @@
-"""Reading everything under a prefix as it stood at one revision, page by page.
+"""Reads everything under a prefix at one revision, page by page.
 
-Why it exists: pages read at different revisions could show a reference without its target, or a deleted key.
-Compacted between two pages means: again from a new revision. What to do with the list is left to ``source``.
+Why it exists: pages read at different revisions could show a reference without its target, or a deleted key. If a
+compaction occurs between two pages, the list starts again at a new revision. ``source`` uses the result.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _KEYS_BETWEEN_CHECKPOINTS = 1_000
 
 
 class PageLimits(NamedTuple):
-    """A page holds at most so many keys, and about so many bytes: its size follows what the last page weighed."""
+    """The most keys of a page, and about how many bytes: a page's size follows the weight of the last page."""
 
     keys: int = 5_000
     bytes: int = 4 * 1024 * 1024
 
     def next_size(self, page: RangeResult) -> int:
-        """How many keys to ask for after ``page``."""
+        """The number of keys to request after ``page``."""
         weight = sum(len(item.key) + len(item.value) for item in page.items)
         average = weight / len(page.items) if page.items else 1
         return max(1, min(self.keys, int(self.bytes / max(average, 1))))
@@ -38,7 +38,7 @@ DEFAULT_PAGES = PageLimits()
 
 
 class Listing(NamedTuple):
-    """Everything there was, and which cluster said so."""
+    """Everything that exists, and the cluster that answered."""
 
     snapshot: Snapshot
     cluster_id: int
@@ -53,8 +53,8 @@ async def list_all(
     revision: int = 0,
     on_page: Callable[[int, int], None] = lambda read, count: None,
 ) -> Listing:
-    """List all resources at one revision: now, or as they stood at ``revision``. ``on_page`` is told how many keys of
-    how many have been read. Raises ``StoreError``; ``Compacted`` if compaction overtook five lists, or if ``revision``
+    """List all resources at one revision: now, or at ``revision``. ``on_page`` is called with the number of keys read
+    so far, and of all keys. Raises ``StoreError``; ``Compacted`` if compaction overtook five lists, or if ``revision``
     is gone."""
     for attempt in range(_ATTEMPTS):
         try:

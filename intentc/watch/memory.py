@@ -1,8 +1,8 @@
-"""A store in this process that behaves as etcd does, for tests and for the offline compile.
+"""A store in this process that behaves like etcd, for tests and for the offline compile.
 
 Why it exists: rules about order, gaps and restarts must be testable in milliseconds, with faults on demand. It passes
-the conformance suite that etcd passes (``tests/integration/watch``); what etcd does not promise, it does not promise
-either. The ``Faults`` it carries are for tests: duplicates, losses, silence, cuts, a restore from a backup.
+the same conformance suite as etcd (``tests/integration/watch``), and promises no more than etcd does. Its ``Faults``
+are for tests: duplicates, losses, silence, cuts, a restore from a backup.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from intentc.watch.protocol import (
 class MemoryStore:
     """``Store`` in memory.
 
-    ``max_txn_ops``: as etcd's. ``clock``: seconds, for leases; expiry is looked at on every call and while a watch
-    waits, or when a test calls ``expire_leases``.
+    ``max_txn_ops``: as etcd's. ``clock``: seconds, for leases; expiry is checked on every call and while a watch waits,
+    or when a test calls ``expire_leases``.
     """
 
     def __init__(self, *, max_txn_ops: int = 128, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,13 +50,13 @@ class MemoryStore:
         self._history = History()
         self._leases: dict[int, _Lease] = {}
         self._lease_ids = itertools.count(1)
-        # Ordered, so that the same test wakes the same watch first each time.
+        # Ordered, so that the same test always wakes the same watch first.
         self._watches: dict[MemoryWatch, None] = {}
         self._closed = False
 
     @classmethod
     def holding(cls, items: Iterable[KeyValue], revision: int, *, max_txn_ops: int = 128) -> MemoryStore:
-        """A store as another one stood at ``revision``: with these keys and their own revisions, and no past."""
+        """A store as another one was at ``revision``: with these keys and their revisions, and no history."""
         store = cls(max_txn_ops=max_txn_ops)
         store._history = History.of(items, revision)
         return store
@@ -108,7 +108,7 @@ class MemoryStore:
             self._watches.pop(watch, None)
 
     def batches(self, prefix: str, after: int) -> list[WatchBatch]:
-        """What a watch of ``prefix`` from ``after + 1`` on would have delivered by now. Raises ``Compacted``."""
+        """What a watch of ``prefix`` from ``after + 1`` would have delivered until now. Raises ``Compacted``."""
         found = []
         for revision in range(after + 1, self._history.revision + 1):
             events = self._history.events_at(revision) or ()
@@ -152,13 +152,13 @@ class MemoryStore:
         self._cut(StoreUnavailable("memory Watch: the store is closed"))
 
     def expire_leases(self) -> None:
-        """Drop leases whose time is over, with their keys."""
+        """Drop expired leases, with their keys."""
         now = self._clock()
         for lease in [lease for lease, state in self._leases.items() if state.expires <= now]:
             self._end_lease(lease)
 
     async def _enter(self, call: str) -> None:
-        # A real call always lets others run, and is where a cancelled task ends.
+        # A real call always lets other tasks run, and is where a cancelled task ends.
         await anyio.lowlevel.checkpoint()
         if self._closed:
             raise StoreError(f"memory {call}: the store is closed")
@@ -221,16 +221,16 @@ class _Lease:
 
 
 class Faults:
-    """What a test can do to a memory store that networks, old servers and operators do to etcd."""
+    """What a test can do to a memory store, as networks, old servers and operators do to etcd."""
 
     def __init__(self, store: MemoryStore) -> None:
         self.unreachable = False
-        """While true every call raises ``StoreUnavailable``; open watches go on (cut them, too, if wanted)."""
+        """While true every call raises ``StoreUnavailable``; open watches continue (cut them as well, if needed)."""
         self._store = store
         self._lose = 0
 
     def cut_watches(self, error: StoreError | None = None) -> None:
-        """Every open watch raises ``error`` (default ``StoreUnavailable``) instead of what it has not delivered."""
+        """End every open watch with ``error`` (default ``StoreUnavailable``) before its next delivery."""
         self._store._cut(error or StoreUnavailable("memory Watch: cut, as the test asked for"))
 
     def silence_watches(self) -> None:
@@ -239,23 +239,23 @@ class Faults:
             watch.silent = True
 
     def replay(self, revisions: int) -> None:
-        """Deliver the last so many revisions again to every open watch (etcd before 3.4.24 may)."""
+        """Deliver the last so many revisions again to every open watch (as etcd before 3.4.24 may)."""
         for watch in self._store._watches:
             watch.replay(max(2, self._store._history.revision - revisions + 1))
 
     def lose_next(self, revisions: int = 1) -> None:
-        """Open watches never get the next so many revisions (etcd #19179 and its kind)."""
+        """Withhold the next so many revisions from open watches for good (etcd #19179 and similar)."""
         self._lose = revisions
 
     def backup(self) -> Callable[[], None]:
-        """Take a backup; calling what is returned restores it: revisions go back, watches are cut."""
+        """Take a backup; calling the result restores it: revisions go back, watches are cut."""
         store = self._store
         history, leases = copy.deepcopy(store._history), copy.deepcopy(store._leases)
 
         def restore() -> None:
             store._cut(StoreUnavailable("memory Watch: the store was restored from a backup"))
             store._history, store._leases = copy.deepcopy(history), copy.deepcopy(leases)
-            # Leases are part of a backup, and begin anew with it.
+            # Leases are part of a backup, and start anew with it.
             for lease in store._leases.values():
                 lease.expires = store._clock() + lease.ttl
 
@@ -270,7 +270,7 @@ class Faults:
 
 
 def _refuse_overlaps(operations: Sequence[Operation]) -> None:
-    """etcd refuses a transaction that puts a key twice, or puts a key that it also deletes."""
+    """Raise as etcd does for a transaction that puts a key twice, or puts a key that it also deletes."""
     put: set[str] = set()
     for operation in operations:
         if isinstance(operation, Put):

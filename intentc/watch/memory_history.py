@@ -1,7 +1,7 @@
-"""Keys with their past: the multi-version map under the memory store.
+"""Keys with their history: the multi-version map under the memory store.
 
-Why it exists: a listing reads many pages at one revision, and the audit reads at the last applied one, so a store
-that only knew the present could not stand in for etcd. Transactions, leases and watches are left to ``memory``.
+Why it exists: a listing reads many pages at one revision, and the audit reads at the last applied one, so a store with
+only the present state could not replace etcd. ``memory`` adds transactions, leases and watches.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ _ABSENT = KeyValue("", b"", 0, 0, 0)
 
 
 class History:
-    """All versions of all keys since the last compaction. A new one stands at revision 1, as etcd does."""
+    """All versions of all keys since the last compaction. A new history starts at revision 1, as etcd does."""
 
     def __init__(self) -> None:
         self.revision = 1
         self.compacted = 0
         self._keys: list[str] = []
         self._versions: dict[str, list[KeyValue]] = {}
-        # One entry a revision: etcd's counter goes up only when something was written.
+        # One entry per revision: etcd's counter advances only with a write.
         self._log: list[tuple[WatchEvent, ...]] = []
         self._log_start = 2
 
     @classmethod
     def of(cls, items: Iterable[KeyValue], revision: int) -> History:
-        """What ``items`` are, at ``revision``, which is as old as anything that can be asked for."""
+        """A history of only ``items`` at ``revision``, which is also its oldest revision."""
         history = cls()
         history._versions = {item.key: [item] for item in items}
         history._keys = sorted(history._versions)
@@ -58,13 +58,13 @@ class History:
         return tuple(items), more, count
 
     def holds(self, compare: Compare) -> bool:
-        """Whether a compare is true now."""
+        """Whether a compare holds now."""
         if compare.range_end:
             return all(_holds(compare, item) for item in self._live(compare.key, compare.range_end, 0))
         return _holds(compare, self._now(compare.key))
 
     def put(self, key: str, value: bytes, lease: int, revision: int) -> WatchEvent:
-        """Write a key at ``revision``; the event."""
+        """Write a key at ``revision``; return the event."""
         before = self._now(key)
         item = KeyValue(key, value, before.create_revision or revision, revision, before.version + 1, lease)
         if key not in self._versions:
@@ -74,7 +74,7 @@ class History:
         return WatchEvent(item, False)
 
     def delete(self, key: str, range_end: str, revision: int) -> list[WatchEvent]:
-        """Delete what there is in the range at ``revision``; the events, in key order."""
+        """Delete the keys of a range at ``revision``; return the events, in key order."""
         events = []
         for gone in list(self._live(key, range_end, 0)):
             tombstone = KeyValue(gone.key, b"", 0, revision, 0)
@@ -83,12 +83,12 @@ class History:
         return events
 
     def commit(self, events: Sequence[WatchEvent]) -> None:
-        """Make one revision of what was written at ``revision + 1``."""
+        """Complete the revision of what was written at ``revision + 1``."""
         self.revision += 1
         self._log.append(tuple(events))
 
     def events_at(self, revision: int) -> tuple[WatchEvent, ...] | None:
-        """What happened in one revision; None if it has not happened yet. Raises ``Compacted``."""
+        """The events of one revision; None if it does not exist yet. Raises ``Compacted``."""
         if revision < self.compacted:
             raise Compacted(self.compacted)
         position = revision - self._log_start
@@ -97,7 +97,7 @@ class History:
         return self._log[position] if position < len(self._log) else None
 
     def compact(self, revision: int) -> None:
-        """Forget what was superseded before ``revision``, and tombstones up to it. Raises as etcd does."""
+        """Drop what was superseded before ``revision``, and tombstones up to it. Raises as etcd does."""
         if revision <= self.compacted:
             raise Compacted(self.compacted)
         if revision > self.revision:

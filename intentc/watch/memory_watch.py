@@ -1,7 +1,7 @@
 """A watch of the memory store: a position in its history, woken when the history grows.
 
-Why it exists: it delivers what etcd's watchers deliver (whole revisions, one batch a watched prefix) and holds the
-places where a test's faults bite. The store makes it and wakes it.
+Why it exists: it delivers what etcd's watchers deliver (whole revisions, one batch per watched prefix) and holds the
+places where a test's faults apply. The store makes it and wakes it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MemoryWatch:
         return self._cluster_id
 
     def wake(self) -> None:
-        """Something happened."""
+        """Note that the history may have grown."""
         self._changed.set()
 
     def end(self, error: StoreError) -> None:
@@ -75,7 +75,7 @@ class MemoryWatch:
                 self.on_timeout()
 
     def _collect(self) -> bool:
-        """Move the next revision that concerns us to the ready ones; False if there is none yet."""
+        """Move the next revision under our prefixes to the ready ones; False if there is none yet."""
         while not self._ready:
             revision = self._next
             events = self._history.events_at(revision)

@@ -1,7 +1,7 @@
-"""The protocol's values as etcd's messages, and back.
+"""Converts the protocol's values to etcd's messages and back.
 
-Why it exists: nothing but this module and the two that call etcd should know that protobuf is in use. Keys are text
-in intentc; bytes that are no UTF-8 survive the way in and out by ``surrogateescape``.
+Why it exists: only this module and the two that call etcd should know that protobuf is in use. Keys are text in
+intentc; bytes that are not UTF-8 survive both ways by ``surrogateescape``.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _RELATIONS = {
 
 
 def encode_key(key: str) -> bytes:
-    """A key as etcd holds it."""
+    """A key in the form of etcd."""
     return key.encode("utf-8", "surrogateescape")
 
 
 def decode_key(key: bytes) -> str:
-    """A key as intentc holds it."""
+    """A key in the form of intentc."""
     return key.decode("utf-8", "surrogateescape")
 
 

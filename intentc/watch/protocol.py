@@ -1,9 +1,9 @@
-"""The store as the rest of intentc sees it: etcd v3's own model, reduced to the calls that we use.
+"""The store as the rest of intentc sees it: etcd v3's model, reduced to the calls that we use.
 
 Why it exists: the watch discipline (``source.py``), the API server and the leader need revisions, transactions with
-compares, watches that deliver whole revisions, and leases, and nothing else of etcd. Written down as a protocol, the
-same code runs over a real etcd (``etcd.py``) and over the memory store (``memory.py``), and one conformance suite
-holds both to it. What a key or a value means is left to others.
+compares, watches that deliver whole revisions, and leases, and nothing else of etcd. With a protocol the same code runs
+over a real etcd (``etcd.py``) and over the memory store (``memory.py``), and one conformance suite tests both. The
+protocol does not interpret keys and values.
 
 Keys are text, values are bytes. Revisions are etcd's: one counter for the whole store, raised once by each
 transaction that writes.
@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 
 class StoreError(Exception):
-    """The store answered with an error, or the answer can't be used. The message names the call."""
+    """The store answered with an error, or the answer is unusable. The message names the call."""
 
 
 class StoreUnavailable(StoreError):
@@ -26,11 +26,11 @@ class StoreUnavailable(StoreError):
 
 
 class NotTrusted(StoreUnavailable):
-    """One side does not take the other's certificate: nothing was sent."""
+    """One side does not accept the other's certificate: nothing was sent."""
 
 
 class AccessDenied(StoreError):
-    """The store knows us and refuses, or does not know us: user, password or role must be put right."""
+    """The store rejects our user, or does not know it: fix the user, password or role."""
 
 
 class LeaseGone(StoreError):
@@ -38,12 +38,12 @@ class LeaseGone(StoreError):
 
 
 class FutureRevision(StoreError):
-    """The asked revision is not there yet: the store was restored from an older state, or the number is wrong."""
+    """The requested revision does not exist yet: the store was restored to an older state, or the number is wrong."""
 
 
 class Compacted(StoreError):
-    """The asked revision is gone. ``compact_revision`` is the oldest one that can still be read; 0 if the store
-    did not tell (etcd tells it to watches only)."""
+    """The requested revision is gone. ``compact_revision``: the oldest one that can still be read; 0 if the store did
+    not report it (etcd reports it only to watches)."""
 
     def __init__(self, compact_revision: int = 0) -> None:
         oldest = f"; the oldest readable one is {compact_revision}" if compact_revision else ""
@@ -52,21 +52,21 @@ class Compacted(StoreError):
 
 
 class StoreFull(StoreError):
-    """The store takes no more writes: its space is used up. It can still be read; nothing was written."""
+    """The store accepts no more writes: its space is used up. It can still be read; nothing was written."""
 
 
 class TooManyOperations(StoreError):
-    """A transaction has more compares, or more operations in one branch, than the store takes (etcd's
+    """A transaction has more compares, or more operations in one branch, than the store accepts (etcd's
     ``--max-txn-ops``, 128 by default)."""
 
 
 class RequestTooLarge(StoreError):
-    """A request has more bytes than the store takes (etcd's ``--max-request-bytes``, 1,572,864 by default): nothing was
-    written."""
+    """A request has more bytes than the store accepts (etcd's ``--max-request-bytes``, 1,572,864 by default): nothing
+    was written."""
 
 
 class KeyValue(NamedTuple):
-    """One key as it stood at one revision."""
+    """One key at one revision."""
 
     key: str
     value: bytes
@@ -229,7 +229,7 @@ class Store(Protocol):
         ...
 
     async def revoke_lease(self, lease: int) -> None:
-        """End a lease; its keys go."""
+        """End a lease; its keys are deleted."""
         ...
 
     async def compact(self, revision: int) -> None:
@@ -237,7 +237,7 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections; open watches end. Calls after it raise ``StoreError``."""
+        """Close connections; open watches end. Later calls raise ``StoreError``."""
         ...
 
 

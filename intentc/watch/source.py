@@ -1,8 +1,8 @@
-"""The watch discipline: everything once, in whole revisions, in order, and nothing missed (docs/engine.md §1).
+"""The watch discipline: delivers every change once, in order, in whole revisions, and misses none (docs/engine.md §1).
 
 Why it exists: a watch alone loses what happened before it, while it was cut, and what was compacted meanwhile. The
 source lists at one revision, watches from the next, and lists again whenever it can't prove that it saw everything;
-then the consumer finds the difference. What changes mean is left to the consumer.
+then the consumer finds the difference. The consumer interprets the changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.history_check import HistoryCheck
 from intentc.watch.keys import Layout
 from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
-from intentc.watch.progress import Reach
+from intentc.watch.progress import Progress
 from intentc.watch.protocol import (
     AccessDenied,
     Compacted,
@@ -38,16 +38,16 @@ from intentc.watch.protocol import (
 from intentc.watch.status import ForeignKeys, Phase, SourceCounters, SourceState
 
 _LOGGER = logging.getLogger(__name__)
-# etcd tells its progress each 10 minutes; without heartbeats that is the only sign of life.
+# etcd reports its progress every 10 minutes; without heartbeats that is the only sign of life.
 _PATIENCE_WITHOUT_HEARTBEAT = 20 * 60.0
 
 
 class Source:
     """Snapshots and batches of the resources under one prefix, for one consumer.
 
-    ``prefix``: begins and ends in ``/``. ``heartbeat``: None for processes that may not write. ``gap_limit``: with
-    more revisions than that since the last applied one the world is listed instead of replayed. Raises ``ValueError``
-    for a prefix without its last ``/``.
+    ``prefix``: begins and ends in ``/``. ``heartbeat``: None for processes that may not write. ``gap_limit``: if more
+    revisions than this were missed, the world is listed instead of replayed. Raises ``ValueError`` for a prefix without
+    its last ``/``.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Source:
     ) -> None:
         self.counters = SourceCounters()
         self.state = SourceState(Phase.DISCONNECTED, wall_clock())
-        self.reach = Reach()
+        self.progress = Progress()
         self._store = store
         self._layout = Layout.of(prefix)
         self._heartbeat = heartbeat
@@ -95,14 +95,14 @@ class Source:
 
     @property
     def is_silent(self) -> bool:
-        """Whether etcd has delivered nothing, not even a heartbeat, for longer than ``patience``: what is known of the
-        inputs may be old."""
+        """Whether etcd has delivered nothing, not even a heartbeat, for longer than ``patience``: the known inputs may
+        be old."""
         return self._clock() - self._heard > self.patience
 
     async def events(self) -> AsyncGenerator[Snapshot | Batch, None]:
-        """Without end: a ``Snapshot`` first, then a ``Batch`` a revision; a ``Snapshot`` again after a gap.
+        """Yield without end: a ``Snapshot`` first, then a ``Batch`` per revision; a ``Snapshot`` again after a gap.
 
-        An item counts as applied when the next one is asked for. Errors of the store are waited out, and show in
+        An item counts as applied when the next one is requested. Errors of the store are waited out, and show in
         ``state``. Wrap it in ``contextlib.aclosing``, so that the watch ends where the loop does.
         """
         while True:
@@ -113,7 +113,7 @@ class Source:
                     self._applied.delivering(snapshot)
                     yield snapshot
                     self._applied.applied(snapshot.revision)
-                    self.reach.start_over(snapshot.revision)
+                    self.progress.start_over(snapshot.revision)
                     self._history_check.saw_all(snapshot.changes)
                 async with self._store.watch(self._prefixes(), self._applied.revision + 1) as watch:
                     self._opened(watch)
@@ -126,15 +126,15 @@ class Source:
                         if batch.changes:
                             yield batch
                         self._applied.applied(batch.revision)
-                        self.reach.delivered(batch.revision)
+                        self.progress.delivered(batch.revision)
                         self._history_check.saw(batch.changes)
             except StoreError as error:
                 self._failed(error)
                 await anyio.sleep(self._backoff.next_wait())
 
     async def ask(self) -> None:
-        """Return once the store has answered anything. Raises ``StoreError`` if it doesn't, or refuses us; ``state``
-        names that meanwhile."""
+        """Return once the store has answered anything. Raises ``StoreError`` if it doesn't, or rejects us; ``state``
+        shows that meanwhile."""
         try:
             await self._store.range(self._layout.prefix, keys_only=True)
         except StoreError as error:
@@ -142,17 +142,17 @@ class Source:
             raise
 
     async def run_heartbeat(self) -> None:
-        """Put our heartbeat until cancelled; belongs in a task beside the consumer. Returns at once without one."""
+        """Put our heartbeat until cancelled; run it next to the consumer. Returns at once without a heartbeat."""
         if self._heartbeat is not None:
-            await Pulse(self._store, self._heartbeat, self.counters, self._refused, self.reach.saw).run()
+            await Pulse(self._store, self._heartbeat, self.counters, self._refused, self.progress.saw).run()
 
     async def audit_slice(self, view: View, limit: int | None = None) -> Correction | None:
         """Compare the next slice of the store with the consumer's view, at the last applied revision.
 
-        The answer tells of missed changes, to be applied *before the next await*; its revision is at most the last one,
+        The result holds missed changes, to be applied *before the next await*; its revision is at most the last one,
         and older on a busy store. None if nothing differs. ``limit``: keys in a slice; None: the world in 3,600 calls.
-        Safe beside the consumer's task. If the revision is compacted the source lists again. Nothing is compared while
-        there is no watch: what happened meanwhile is no missed event, and one more caller would only hinder the store.
+        Safe next to the consumer's task. If the revision is compacted the source lists again. Nothing is compared while
+        there is no watch: changes in that time are not missed events, and a further caller would only load the store.
         """
         if not self.state.ready:
             return None
@@ -161,22 +161,22 @@ class Source:
         except (Compacted, FutureRevision):
             self.request_relist("audit")
         except StoreError as error:
-            _LOGGER.debug("audit slice put off: %s", error)
+            _LOGGER.debug("audit slice deferred: %s", error)
         return None
 
     def request_relist(self, reason: str) -> None:
-        """List again at the next sign of life of the watch, at the latest with the next heartbeat."""
+        """List again at the watch's next sign of life, at the latest with the next heartbeat."""
         self._relist = self._relist or reason
 
     def _prefixes(self) -> list[str]:
         return [self._layout.prefix] + ([self._heartbeat.prefix] if self._heartbeat else [])
 
     async def _check_for_gap(self) -> None:
-        """Decide after a cut whether the watch may go on from where it was."""
+        """Decide after a cut whether the watch may resume."""
         if self._relist is not None:
             return
         now = await self._store.range(self._layout.prefix, keys_only=True)
-        self.reach.saw(now.revision)
+        self.progress.saw(now.revision)
         if now.cluster_id != self._cluster_id:
             self._relist = "cluster changed"
         elif now.revision < self._applied.revision:
@@ -184,16 +184,16 @@ class Source:
         elif now.revision - self._applied.revision > self._gap_limit:
             self._relist = "gap"
         elif not await self._history_check.confirmed(self._store, self._applied.revision):
-            _LOGGER.error("etcd tells another past than the one that we saw: it was restored from an older state")
+            _LOGGER.error("etcd's history differs from the one that we saw: it was restored from an older state")
             self._relist, self._restored = "restored", True
 
     async def _list(self, reason: str) -> Snapshot:
         _LOGGER.info("listing %s: %s (last applied %d)", self._layout.prefix, reason, self._applied.revision)
         if self._applied.revision:
             crashpoints.reach("relist.begun")
-        self.reach.listing(0, 0)
+        self.progress.listing(0, 0)
         self._enter(Phase.LISTING)
-        listing = await list_all(self._store, self._layout, self._foreign, self._pages, on_page=self.reach.listing)
+        listing = await list_all(self._store, self._layout, self._foreign, self._pages, on_page=self.progress.listing)
         if self._cluster_id and listing.cluster_id != self._cluster_id:
             _LOGGER.error("etcd's cluster id changed from %x to %x", self._cluster_id, listing.cluster_id)
         if listing.snapshot.revision < self._applied.revision:
@@ -230,12 +230,12 @@ class Source:
         raise _Silent(f"the watch said nothing for {self.patience:g} s")
 
     def _accept(self, item: WatchBatch | WatchProgress) -> Batch | None:
-        """The batch to deliver; None for signs of life and for what was applied already."""
+        """The batch to deliver; None for signs of life and for what is already applied."""
         if isinstance(item, WatchProgress):
-            self.reach.beat(item.revision)
+            self.progress.beat(item.revision)
             return None
         if item.prefix != self._layout.prefix:
-            self.reach.beat(item.revision)
+            self.progress.beat(item.revision)
             self.counters.heartbeats_seen += 1
             return None
         if item.revision <= self._applied.revision:
@@ -251,7 +251,7 @@ class Source:
         if isinstance(error, Compacted | FutureRevision):
             self.request_relist(reason)
         self.counters.disconnects[reason] += 1
-        # Once an outage: attempts go on every few seconds.
+        # Once per outage: attempts repeat every few seconds.
         level = logging.DEBUG if reason == self._reported else logging.WARNING
         self._reported = reason
         _LOGGER.log(level, "no watch on etcd (%s), last applied %d: %s", reason, self.applied_revision, error)
@@ -266,7 +266,7 @@ class Source:
 
 
 class _Silent(StoreUnavailable):
-    """The connection stands, but nothing comes."""
+    """The connection is open, but delivers nothing."""
 
 
 def _reason(error: StoreError) -> str:

@@ -1,7 +1,7 @@
-"""What the watch tells about itself: a phase for readiness, counters for metrics, and the reasons in the log.
+"""The state of the watch: a phase for readiness, counters for metrics, and the reasons in the log.
 
-Why it exists: a watch that is silently behind is the fault that nobody sees; each thing that it does besides
-delivering is counted here under a name. How the figures are published is left to ``diagnostics``.
+Why it exists: a watch that falls behind silently is a fault that stays hidden; everything it does in addition to
+delivering is counted here by name. ``diagnostics`` publishes the figures.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Phase(enum.Enum):
 
 
 class SourceState(NamedTuple):
-    """The phase, since when (Unix time in seconds), and the watch's last error ("" if there was none). ``refusal``:
-    why the store does not take our heartbeat, "" if it does; it will not take what a leader writes either."""
+    """The phase, since when (Unix time in seconds), and the watch's last error ("" if there was none). ``refusal``: why
+    the store rejects our heartbeat, "" if it doesn't; it will reject a leader's writes as well."""
 
     phase: Phase
     since: float
@@ -34,18 +34,18 @@ class SourceState(NamedTuple):
 
     @property
     def ready(self) -> bool:
-        """True while events flow and the store takes what we write."""
+        """True while events arrive and the store accepts our writes."""
         return self.phase is Phase.WATCHING and not self.refusal
 
     @property
     def last_error(self) -> str:
-        """What most likely keeps it from being ready."""
+        """The most likely reason for not being ready."""
         return self.refusal or self.error
 
 
 @dataclass
 class SourceCounters:
-    """Since the process started. The dictionaries count by reason, a short text without variable parts."""
+    """Counters since the start of the process. The dictionaries count by reason, a short text without variables."""
 
     lists: Counter[str] = field(default_factory=Counter)
     disconnects: Counter[str] = field(default_factory=Counter)
@@ -60,12 +60,12 @@ class SourceCounters:
     heartbeats_failed: int = 0
     audited_keys: int = 0
     audit_passes: int = 0
-    """How often the audit has come through the whole world."""
+    """How often the audit has read the whole world."""
     missed_events: int = 0
 
 
 class ForeignKeys:
-    """Keys of another form under our prefix: logged and counted once each, and passed over."""
+    """Keys of another form under our prefix: logged and counted once each, and ignored."""
 
     def __init__(self, counters: SourceCounters, logger: logging.Logger) -> None:
         self._counters = counters
@@ -77,4 +77,4 @@ class ForeignKeys:
             return
         self._seen.add(key)
         self._counters.foreign_keys += 1
-        self._logger.warning("key %r is not of the form <prefix>/<kind>/<uuid>; it is passed over", key)
+        self._logger.warning("key %r is not of the form <prefix>/<kind>/<uuid>; it is ignored", key)

@@ -115,7 +115,7 @@ def _plainly_in_order(parts: Parts) -> Callable[[_Row], bool]:
     """Return a quick test that nearly all resources of a converged world pass; a row that fails may have any state. Its
     sets are a snapshot: a change meanwhile shows in the next answer."""
     states, guard, on = parts.states, parts.planner.guard, parts.book.on
-    evaluated, intent_kinds, told_of = states.evaluated, parts.logic.intent_kinds, states.told_of
+    evaluated, intent_kinds, problems_of_plan = states.evaluated, parts.logic.intent_kinds, states.problems_of_plan
     if not (parts.jobs.settled and parts.objects.settled):
         return lambda row: False
     stopped = frozenset(parts.logic.held).union(states.waiting, states.stopped, map(_first, states.held.items()),
@@ -133,7 +133,7 @@ def _plainly_in_order(parts: Parts) -> Callable[[_Row], bool]:
         if name in concerned:
             return False
         if claims := on(name):
-            return stopped.isdisjoint(claims) and not told_of(name)
+            return stopped.isdisjoint(claims) and not problems_of_plan(name)
         resource = shown(row)
         mark = resource.mark if resource is not None else None
         return mark is None or mark.installation != parts.installation
@@ -203,13 +203,13 @@ def _document(parts: Parts, row: _Row) -> dict[str, Any]:
 
 def _problems(parts: Parts, name: Name, key: Key | None) -> Iterator[Problem]:
     states = parts.states
-    yield from states.told_of(name)
+    yield from states.problems_of_plan(name)
     for table in (states.refused, states.delayed, states.contended, states.left_alone):
         if (about := table.get(name)) is not None:
             yield about.problem
     if key is None:
         return
-    yield from states.told_by(key)
+    yield from states.problems_of_run(key)
     for quarantine in (states.held, states.numbers_refused):
         if (entry := quarantine.get(key)) is not None:
             yield entry.problem

@@ -171,7 +171,7 @@ def may_evaluate(parts: Parts, key: Key) -> bool:
     states = parts.states
     if key.kind not in parts.logic.intent_kinds or SUSPECT in states.stopped.get(key, ()):
         return False
-    return all(problem.reason != BUDGET_EXCEEDED for problem in states.told_by(key))
+    return all(problem.reason != BUDGET_EXCEEDED for problem in states.problems_of_run(key))
 
 
 def in_order(part: str) -> tuple[tuple[int, int, str], ...]:

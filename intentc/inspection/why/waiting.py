@@ -72,7 +72,7 @@ def for_object(engine: Engine, name: Name) -> Iterator[Document]:
     if parts.planner.guard.holds(name):
         count = len(parts.planner.guard.withheld.get(name.kind, ()))
         yield entry(f"approval to delete {count} objects of this kind", None, f"intentc allow-deletes {name.kind}")
-    for problem in states.told_of(name):
+    for problem in states.problems_of_plan(name):
         if problem.reason != "DeletesHeld":
             yield entry(problem.message, None, None)
     for other in sorted(states.object_waits.get(name, ())):

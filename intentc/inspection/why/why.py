@@ -213,10 +213,10 @@ def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key])
     ]
     if key is not None and (unreadable := parts.logic.held.get(key)) is not None:
         about.append(unreadable)
-    of_intents: list[Problem] = [problem for intent in intents for problem in states.told_by(intent)]
+    of_intents: list[Problem] = [problem for intent in intents for problem in states.problems_of_run(intent)]
     evaluated = (intent for intent in intents if intent in states.evaluated)
-    of_intents += [problem for intent in evaluated if (problem := parts.runner.untold(intent)) is not None]
-    of_plan = list(states.told_of(name))
+    of_intents += [problem for intent in evaluated if (problem := parts.runner.failed_explanation(intent)) is not None]
+    of_plan = list(states.problems_of_plan(name))
     problems = dict.fromkeys([*sorted(about), *of_plan, *of_intents])
     return [msgspec.structs.asdict(problem) for problem in islice(problems, _PROBLEMS)]
 

@@ -1,4 +1,4 @@
-"""The world as it was last seen: resources by key and name, their relations both ways, indexes, and what is held."""
+"""The world as last seen: resources by key and name, relations in both directions, indexes, and held resources."""
 
 from .cache import ALL, Cache, Preparation, with_history
 from .graph import Pending

@@ -1,8 +1,8 @@
-"""The cache: one table per concern, changed together, a whole batch at once.
+"""The cache: one table per concern; a whole batch changes all tables together.
 
-A change happens in two steps, so that a caller can look at the graph before and after: ``prepare`` says what would
-become of each key, names that exist twice included, and changes nothing; ``commit`` makes it so. Decoding, and what
-follows from a change, are ``logic``'s business.
+A change takes two steps, so that a caller can look at the graph before and after: ``prepare`` computes the new state of
+each key, duplicate names included, and changes nothing; ``commit`` applies it. ``logic`` decodes values and finds what
+a change affects.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from .names import NameTable, given_name, precedence, refused_name
 from .states import Held, State, Transition, counts, known_name, shown
 
 ALL = "all"
-"""The index that every kind has: all its objects, under the value ``""``."""
+"""The index of every kind: all its objects, under the value ``""``."""
 
 
 class Preparation(NamedTuple):
-    """What ``commit`` would do: the keys whose state changes, and the holders of the names that it touches."""
+    """What ``commit`` will do: the keys whose state changes, and the holders of the affected names."""
 
     transitions: tuple[Transition, ...]
     names: Mapping[tuple[str, str], tuple[str, ...]]
 
 
 class Cache:
-    """Resources by key and by name, their graph, their indexes, and what is held, for the kinds of ``schema``."""
+    """Resources by key and by name, their graph, their indexes, and the held ones, for the kinds of ``schema``."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.stored: Mapping[str, Kind] = {kind.name: kind for kind in schema if kind.stored}
-        """The kinds whose objects have keys in the store, by name; others are facts."""
+        """The kinds whose objects have keys in the store, by name; the other kinds are facts."""
         self._states: dict[str, dict[str, State]] = {name: {} for name in self.stored}
         self.names = NameTable()
         self.indexes = IndexTable()
@@ -47,29 +47,29 @@ class Cache:
         self._held_of: Counter[str] = Counter()
 
     def state(self, key: Key) -> State | None:
-        """How ``key`` stands; None if it is absent."""
+        """The state of ``key``; None if it is absent."""
         return self._states.get(key.kind, {}).get(key.uuid)
 
     def shown(self, key: Key) -> Resource | None:
-        """The state by which ``key`` takes part in the graph: of a held one the last readable state, if any."""
+        """The resource by which ``key`` takes part in the graph; for a held one its last readable state, if any."""
         return shown(self.state(key))
 
     def named(self, kind: str, fq_name: tuple[str, ...]) -> Key | None:
-        """The object that has this name now; a held one, too, if its name is known and nobody else has it."""
+        """The object that has this name; a held one as well, if its name is known and no other object has it."""
         uuid = self.names.in_force(kind, ":".join(fq_name))
         return self._states[kind][uuid].key if uuid is not None else None
 
     def all(self, kind: str) -> tuple[Key, ...]:
-        """The objects of ``kind``, in no order; also those that can't be read, unless their name is another's."""
+        """The objects of ``kind``, unordered; unreadable ones as well, unless their name belongs to another object."""
         return tuple(state.key for state in self._states.get(kind, {}).values() if counts(state))
 
     def states(self, kind: str) -> list[State]:
-        """How all present keys of ``kind`` stand, in no order: one copy, whatever becomes of them meanwhile."""
+        """A copy of the states of all present keys of ``kind``, unordered."""
         return list(self._states.get(kind, {}).values())
 
     def find(self, kind: str, index: str, value: str) -> Collection[Key]:
         """The objects of ``kind`` with a readable state that offer ``value`` in ``index``: a declared one, ``uuid`` or
-        ``fq_name``; those of ``all`` as ``all`` has them. In no order."""
+        ``fq_name``. The index of all objects answers as ``all`` does. Unordered."""
         if index == ALL:
             return self.all(kind)
         if index in (UUID, FQ_NAME):
@@ -79,11 +79,11 @@ class Cache:
         return self.indexes.find(kind, index, value)
 
     def pending(self) -> Iterator[Pending]:
-        """The references by uuid or name whose target has not arrived; looks at every resource, one by one."""
+        """The references by uuid or name whose target has not arrived; checks every resource in turn."""
         return self.graph.pending()
 
     def __iter__(self) -> Iterator[Key]:
-        """All present keys, whatever their values are."""
+        """All present keys, whatever their values."""
         for states in self._states.values():
             for state in list(states.values()):
                 yield state.key
@@ -95,15 +95,15 @@ class Cache:
 
     @property
     def held_of(self) -> Mapping[str, int]:
-        """Kind → how many of ``held`` are of it."""
+        """Kind → the number of its keys in ``held``."""
         return self._held_of
 
     def __len__(self) -> int:
         return sum(map(len, self._states.values()))
 
     def prepare(self, arrivals: Mapping[Key, State | None]) -> Preparation:
-        """What these new states would change. An arriving ``Held`` is a value that can't be read; None is a deletion.
-        All keys are of stored kinds."""
+        """Compute what these new states would change. An arriving ``Held`` is a value that can't be read; None is a
+        deletion. All keys are of stored kinds."""
         final: dict[Key, State | None] = {}
         claimants: dict[tuple[str, str], list[Key]] = {}
         for key, arrived in arrivals.items():
@@ -120,7 +120,7 @@ class Cache:
         return Preparation(tuple(self._transitions(final)), names)
 
     def commit(self, preparation: Preparation) -> None:
-        """Make a preparation true; nothing else may have changed the cache since it was made."""
+        """Apply a preparation; nothing else may have changed the cache since it was made."""
         for (kind, name), uuids in preparation.names.items():
             self.names.replace(kind, name, uuids)
         for key, before, after, offered_before, offered_after in preparation.transitions:
@@ -145,7 +145,7 @@ class Cache:
                 self.indexes.replace(key, offered_after)
 
     def _settle(self, kind: str, name: str, coming: list[Key], final: dict[Key, State | None]) -> tuple[str, ...]:
-        """The holders of one name in order; notes in ``final`` whom that puts in force or out of it."""
+        """Order the holders of one name; note in ``final`` which one gains or loses the name."""
         states = self._states[kind]
         staying = [states[uuid].key for uuid in self.names.holders(kind, name) if Key(kind, uuid) not in final]
         if not staying and len(coming) == 1:
@@ -169,11 +169,11 @@ class Cache:
 
 
 def with_history(arrived: Held, before: State | None) -> Held:
-    """An unreadable value together with what was known of its key: name and last readable state stay."""
+    """An unreadable value together with what was known of its key: its name and last readable state stay."""
     if before is None:
         return arrived
     fq_name = before.fq_name or arrived.fq_name
-    # People know it by its name, though the value that can't be read may not tell it any more.
+    # People know it by its name, which the unreadable value may no longer contain.
     problem = msgspec.structs.replace(arrived.problem, name=":".join(fq_name) or arrived.problem.name)
     return Held(
         arrived.key,

@@ -1,8 +1,8 @@
-"""Relations both ways, resolved when they are read.
+"""Relations in both directions, resolved when they are read.
 
-Forward links stand in each resource as they were written. This keeps the way back: who wants which value. Whether a
-link leads anywhere is answered at read time from both, so the order in which resources arrive never matters and a
-forward reference needs no repair. Which reads a change concerns is ``logic``'s business.
+Each resource holds its forward links as written. This module indexes the reverse: which resource wants which value.
+Whether a link has a target is computed at read time from both ends, so resources may arrive in any order and a forward
+reference needs no repair. ``logic`` finds the reads that a change affects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Wanted = tuple[str, str, str, str, str]
 
 
 class Incoming(NamedTuple):
-    """A way in which resources of ``source`` can refer to a kind: ``relation``, found ``by`` an index."""
+    """A way in which resources of ``source`` can refer to a kind: by ``relation``, found ``by`` an index."""
 
     source: str
     relation: str
@@ -31,14 +31,14 @@ class Incoming(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A reference of ``key`` whose target has not arrived yet."""
+    """A reference of ``key`` whose target has not arrived."""
 
     key: Key
     link: Link
 
 
 class Graph:
-    """The links of all shown resources. ``states``: kind → uuid → state, kept by the cache."""
+    """The links of all shown resources. ``states``: kind → uuid → state, owned by the cache."""
 
     def __init__(
         self, schema: Schema, states: Mapping[str, Mapping[str, State]], names: NameTable, indexes: IndexTable
@@ -51,10 +51,10 @@ class Graph:
         self.incoming: Mapping[str, tuple[Incoming, ...]] = {
             target: tuple(dict.fromkeys(_incoming(referring))) for target, referring in schema.referring.items()
         }
-        """Target kind → the ways in which others can refer to it."""
+        """Target kind → the ways in which resources can refer to it."""
 
     def replace(self, key: Key, before: tuple[Link, ...], after: tuple[Link, ...]) -> None:
-        """Exchange the links of one resource."""
+        """Replace the links of one resource."""
         if before == after:
             return
         kind = self._schema.kinds[key.kind]
@@ -66,7 +66,7 @@ class Graph:
             self._wanting.add(wanted, key)
 
     def resolve(self, kind: Kind, link: Link) -> tuple[Key, ...]:
-        """Where a link of a resource of ``kind`` leads now: one key at most for uuid and name, any number else."""
+        """The present targets of a link of a resource of ``kind``: at most one for uuid and name, else any number."""
         if link.by == UUID:
             state = self._states.get(link.kind, {}).get(link.value)
             return (state.key,) if state is not None else ()
@@ -81,7 +81,7 @@ class Graph:
         )
 
     def targets(self, key: Key, relation: str) -> set[Key]:
-        """All objects that are there and to which ``key`` refers by ``relation``."""
+        """All present objects that ``key`` refers to by ``relation``."""
         resource = shown(self._states.get(key.kind, {}).get(key.uuid))
         if resource is None:
             return set()
@@ -103,7 +103,7 @@ class Graph:
         return found
 
     def sources_by(self, way: Incoming, key: Key, value: str) -> Collection[Key]:
-        """Those who mean ``key`` in the given way because it offers ``value``."""
+        """The objects that refer to ``key`` in the given way because it offers ``value``."""
         candidates = self._wanting.get((way.source, way.relation, key.kind, way.by, value))
         if not candidates or way.by in (UUID, FQ_NAME):
             return candidates
@@ -117,7 +117,7 @@ class Graph:
         return any(_resolver(resource.kind, link).accepts(link.value, offered) for link in links)
 
     def related(self, key: Key, kind: str) -> set[Key]:
-        """All objects of ``kind`` that are tied to ``key`` by any relation, either way."""
+        """All objects of ``kind`` that have a relation to ``key``, in either direction."""
         state = self._states.get(key.kind, {}).get(key.uuid)
         if state is None:
             return set()
@@ -133,18 +133,18 @@ class Graph:
         return found
 
     def referring(self, key: Key) -> Iterator[Key]:
-        """All objects that are tied to ``key`` because they refer to it; one that does so twice may come twice."""
+        """All objects that refer to ``key``; one that does so twice may be listed twice."""
         state = self._states.get(key.kind, {}).get(key.uuid)
         if state is not None:
             for way in self.incoming.get(key.kind, ()):
                 yield from self._by(way, key, state)
 
     def wanted(self) -> tuple[Wanted, ...]:
-        """All that anybody refers to, be it there or not: very many, to be looked through a few at a time."""
+        """All wanted values, present or not: very many, so process them a few at a time."""
         return self._wanting.keys()
 
     def pending(self) -> Iterator[Pending]:
-        """The references by uuid or name whose target is absent, found by looking at each resource in turn."""
+        """The references by uuid or name whose target is absent; checks each resource in turn."""
         for states in list(self._states.values()):
             for state in list(states.values()):
                 yield from self.pending_of(state.key)

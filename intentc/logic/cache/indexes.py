@@ -1,7 +1,7 @@
-"""What resources say of themselves: the values that they offer in the indexes which their kinds declare.
+"""Indexes the values that resources offer in the indexes of their kinds.
 
-``ctx.select`` and the resolvers ``selector`` and ``glob`` look things up here. Offers are kept per resource, since a
-selector must see all of them at once; kinds without declared indexes cost nothing.
+``ctx.select`` and the resolvers ``selector`` and ``glob`` look values up here. Offers are kept per resource, since a
+selector needs all of them together; kinds without declared indexes cost nothing.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from .states import NO_OFFERS, Offers
 
 
 def offers_of(resource: Resource | None) -> Offers:
-    """What ``resource`` offers, by declared index."""
+    """The values that ``resource`` offers, by declared index."""
     if resource is None or not resource.kind.indexes:
         return NO_OFFERS
     return {index: resource.offers(index) for index in resource.kind.indexes}
 
 
 class IndexTable:
-    """(kind, index, value) → the keys that offer it, and the way back."""
+    """(kind, index, value) → the keys that offer it, and the reverse."""
 
     def __init__(self) -> None:
         self._members: MultiMap[tuple[str, str, str], Key] = MultiMap()
         self._offers: dict[Key, Offers] = {}
 
     def replace(self, key: Key, offers: Offers) -> None:
-        """``key`` offers exactly this from now on; ``NO_OFFERS`` takes it out."""
+        """Set the offers of ``key``; ``NO_OFFERS`` removes it."""
         before = self._offers.get(key, NO_OFFERS)
         for index, values in before.items():
             for value in values:
@@ -43,7 +43,7 @@ class IndexTable:
             self._offers.pop(key, None)
 
     def offered(self, key: Key) -> Offers:
-        """What ``key`` offers now."""
+        """The present offers of ``key``."""
         return self._offers.get(key, NO_OFFERS)
 
     def find(self, kind: str, index: str, value: str) -> Collection[Key]:

@@ -1,7 +1,7 @@
-"""Names to keys, and the rule for a name that exists twice (docs/engine.md §2.4).
+"""Maps names to keys, and decides which object has a name that exists twice (docs/engine.md §2.4).
 
-The object with the lower create revision is in force, so that every restart decides alike; the others are held until
-it goes. The table keeps order and uuids only; states are ``states.py``'s.
+The object with the lower create revision has the name, so that every restart decides alike; the others are held until
+it is deleted. The table keeps order and uuids only; ``states.py`` has the states.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .states import Held, State
 
 
 class NameTable:
-    """Kind and joined fq_name → the uuids of its holders, the one in force first."""
+    """Kind and joined fq_name → the uuids of its holders; the first one has the name."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, dict[str, str | tuple[str, ...]]] = {}
@@ -24,12 +24,12 @@ class NameTable:
         return (found,) if isinstance(found, str) else found
 
     def in_force(self, kind: str, name: str) -> str | None:
-        """The uuid of the object that the name means now."""
+        """The uuid of the object that has the name now."""
         found = self._kinds.get(kind, {}).get(name)
         return found[0] if isinstance(found, tuple) else found
 
     def replace(self, kind: str, name: str, uuids: Sequence[str]) -> None:
-        """The holders of a name from now on, in their order; none frees it."""
+        """Set the holders of a name, in order; an empty sequence frees it."""
         table = self._kinds.setdefault(kind, {})
         if uuids:
             table[name] = uuids[0] if len(uuids) == 1 else tuple(uuids)
@@ -38,12 +38,12 @@ class NameTable:
 
 
 def precedence(state: State) -> tuple[int, str]:
-    """Sorts the holders of one name."""
+    """The sort key for the holders of one name."""
     return state.create_revision, state.key.uuid
 
 
 def given_name(state: State) -> State:
-    """``state`` once its name is in force."""
+    """``state`` once it has its name."""
     if not isinstance(state, Held) or state.in_force:
         return state
     if state.parked is not None:

@@ -1,8 +1,8 @@
-"""How a key that is present in the store stands in the cache: in force, or held with the reason.
+"""The states of a present key in the cache: in force, or held with the reason.
 
-Most keys are in force and cost nothing here: their state *is* their ``Resource``. A key counts as present whatever
-its value is (docs/engine.md §5.7), so one whose value can't be used has a ``Held`` in its place. What being held means
-for an intent's outputs is decided by others.
+Most keys are in force and cost nothing here: their state *is* their ``Resource``. A key counts as present whatever its
+value (docs/engine.md §5.7), so a key whose value can't be used has a ``Held`` instead. Other modules decide what that
+means for an intent's outputs.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from intentc.model import Key, Problem, Resource
 class Held:
     """A present key that can't be used now (docs/engine.md §7).
 
-    ``fq_name``: as far as it is known, else empty. ``shown``: the last readable state of a value that became
-    unreadable; it stays in graph and indexes, so that nobody takes the object for gone. ``parked``: the readable state
-    of an object whose name belongs to another; it is in no table until the name is free. ``in_force``: it has its
-    name.
+    ``fq_name``: the name if it is known, else empty. ``shown``: the last readable state of a value that became
+    unreadable; it stays in graph and indexes, so that the object does not seem deleted. ``parked``: the readable state
+    of an object whose name belongs to another; it is in no table until the name is free. ``in_force``: whether it has
+    its name.
     """
 
     __slots__ = ("create_revision", "fq_name", "in_force", "key", "mod_revision", "parked", "problem", "shown")
@@ -57,7 +57,7 @@ NO_OFFERS: Offers = {}
 
 
 class Transition(NamedTuple):
-    """What one batch does to one key: None stands for absent. The offers are those of the shown states."""
+    """What one batch does to one key; None means absent. The offers are those of the shown states."""
 
     key: Key
     before: State | None
@@ -67,23 +67,23 @@ class Transition(NamedTuple):
 
 
 def shown(state: State | None) -> Resource | None:
-    """The resource by which a key takes part in graph and indexes, None if by none."""
+    """The resource by which a key takes part in graph and indexes, None if it doesn't."""
     return state.shown if isinstance(state, Held) else state
 
 
 def counts(state: State | None) -> bool:
-    """Whether a key is one of all of its kind. A value that nobody could ever read counts, too, so that whoever looks
-    at all learns that one of them can't be read; one whose name belongs to another does not."""
+    """Whether a key counts as one of all objects of its kind. A value that was never readable counts, so that a reader
+    of the whole kind learns that one can't be read; an object whose name belongs to another does not count."""
     return shown(state) is not None or (isinstance(state, Held) and state.parked is None and state.in_force)
 
 
 def known_name(state: State | None) -> str:
-    """The fq_name joined by ``:`` that a key claims; empty if absent or not known."""
+    """The fq_name, joined by ``:``, that a key claims; empty if absent or not known."""
     return ":".join(state.fq_name) if state is not None else ""
 
 
 def name_in_force(state: State | None) -> str:
-    """The fq_name joined by ``:`` under which a key is found; empty if under none."""
+    """The fq_name, joined by ``:``, under which a key is found; empty if it has none."""
     if state is None or (state.__class__ is Held and not state.in_force):
         return ""
     return ":".join(state.fq_name)

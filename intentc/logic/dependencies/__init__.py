@@ -1,4 +1,4 @@
-"""What was meant and what was read: the reaction map with its walk and its checks, and the index of readers."""
+"""Intended and recorded dependencies: the reaction map with its walk and checks, and the index of readers."""
 
 from .check import Finding, findings
 from .processor import DependencyProcessor, Neighbours, Path

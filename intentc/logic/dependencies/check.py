@@ -1,8 +1,8 @@
-"""What can be proved of a reaction map before anything runs: findings, each with file, line, and what to do.
+"""Checks a reaction map before anything runs: findings, each with file, line, and what to do.
 
-A map only says what was meant; a wrong one makes no output wrong (docs/engine.md §3). So all but kinds that don't exist
-are warnings, and entries without effect only notes: an inherited map has them. What recorded reads say about a map is
-told by ``logic.coverage``.
+A map only states intent; a wrong one makes no output wrong (docs/engine.md §3). So everything but unknown kinds is a
+warning, and entries without effect are only notes, since an inherited map has them. ``logic.coverage`` compares a map
+with recorded reads.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _State = tuple[str, str]
 
 SEVERITIES = ("error", "warning", "note")
-"""The worst first. A note needs nothing to be done."""
+"""The worst first. A note needs no action."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
     """``severity``: one of ``SEVERITIES``; ``reason``: UnknownKind, SilentStop, Unreachable, NoRelation or Cycle;
-    ``source``: file:line; ``message``: what is odd, and after a colon or semicolon what to do about it."""
+    ``source``: file:line; ``message``: what is wrong, and after a colon or semicolon what to do about it."""
 
     source: str
     severity: str
@@ -37,7 +37,7 @@ class Finding(msgspec.Struct, frozen=True, order=True):
 
 
 def findings(reactions: ReactionMap, schema: Schema) -> list[Finding]:
-    """Everything that is wrong or odd about ``reactions``, errors first and notes last, then by file and line."""
+    """All findings about ``reactions``, errors first and notes last, then by file and line."""
     import networkx  # 144 ms, and only checks and the start need it
 
     states: networkx.DiGraph[_State] = networkx.DiGraph()
@@ -56,8 +56,8 @@ def findings(reactions: ReactionMap, schema: Schema) -> list[Finding]:
 
 
 def layers(reactions: ReactionMap) -> dict[str, int]:
-    """Every kind that a map names → its layer, for drawing: 0 for those to which nothing goes on, others behind all
-    that go on to them; kinds that go on to each other by how many steps they lie behind where the walk comes in."""
+    """Every kind in a map → its layer, for drawing: 0 for kinds that nothing leads to, others one behind all kinds that
+    lead to them; kinds that lead to each other by their distance from where the walk enters."""
     import networkx
 
     kinds: networkx.DiGraph[str] = networkx.DiGraph()

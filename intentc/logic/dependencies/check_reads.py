@@ -1,6 +1,6 @@
-"""What recorded reads say about a reaction map, as findings: each with file, line, and what to do.
+"""Turns what recorded reads show about a reaction map into findings, each with file, line, and what to do.
 
-Counting is left to those who saw the reads: ``logic.coverage`` over a compiled world, the running service as it goes.
+The counts are from those that saw the reads: ``logic.coverage`` over a compiled world, or the running service.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from .reactions import SELF, ReactionMap
 
 
 class Idle(NamedTuple):
-    """An edge, where it stands, and what became of the walks along it; empty if there were none."""
+    """An edge, its place, and the results of the walks along it; ``walks`` is empty if there were none."""
 
     edge: Edge
     source: str
-    told: str
+    walks: str
 
 
-def missing_reaction(reader: str, read: str, told: str, reactions: ReactionMap, schema: Schema) -> Finding:
-    """Intents of the kind ``reader`` read objects of the kind ``read``, and the map does not lead there. ``told``: how
-    often, or an example."""
+def missing_reaction(reader: str, read: str, example: str, reactions: ReactionMap, schema: Schema) -> Finding:
+    """The finding for intents of kind ``reader`` that read the kind ``read`` without a path of the map. ``example``:
+    how often, or an example."""
     return Finding(
         _place(reader, read, reactions),
         "warning",
         "MissingReaction",
-        f"{reader} reads {read}, but no path of the map leads there ({told}): {_addition(reader, read, schema)}",
+        f"{reader} reads {read}, but no path of the map leads there ({example}): {_addition(reader, read, schema)}",
     )
 
 
 def idle_reactions(idle: Iterable[Idle], since: str) -> Iterator[Finding]:
-    """What led nobody to anything new: each edge that was walked by itself, the others of one entry together.
-    ``since``: the time, or the files, for which that is told."""
+    """The findings for edges that led to nothing new: each walked edge on its own, the others of one entry together.
+    ``since``: the time, or the files, that the counts cover."""
     unwalked: dict[tuple[str, str, str], list[str]] = {}
-    for edge, source, told in idle:
-        if told:
+    for edge, source, walks in idle:
+        if walks:
             advice = f"keep it if it is meant, or take {edge.to} out of `{edge.kind}: {edge.cause}:`"
-            yield Finding(source, "note", "IdleReaction", f"{edge}: {told}; {advice}")
+            yield Finding(source, "note", "IdleReaction", f"{edge}: {walks}; {advice}")
         else:
             unwalked.setdefault((edge.kind, edge.cause, source), []).append(edge.to)
     for (kind, cause, source), kinds in unwalked.items():
@@ -50,12 +50,12 @@ def idle_reactions(idle: Iterable[Idle], since: str) -> Iterator[Finding]:
             source,
             "note",
             "IdleReaction",
-            f"{edge}: no walk led to an intent this way {since}, so that nothing is known of its use",
+            f"{edge}: no walk led to an intent this way {since}, so nothing is known of its use",
         )
 
 
 def _place(reader: str, read: str, reactions: ReactionMap) -> str:
-    """Where something is missing: the entry of what is read, else one of the reader, else anywhere in the map."""
+    """The place for the addition: the entry of what is read, else one of the reader, else the map."""
     by_state = {(reaction.kind, reaction.cause): reaction.source for reaction in reactions}
     of_kind = {reaction.kind: reaction.source for reaction in reversed(list(reactions))}
     found = by_state.get((read, SELF)) or of_kind.get(read) or of_kind.get(reader)

@@ -1,6 +1,6 @@
-"""The edges of a reaction map: what it says in its smallest part, so that walks can be counted and maps compared.
+"""The edges of a reaction map, its smallest parts, so that walks can be counted and maps compared.
 
-Who counts along them, and what a count means, is left to others.
+Its callers count along them and interpret the counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .reactions import SELF, ReactionMap
 
 
 class Edge(NamedTuple):
-    """An intent of ``kind`` that was reached by ``cause`` goes on to intents of the kind ``to``."""
+    """Leads from an intent of ``kind`` that was reached by ``cause`` to intents of the kind ``to``."""
 
     kind: str
     cause: str
@@ -25,14 +25,15 @@ class Edge(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """How a map says it. ``everyone``: to all of the kind, related or not; ``source``: file:line of its first place."""
+    """How a map declares an edge. ``everyone``: to all of the kind, related or not; ``source``: file:line of its first
+    place."""
 
     everyone: bool
     source: str
 
 
 def edges(reactions: ReactionMap) -> dict[Edge, Declared]:
-    """Every edge of a map, in its order."""
+    """Every edge of a map, in order."""
     found: dict[Edge, Declared] = {}
     for reaction in reactions:
         for visit in reaction.visits:

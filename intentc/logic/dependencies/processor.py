@@ -1,8 +1,8 @@
-"""The walk over the reaction map: which intents a change was meant to concern (docs/engine.md §3.2).
+"""Walks the reaction map: finds the intents that a change is meant to affect (docs/engine.md §3.2).
 
-From an intent of kind A that was reached by cause C it goes to the related intents of the kinds listed under
-``A: C:``, each with cause A. Each (intent, cause) is visited once, so the walk ends and costs what it reaches, and a
-first arrival never hides what a second one would go on to. What runs in the end is decided by reads, not here.
+From an intent of kind A that was reached by cause C it visits the related intents of the kinds listed under ``A: C:``,
+each with cause A. Each (intent, cause) is visited once, so the walk ends, its cost is what it reaches, and a first
+arrival never hides where a second one would lead. Reads decide what runs in the end, not the walk.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from intentc.model import Key
 from .reactions import SELF, ReactionMap
 
 Path = tuple[Key, ...]
-"""From the origin to the intent reached, both included."""
+"""The keys from the origin to the intent reached, both included."""
 
 
 class Neighbours(Protocol):
     """The graph as the walk needs it; absent objects have no neighbours."""
 
     def related(self, key: Key, kind: str) -> Iterable[Key]:
-        """The objects of ``kind`` tied to ``key`` by any relation, either way."""
+        """The objects of ``kind`` that have a relation to ``key``, in either direction."""
         ...
 
     def all(self, kind: str) -> Iterable[Key]:

@@ -1,4 +1,4 @@
-"""Reaction maps: for a kind, and for the cause through which it was reached, the kinds to go on to.
+"""Reaction maps: for a kind, and the cause through which it was reached, the kinds to visit next.
 
 Read from YAML in the form
 
@@ -9,8 +9,8 @@ Read from YAML in the form
       cluster:
         self: [all: gateway]
 
-Kinds may be spelled in snake_case or kebab-case. ``all: KIND`` goes on to every object of KIND, related or not (for
-globals, which everybody sees). Whether the kinds exist, and whether a map makes sense, is ``check.py``'s business.
+Kinds may be spelled in snake_case or kebab-case. ``all: KIND`` visits every object of KIND, related or not (for
+globals, which affect every object). ``check.py`` checks whether the kinds exist and whether a map makes sense.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOTHING_MEANT = f"if there are to be no reactions at all, write `{ROOT}: {{}}`"
 
 
 class Visit(NamedTuple):
-    """One kind to go on to: to the related objects, or with ``everyone`` to all of it."""
+    """One kind to visit: its related objects, or with ``everyone`` all of its objects."""
 
     kind: str
     everyone: bool
@@ -38,7 +38,7 @@ class Visit(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """What an intent of ``kind`` reached by ``cause`` goes on to. ``source``: file:line."""
+    """The kinds that an intent of ``kind`` reached by ``cause`` leads to. ``source``: file:line."""
 
     kind: str
     cause: str
@@ -47,7 +47,7 @@ class Reaction(NamedTuple):
 
 
 class ReactionMap:
-    """All reactions of the compilers in use. Reactions to the same (kind, cause) are joined in their order."""
+    """All reactions of the compilers in use. Reactions to the same (kind, cause) are joined in order."""
 
     def __init__(self, reactions: Iterable[Reaction] = ()) -> None:
         self._reactions: dict[tuple[str, str], Reaction] = {}
@@ -62,19 +62,19 @@ class ReactionMap:
         self._ranks: Mapping[str, int] = {kind: rank for rank, kind in enumerate(kinds)}
 
     def next(self, kind: str, cause: str) -> tuple[str, ...]:
-        """The kinds whose related objects come next; () also where the map says nothing."""
+        """The kinds whose related objects are visited next; () also if the map says nothing."""
         return self._next.get((kind, cause), ())
 
     def next_all(self, kind: str, cause: str) -> tuple[str, ...]:
-        """The kinds of which every object comes next."""
+        """The kinds of which every object is visited next."""
         return self._all.get((kind, cause), ())
 
     def rank(self, kind: str) -> int:
-        """The place of a kind in the map, which orders a round of evaluations; kinds that aren't in it come last."""
+        """The position of a kind in the map, which orders a round of evaluations; unlisted kinds are last."""
         return self._ranks.get(kind, len(self._ranks))
 
     def __contains__(self, state: tuple[str, str]) -> bool:
-        """Whether the map says something, be it "nowhere", for (kind, cause)."""
+        """Whether the map has an entry, even an empty one, for (kind, cause)."""
         return state in self._reactions
 
     def __iter__(self) -> Iterator[Reaction]:
@@ -85,9 +85,9 @@ class ReactionMap:
 
 
 def load(*texts: str | Path) -> ReactionMap:
-    """The map in these texts, or files where a ``Path`` is given, joined. Raises ``InvalidInput`` with file:line for
-    anything that isn't of the form above. A file in which nothing is said is no map, since one that is being written
-    looks so and would end all reactions; ``intent-compiler: {}`` says that there are none."""
+    """The joined map of these texts, or of files where a ``Path`` is given. Raises ``InvalidInput`` with file:line for
+    any other form. An empty file is an error, since a file that is being written looks like that and would end all
+    reactions; ``intent-compiler: {}`` states that there are none."""
     return ReactionMap([reaction for text in texts for reaction in _of(text)])
 
 

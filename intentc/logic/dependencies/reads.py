@@ -1,7 +1,7 @@
-"""Who read what: the readers of each read, and the reads of each evaluated intent (docs/engine.md §3).
+"""Indexes recorded reads: the readers of each read, and the reads of each evaluated intent (docs/engine.md §3).
 
-Kept small, since there are as many entries as reads of all intents together: reads are tuples, a single reader is
-stored without a set, and an intent's reads as one tuple. Which reads a change concerns is ``logic``'s business.
+Compact, since it has as many entries as all intents have reads: reads are tuples, a single reader is stored without a
+set, and an intent's reads as one tuple. ``logic`` finds the reads that a change affects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ReadIndex:
         self._reads: dict[Key, tuple[Read, ...]] = {}
 
     def replace(self, key: Key, reads: frozenset[Read]) -> None:
-        """``key`` has read exactly this: after an evaluation that came to its end."""
+        """Set the reads of ``key`` after an evaluation that completed."""
         former = self._reads.get(key, ())
         kept = reads.intersection(former)
         for read in former:
@@ -32,21 +32,21 @@ class ReadIndex:
         self._reads[key] = tuple(reads)
 
     def add(self, key: Key, reads: frozenset[Read]) -> None:
-        """``key`` has read this, too: after an evaluation that failed, waits or was cut off."""
+        """Add reads of ``key`` after an evaluation that failed, waits or was cut off."""
         self.replace(key, reads.union(self._reads.get(key, ())))
 
     def drop(self, key: Key) -> None:
-        """Forget an intent that is gone."""
+        """Forget an intent that was deleted."""
         for read in self._reads.pop(key, ()):
             self._readers.discard(read, key)
 
     def readers(self, read: Read) -> frozenset[Key]:
-        """Who read this last time."""
+        """The intents whose last evaluation made this read."""
         found = self._readers.get(read)
         return frozenset(found) if found else _NOBODY
 
     def reads_of(self, key: Key) -> frozenset[Read]:
-        """What ``key`` read last time; empty if it was never evaluated."""
+        """The reads of the last evaluation of ``key``; empty if it was never evaluated."""
         return frozenset(self._reads.get(key, ()))
 
     def __contains__(self, key: Key) -> bool:
@@ -54,5 +54,5 @@ class ReadIndex:
         return key in self._reads
 
     def __len__(self) -> int:
-        """The number of different reads that somebody made."""
+        """The number of distinct reads that have readers."""
         return len(self._readers)

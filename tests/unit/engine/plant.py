@@ -147,13 +147,13 @@ class Plant:
 
     def _fail_instead_of_hanging(self) -> None:
         """An engine whose steps wake each other for ever never gives the loop back: no time limit would end it."""
-        stir, stirred = self.engine.numbers.stir, itertools.count()
+        queue_releases, calls = self.engine.numbers.queue_releases, itertools.count()
 
         def counted() -> None:
-            assert next(stirred) < _MOST_STEPS, "its steps wake each other for ever"
-            stir()
+            assert next(calls) < _MOST_STEPS, "its steps wake each other without end"
+            queue_releases()
 
-        self.engine.numbers.stir = counted  # type: ignore[method-assign]
+        self.engine.numbers.queue_releases = counted  # type: ignore[method-assign]
 
     async def begin(self) -> Plant:
         await self.offline.server.ensure_pool(POOL, 1, 1000)

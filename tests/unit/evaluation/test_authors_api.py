@@ -59,7 +59,7 @@ def test_a_compiler_knows_its_intents_by_kind_and_whom_they_trust() -> None:
 
 @pytest.mark.parametrize(
     ("intents", "words"),
-    [([Red, OtherRed], "both compile red"), ([Nameless], "names no kind"), ([Wrong], "trust is 'nobody'")],
+    [([Red, OtherRed], "both compile red"), ([Nameless], "has no kind"), ([Wrong], "trust is 'nobody'")],
 )
 def test_a_compiler_that_contradicts_itself_is_refused(intents: Any, words: Any) -> None:
     with pytest.raises(InvalidInput, match=words):

@@ -162,11 +162,11 @@ def test_that_the_reasons_could_not_be_told_is_told_until_the_next_run() -> None
 
     key = world.put("box", "a")
     run = runner(world, "box", body)
-    assert run.untold(key) is None
+    assert run.failed_explanation(key) is None
     run.explain(key)
-    problem = run.untold(key)
+    problem = run.failed_explanation(key)
     assert problem is not None
-    assert (problem.kind, problem.name, problem.reason) == ("box", "a", "ReasonsNotTold")
+    assert (problem.kind, problem.name, problem.reason) == ("box", "a", "ReasonsUnavailable")
     assert "ValueError: no" in problem.message
     run.run(key)
-    assert run.untold(key) is None
+    assert run.failed_explanation(key) is None

@@ -280,7 +280,7 @@ def test_outside_the_main_thread_nothing_is_bounded_and_that_is_said(caplog: pyt
         thread.join()
     assert found == [(0.0, 0.0)]
     assert [record.message for record in caplog.records] == [
-        "evaluations are not bounded in time: that needs a timer's signal in the main thread"
+        "evaluations are not bounded in time: that needs a timer signal in the main thread"
     ]
 
 

@@ -120,7 +120,7 @@ async def test_an_object_that_is_set_back_again_and_again_is_contended(plant: Pl
         await plant.offline.settle()
     answer = await asked(plant, "part", "a:one")
     assert answer["state"] == "contended"
-    assert "content: another writer sets it back again and again" in waited(answer)
+    assert "content: another writer reverts it repeatedly" in waited(answer)
 
 
 async def test_what_an_operator_paused_is_paused_with_what_it_made(plant: Plant) -> None:
@@ -175,7 +175,7 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: Plant) -
     assert waited(answer) == "box seen to be fixed: it can't be read"
     assert answer["waiting_for"][0]["command"] == "intentc why box seen"
     (entry,) = (one for one in quarantine(plant.parts, 0, 10) if one["name"] == "a")
-    assert entry["message"] == "it reads box seen, which can't be read; mend that"
+    assert entry["message"] == "it reads box seen, which can't be read; fix that resource"
     assert entry["on"] == {"kind": "box", "name": "seen", "uuid": key.uuid}
 
 

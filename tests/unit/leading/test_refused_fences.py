@@ -22,9 +22,9 @@ async def test_a_refused_fence_is_given_up_at_once_and_the_cause_is_named(
         assert fence is not None
         first.election.distrust(fence)
         assert first.election.fence() is None
-        assert first.lost == ["the API server refused the fence"]
+        assert first.lost == ["the API server rejected the fence"]
         assert await until(lambda: second.leads) < 0.1
-        assert f"refuses fence {fence}" in caplog.text
+        assert f"rejects fence {fence}" in caplog.text
         assert "etcd.endpoints" in caplog.text
 
 

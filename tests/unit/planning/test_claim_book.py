@@ -83,7 +83,7 @@ def test_what_was_put_off_for_an_origin_is_concerned_when_it_is_evaluated_again(
     book.replace(ONE, [owned("target", "t", "one")])
     book.complete = True
     book.retain(ONE)
-    book.put_off(INSTANCE, ONE.uuid)
+    book.defer(INSTANCE, ONE.uuid)
     assert book.replace(TWO, []) == frozenset()
     assert book.replace(ONE, [owned("target", "t", "one")]) == {INSTANCE}
     assert book.replace(ONE, []) == {TARGET}
@@ -93,6 +93,6 @@ def test_what_was_put_off_for_unknown_origins_is_concerned_when_there_are_none_l
     book = ClaimBook()
     book.retain(ONE)
     book.retain(TWO)
-    book.put_off(INSTANCE, LATER)
+    book.defer(INSTANCE, LATER)
     assert book.replace(ONE, []) == frozenset()
     assert book.drop(TWO) == {INSTANCE}

@@ -107,7 +107,7 @@ async def test_who_only_observes_is_an_observer_whoever_leads(plant: Plant, told
 
 
 async def test_what_a_write_told_and_the_watch_has_not_brought_is_lag(plant: Plant, told: Told) -> None:
-    told.source.reach.start_over(plant.parts.logic.revision)
+    told.source.progress.start_over(plant.parts.logic.revision)
     plant.engine.reconciler.sender.last_revision = plant.parts.logic.revision + 3
     status = told.status()
     assert status["lag_revisions"] == 3
@@ -140,7 +140,7 @@ async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_c
 
 
 async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Plant, told: Told) -> None:
-    told.source.reach.start_over(plant.parts.logic.revision)
+    told.source.progress.start_over(plant.parts.logic.revision)
     assert told.status()["lag_revisions"] == 0
     told.enter(Phase.DISCONNECTED, "connection refused")
     assert told.status()["lag_revisions"] is None
@@ -149,7 +149,7 @@ async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Pla
 async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
     plant: Plant, told: Told
 ) -> None:
-    told.source.reach.start_over(plant.parts.logic.revision)
+    told.source.progress.start_over(plant.parts.logic.revision)
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
     status = told.status(lost)
     assert status["awaiting"] == ["an answer of etcd, none since 00:00:00 UTC"]
@@ -160,7 +160,7 @@ async def test_the_first_load_tells_how_far_it_is() -> None:
     plant = Plant()
     told = Told(plant)
     told.enter(Phase.LISTING)
-    told.source.reach.listing(500, 2000)
+    told.source.progress.listing(500, 2000)
     assert told.awaiting()[0] == "the first list of etcd: 500 of 2,000 keys are read"
     assert told.status()["progress"] == {"phase": "listing", "done": 500, "total": 2000}
 

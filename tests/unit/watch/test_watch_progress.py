@@ -12,7 +12,7 @@ import pytest
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
-from intentc.watch.progress import Reach
+from intentc.watch.progress import Progress
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
 from tests.patience import PATIENCE
@@ -30,47 +30,47 @@ async def store() -> AsyncIterator[MemoryStore]:
 
 
 def test_nothing_is_known_before_the_first_listing_was_applied() -> None:
-    reach = Reach()
-    reach.saw(7)
-    assert reach.lag is None
+    progress = Progress()
+    progress.saw(7)
+    assert progress.lag is None
 
 
 def test_what_was_seen_and_not_applied_is_the_lag() -> None:
-    reach = Reach()
-    reach.start_over(10)
-    reach.saw(14)
-    assert reach.lag == 4
-    reach.delivered(14)
-    assert reach.lag == 0
+    progress = Progress()
+    progress.start_over(10)
+    progress.saw(14)
+    assert progress.lag == 4
+    progress.delivered(14)
+    assert progress.lag == 0
 
 
 def test_a_beat_shows_that_everything_before_it_has_come() -> None:
-    reach = Reach()
-    reach.start_over(10)
-    reach.saw(14)
-    reach.beat(14)
-    assert reach.lag == 0
+    progress = Progress()
+    progress.start_over(10)
+    progress.saw(14)
+    progress.beat(14)
+    assert progress.lag == 0
 
 
 def test_a_batch_that_a_beat_has_overtaken_is_behind() -> None:
-    reach = Reach()
-    reach.start_over(10)
-    reach.beat(14)
-    reach.delivered(12)
-    assert reach.lag == 2
+    progress = Progress()
+    progress.start_over(10)
+    progress.beat(14)
+    progress.delivered(12)
+    assert progress.lag == 2
 
 
 def test_a_store_that_was_put_back_is_not_behind() -> None:
-    reach = Reach()
-    reach.start_over(100)
-    reach.start_over(40)
-    assert reach.lag == 0
+    progress = Progress()
+    progress.start_over(100)
+    progress.start_over(40)
+    assert progress.lag == 0
 
 
 async def test_a_listing_tells_how_far_it_is(store: MemoryStore) -> None:
     source = Source(store, "/contrail/", pages=PageLimits(keys=2))
     told: list[tuple[int, int]] = []
-    source.reach.listing = lambda *figures: told.append(figures)  # type: ignore[method-assign]
+    source.progress.listing = lambda *figures: told.append(figures)  # type: ignore[method-assign]
     async with aclosing(source.events()) as events:
         await anext(events)
     assert told == [(0, 0), (2, 5), (4, 5), (5, 5)]
@@ -83,7 +83,7 @@ async def test_our_own_beats_tell_of_revisions_that_the_watch_has_not_brought(st
         group.start_soon(source.run_heartbeat)
         with anyio.fail_after(PATIENCE):
             # Nobody asks for the next item, so nothing more is applied.
-            while source.reach.seen <= listed:
+            while source.progress.seen <= listed:
                 await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
-    assert source.reach.passed == 0, "a listing counts once the next item is asked for"
+    assert source.progress.passed == 0, "a listing counts once the next item is asked for"

@@ -126,7 +126,7 @@ def test_without_a_directory_it_goes_on_and_says_so(tmp_path: Path, caplog: pyte
     crash_marker.close()
     assert crash_marker.suspects == ()
     assert [record.message.partition(":")[0] for record in caplog.records] == [
-        "what is evaluated when this process ends won't be known to the next one"
+        "the next process won't know what this one evaluates when it dies"
     ]
 
 

@@ -46,7 +46,7 @@ def test_edges_of_one_entry_that_nobody_walked_are_told_together() -> None:
     idle = [Idle(Edge("net", "self", to), "map.yml:3", "") for to in ("policy", "port")]
     (found,) = idle_reactions(idle, "in these files")
     assert found.message == (
-        "net (from self) → policy, port: no walk led to an intent this way in these files, so that nothing is known of "
+        "net (from self) → policy, port: no walk led to an intent this way in these files, so nothing is known of "
         "its use"
     )
 

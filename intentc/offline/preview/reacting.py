@@ -60,7 +60,7 @@ async def compare(compiler: str, before: Trial, after: Trial, *, progress: Progr
     resting = await before.rest()
     progress("following changes by both maps")
     logic = before.parts.logic
-    changed, progress = compared(logic, old, new)
+    changed, reach = compared(logic, old, new)
     progress("comparing the maps with the recorded reads")
     missing, former = _missing(logic, new), _missing(logic, old)
     progress("compiling a second copy with the new map")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from intentc.compilers.ambassador.gateway.substitution import COMMANDS, MAY_HAVE_ARGUMENT, WITH_ARGUMENT
+from intentc.compilers.ambassador.settings.substitution import COMMANDS, MAY_HAVE_ARGUMENT, WITH_ARGUMENT
 from tests.envoy.validating import complaints
 from tests.unit.ambassador.gateway_world import auth, gateway, log, module, rate_limit, tracing
 from tests.unit.ambassador.host_world import Gate

@@ -5,10 +5,11 @@ Rules: docs/ambassador.md. Ambassador configuration ⇒ intermediate representat
 declared in ``config/schemas/ambassador``, the reaction map is ``reactions/ambassador.yml``.
 
 This package holds the intents, one file per kind, named after the kind. The sub-packages hold the typed values that
-intents exchange as facts, and the pure functions that compute them: ``routing`` (what routes match and do),
-``upstreams`` (where requests go), ``hosts``, ``tls`` and ``gateway`` (what all listeners share). ``envoy`` turns these
-values into Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people, ``reasons`` explains it,
-and ``envoy_names.py`` maps Envoy's names back to elements.
+intents exchange as facts, and the pure functions that compute them. From the bottom up: ``settings`` (what users set
+for the gateway and its traffic), ``tls``, ``upstreams`` (where requests go, with the resolvers' intents), ``routing``
+(what routes match and do), ``hosts``, and ``gateway`` (what all listeners share). ``envoy`` turns these values into
+Envoy's JSON, ``elements.py`` into claims. ``views`` shows the result to people, ``reasons`` explains it, and
+``envoy_names.py`` maps Envoy's names back to elements.
 """
 
 from intentc import Compiler
@@ -27,7 +28,6 @@ from .mapping import MappingIntent
 from .mapping_group import MappingGroupIntent
 from .module import ModuleIntent
 from .rate_limit_service import RateLimitServiceIntent
-from .resolvers import ConsulResolverIntent, KubernetesEndpointResolverIntent, KubernetesServiceResolverIntent
 from .routing_table import RoutingTableIntent
 from .secret import SecretIntent, SecretUseIntent
 from .tcp_mapping import TCPMappingIntent
@@ -35,6 +35,7 @@ from .tcp_mapping_group import TCPMappingGroupIntent
 from .tcp_route import TCPRouteIntent
 from .tls_context import TLSContextIntent
 from .tracing_service import TracingServiceIntent
+from .upstreams.resolvers import ConsulResolverIntent, KubernetesEndpointResolverIntent, KubernetesServiceResolverIntent
 from .views import VIEWS
 from .virtual_host import VirtualHostIntent
 

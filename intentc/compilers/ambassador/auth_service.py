@@ -20,7 +20,7 @@ from .envoy.joined_cluster import joined_cluster, joined_name
 from .gateway.auth_reading import Auth, read_auth
 from .gateway.gateway import AUTH, Misconfigured
 from .reasons.clusters import joined
-from .upstreams.gateway_namespace import gateway_namespace, in_order
+from .settings.gateway_namespace import gateway_namespace, in_order
 from .upstreams.upstream import ClusterUse, Unusable
 from .variables import report_variables
 

@@ -21,9 +21,9 @@ from .envoy.endpoints import load_assignment
 from .envoy.upstream_tls import upstream_tls
 from .reasons import clusters as reasons
 from .reasons.cluster_parts import cluster_parts, endpoint_parts
-from .resolvers import Discovery
+from .settings.gateway_namespace import gateway_namespace
 from .tls.secret_state import names
-from .upstreams.gateway_namespace import gateway_namespace
+from .upstreams.resolvers import Discovery
 from .upstreams.service_endpoints import service_endpoints
 from .upstreams.targets import allowed_targets, forbidden
 from .upstreams.unreachable import Unreachable

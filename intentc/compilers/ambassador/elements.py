@@ -16,7 +16,7 @@ import msgspec
 
 from intentc import Claim, Context, Intent, View
 
-from .reasons import PartReasons, Reasons
+from .explanations import PartReasons, Reasons
 
 MOST_ORIGINS = 20
 """The most origins that one element lists, the first of each kind by name. The list must not grow with the world, and a

@@ -14,7 +14,7 @@ from .ambassador_id import ours
 from .hosts.crossing_wildcards import wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets, host_tls
-from .hosts.hostnames import covering, is_pattern
+from .routing.hostnames import covering, is_pattern
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 from .variables import report_variables

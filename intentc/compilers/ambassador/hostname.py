@@ -24,8 +24,8 @@ from .hosts.hostname_binding import (
     strictest,
     takes,
 )
-from .hosts.hostnames import aligned
 from .hosts.listener_settings import OpenListener
+from .routing.hostnames import aligned
 from .tls.tls_settings import TLSSettings
 
 LISTENERS = "all"

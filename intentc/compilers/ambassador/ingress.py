@@ -14,15 +14,15 @@ from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
 from .annotated import annotated
-from .gateway.module_settings import module_settings
 from .hosts.crossing_wildcards import crossing_members, wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
-from .hosts.hostnames import ANY, covering, is_pattern
 from .ingress_class import of_our_class
+from .routing.hostnames import ANY, covering, is_pattern
 from .routing.ingress_backend import forward, keeps_paths
 from .routing.route_action import GroupMember
 from .routing.route_match import EXACT, PREFIX, SEGMENTS, RouteMatch, group_name
+from .settings.module_settings import module_settings
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 from .upstreams.upstream import Unusable

@@ -19,10 +19,10 @@ from .envoy.listener import FilterChain, cleartext_chain, folded, listener, tls_
 from .envoy.tcp_proxy import tcp_filter_chain
 from .gateway.gateway import Gateway, Misconfigured, gateway
 from .hosts.hostname_binding import ChainShare
-from .hosts.hostnames import rank
 from .hosts.listener_settings import Socket
 from .reasons import hosts as reasons
 from .reasons.guards import guard_parts
+from .routing.hostnames import rank
 from .routing.tcp_routing import TCPRoute, routes_of
 from .tls.tls_settings import TLSSettings
 

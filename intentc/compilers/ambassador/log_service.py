@@ -13,7 +13,7 @@ from intentc import Claim, Context, Fact, Intent
 from .ambassador_id import ours
 from .gateway.gateway import LOG, LogSink
 from .gateway.gateway_service import cluster_use, service_upstream
-from .gateway.traffic import HeaderName
+from .settings.traffic import HeaderName
 from .upstreams.upstream import Unusable
 from .variables import report_variables
 

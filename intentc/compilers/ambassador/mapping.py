@@ -12,13 +12,13 @@ from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
 from .gateway.gateway import RATE_LIMIT, RateLimitFilter
-from .gateway.module_settings import ModuleSettings, module_settings
 from .hosts.crossing_wildcards import crossing_members
-from .hosts.hostnames import ANY
+from .routing.hostnames import ANY
 from .routing.mapping_action import MappingReader
 from .routing.mapping_match import Authority, authority, match_of
 from .routing.route_action import Forward, GroupMember, Redirect
 from .routing.route_match import group_name
+from .settings.module_settings import ModuleSettings, module_settings
 from .upstreams.upstream import Unusable
 from .variables import report_variables
 

@@ -13,10 +13,10 @@ from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
 from .gateway.module_reading import read_settings
-from .gateway.module_settings import MODULE_NAME, TRAFFIC, of_traffic
 from .gateway.probes import probe_routes
 from .plain import plain
-from .upstreams.gateway_namespace import in_order
+from .settings.gateway_namespace import in_order
+from .settings.module_settings import MODULE_NAME, TRAFFIC, of_traffic
 from .variables import report_variables
 
 _ELSEWHERE = {

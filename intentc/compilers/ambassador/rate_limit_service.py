@@ -13,7 +13,7 @@ from intentc import Claim, Context, Fact, Intent, View
 from .ambassador_id import ours
 from .gateway.gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
 from .gateway.gateway_service import cluster_use, service_upstream, takes_effect
-from .gateway.module_settings import module_settings
+from .settings.module_settings import module_settings
 from .upstreams.upstream import Unusable, Upstream
 from .variables import report_variables
 

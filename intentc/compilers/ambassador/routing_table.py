@@ -14,7 +14,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .hostname import IRREGULAR
 from .hosts.hostname_binding import HostnameBinding
-from .hosts.hostnames import aligned, covering, covers, rank
+from .routing.hostnames import aligned, covering, covers, rank
 
 
 class RoutingTableIntent(Intent):

@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from intentc import Claim, Context, Fact, Intent
 
 from .ambassador_id import ours
-from .gateway.module_settings import module_settings
-from .gateway.traffic import CircuitBreaker
-from .hosts.hostnames import is_pattern
 from .listener_binding import bind_address
 from .plain import boolean, plain
+from .routing.hostnames import is_pattern
 from .routing.tcp_routing import TCPMember
+from .settings.module_settings import module_settings
+from .settings.traffic import CircuitBreaker
+from .settings.upstream_settings import circuit_breakers
 from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
-from .upstreams.upstream_settings import circuit_breakers
 from .variables import report_variables
 
 _LONGEST_IDLE_MS = 2**31 - 1

@@ -16,7 +16,7 @@ from .elements import Origin
 from .hosts.host_binding import HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
 from .hosts.hostname_binding import closing, foremost
-from .hosts.hostnames import covering
+from .routing.hostnames import covering
 from .routing.tcp_routing import TCPMember, TCPRoute, divided
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS, secret_named, tls_settings

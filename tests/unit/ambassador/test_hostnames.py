@@ -1,4 +1,4 @@
-"""Patterns of host names: which cover which, in Envoy's order (intentc/compilers/ambassador/hostnames.py)."""
+"""Patterns of host names: which cover which, in Envoy's order (``routing/hostnames.py``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intentc.bridges.xds.domains import covering as covering_domain
-from intentc.compilers.ambassador.hosts.hostnames import aligned, covering, covers, is_pattern, rank
+from intentc.compilers.ambassador.routing.hostnames import aligned, covering, covers, is_pattern, rank
 
 PATTERNS = ["*", "a.b", "*.b", "*b", "a.*", "a*", "x.a.b", "*.a.b", "*a.b", "x.*", "x.a.*", "b"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.compilers.ambassador.gateway.module_settings import ModuleSettings, Path
-from intentc.compilers.ambassador.gateway.traffic import (
+from intentc.compilers.ambassador.settings.module_settings import ModuleSettings, Path
+from intentc.compilers.ambassador.settings.traffic import (
     Cookie,
     Cors,
     Duration,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.gateway.module_reading import UNSUPPORTED, WITHOUT_EFFECT, read_settings
-from intentc.compilers.ambassador.gateway.module_settings import (
+from intentc.compilers.ambassador.gateway.settings_groups import Finding
+from intentc.compilers.ambassador.settings.module_settings import (
     AddressRange,
     Buffer,
     CertificateDetails,
@@ -17,8 +18,7 @@ from intentc.compilers.ambassador.gateway.module_settings import (
     ModuleSettings,
     Probe,
 )
-from intentc.compilers.ambassador.gateway.settings_groups import Finding
-from intentc.compilers.ambassador.gateway.traffic import (
+from intentc.compilers.ambassador.settings.traffic import (
     CircuitBreaker,
     Cookie,
     Cors,

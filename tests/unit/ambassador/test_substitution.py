@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.compilers.ambassador.envoy.access_log import JSON_FORMAT, TEXT_FORMAT
-from intentc.compilers.ambassador.gateway.substitution import HEADER_COMMANDS, mistake, mistake_in
+from intentc.compilers.ambassador.settings.substitution import HEADER_COMMANDS, mistake, mistake_in
 
 
 @pytest.mark.parametrize(

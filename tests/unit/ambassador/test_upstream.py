@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.compilers.ambassador.gateway.module_settings import ModuleSettings
-from intentc.compilers.ambassador.gateway.traffic import CircuitBreaker, Keepalive, LoadBalancer
+from intentc.compilers.ambassador.settings.module_settings import ModuleSettings
+from intentc.compilers.ambassador.settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
+from intentc.compilers.ambassador.settings.upstream_settings import HealthCheck
 from intentc.compilers.ambassador.upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
-from intentc.compilers.ambassador.upstreams.upstream_settings import HealthCheck
 
 
 def made(service: str = "echo", module: ModuleSettings | None = None, **fields: Any) -> Upstream:

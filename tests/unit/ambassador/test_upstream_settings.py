@@ -8,8 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from intentc.compilers.ambassador.gateway.traffic import CircuitBreaker, Cookie, HeaderAddition, Keepalive, LoadBalancer
-from intentc.compilers.ambassador.upstreams.upstream_settings import (
+from intentc.compilers.ambassador.settings.traffic import (
+    CircuitBreaker,
+    Cookie,
+    HeaderAddition,
+    Keepalive,
+    LoadBalancer,
+)
+from intentc.compilers.ambassador.settings.upstream_settings import (
     HealthCheck,
     circuit_breakers,
     health_checks,

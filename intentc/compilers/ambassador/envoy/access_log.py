@@ -8,7 +8,7 @@ import msgspec
 
 from ..durations import duration
 from ..gateway.gateway import Gateway, LogSink
-from ..gateway.module_settings import ModuleSettings
+from ..settings.module_settings import ModuleSettings
 
 _TYPES = "type.googleapis.com/envoy.extensions.access_loggers"
 TEXT_FORMAT = (

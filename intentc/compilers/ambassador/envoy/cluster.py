@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..durations import duration
-from ..gateway.traffic import CircuitBreaker, Keepalive
+from ..settings.traffic import CircuitBreaker, Keepalive
+from ..settings.upstream_settings import HealthCheck
 from ..upstreams.service_url import address
 from ..upstreams.upstream import Upstream
-from ..upstreams.upstream_settings import HealthCheck
 from .endpoints import load_assignment
 
 _HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..durations import duration
 from ..gateway.gateway import Gateway
-from ..gateway.module_settings import ModuleSettings
+from ..settings.module_settings import ModuleSettings
 from .access_log import access_logs
 from .http_filters import http_filters
 from .tracing import tracing

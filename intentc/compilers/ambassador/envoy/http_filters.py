@@ -13,8 +13,8 @@ from typing import Any
 
 from ..durations import duration
 from ..gateway.gateway import Gateway, Misconfigured, RateLimitFilter
-from ..gateway.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
 from ..gateway.probes import answered
+from ..settings.module_settings import AddressRange, GrpcStats, Gzip, ModuleSettings
 from .authorization import authorization
 from .misconfigured import reject_all
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..hosts.hostnames import ANY
+from ..routing.hostnames import ANY
 from ..tls.tls_settings import TLSSettings
 from .tls import downstream_tls
 

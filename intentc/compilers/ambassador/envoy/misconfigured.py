@@ -11,8 +11,8 @@ import re
 from typing import Any
 
 from ..gateway.gateway import Misconfigured
-from ..gateway.module_settings import ModuleSettings
 from ..gateway.probes import asked_elsewhere
+from ..settings.module_settings import ModuleSettings
 
 _KINDS = {"auth_service": "AuthService", "rate_limit_service": "RateLimitService"}
 _SCRIPT = """\

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hosts.hostnames import wildcard_regex
+from ..routing.hostnames import wildcard_regex
 from ..routing.route_match import EXACT, PREFIX, REGEX, SEGMENTS, Condition, RouteMatch
 
 PATHS = {EXACT: "path", PREFIX: "prefix", SEGMENTS: "path_separated_prefix"}

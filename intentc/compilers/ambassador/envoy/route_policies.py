@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..durations import duration, milliseconds
-from ..gateway.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy
 from ..routing.route_action import Core, HeaderChanges
+from ..settings.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy
 
 CORS_FILTER = "envoy.filters.http.cors"
 AUTH_FILTER = "envoy.filters.http.ext_authz"

@@ -1,1 +1,1 @@
-"""What all listeners share: the settings of the Module, and the services of the gateway."""
+"""What all listeners share: how a Module is read, the probes, and the services of the gateway."""

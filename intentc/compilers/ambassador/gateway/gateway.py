@@ -15,7 +15,7 @@ from intentc import Context
 
 from ..ambassador_id import ours
 from ..elements import Origin, origin
-from .module_settings import MODULE_NAME, ModuleSettings, all_settings
+from ..settings.module_settings import MODULE_NAME, ModuleSettings, all_settings
 
 AUTH = "auth"
 RATE_LIMIT = "rate_limit"

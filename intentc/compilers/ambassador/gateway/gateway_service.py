@@ -9,10 +9,10 @@ from intentc import Context, Fact, Intent, View
 
 from ..elements import origin
 from ..plain import plain
-from ..upstreams.gateway_namespace import in_order
+from ..settings.gateway_namespace import in_order
+from ..settings.module_settings import ModuleSettings, module_settings
+from ..settings.upstream_settings import circuit_breakers
 from ..upstreams.upstream import ClusterUse, Unusable, Upstream, UpstreamRequest, upstream
-from ..upstreams.upstream_settings import circuit_breakers
-from .module_settings import ModuleSettings, module_settings
 
 
 def takes_effect(service: Intent, ctx: Context, called: str) -> bool:

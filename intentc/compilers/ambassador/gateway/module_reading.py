@@ -17,11 +17,11 @@ import msgspec
 from ..plain import texts
 from ..routing.header_changes import additions, removable
 from ..routing.rate_limit_labels import label_action
-from ..upstreams.upstream_settings import circuit_breakers, keepalive, load_balancer
-from .module_settings import AddressRange, DefaultLabels, MappingDefaults, ModuleSettings
+from ..settings.module_settings import AddressRange, DefaultLabels, MappingDefaults, ModuleSettings
+from ..settings.substitution import mistake_in
+from ..settings.traffic import CircuitBreaker, Cors, Keepalive, LoadBalancer, Settings
+from ..settings.upstream_settings import circuit_breakers, keepalive, load_balancer
 from .settings_groups import OFF, Finding, read_group, read_list
-from .substitution import mistake_in
-from .traffic import CircuitBreaker, Cors, Keepalive, LoadBalancer, Settings
 
 WITHOUT_EFFECT: Mapping[str, str] = {
     "admin_port": "Envoy's administration is configured where Envoy is started",

@@ -13,9 +13,9 @@ from intentc import Context, Fact, Intent
 
 from ..routing.route_action import Forward, GroupMember, Share, Treatment
 from ..routing.route_match import RouteMatch, group_name
+from ..settings.module_settings import ModuleSettings, Probe
 from ..upstreams.upstream import Unusable
 from .gateway_service import service_target
-from .module_settings import ModuleSettings, Probe
 
 _PATHS = {
     "liveness_probe": "/ambassador/v0/check_alive",

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from .traffic import Settings
+from ..settings.traffic import Settings
 
 ENABLED = "enabled"
 """Enables or disables a group, even one without this field: a group that is present is enabled."""

@@ -15,9 +15,9 @@ import msgspec
 
 from intentc import Context, Fact
 
+from ..routing.hostnames import ANY
 from ..routing.route_action import GroupMember
 from ..routing.route_match import group_name
-from .hostnames import ANY
 
 _START, _END = "start", "end"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from ..elements import Origin
+from ..routing.hostnames import ANY
 from ..tls.tls_settings import TLSSettings
-from .hostnames import ANY
 
 HOSTS = "any"
 """The name of the fact ``host_binding`` that says whether any Host exists."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from intentc import Context, View
 
 from ..ambassador_id import ours
+from ..routing.hostnames import ANY, aligned
 from ..tls.secret_state import SecretState, secret_uses
 from ..tls.tls_settings import TLSSettings, UnusableTLS, context_named, secret_named, tls_settings
-from .hostnames import ANY, aligned
 
 
 def host_tls(host: View, ctx: Context) -> TLSSettings | None:

@@ -5,15 +5,3 @@ found by evaluating the rules again with fewer of them (``sufficient.py``), or b
 name of the element could follow. Reasons are complete: if one source of each is deleted, so is the element. A resource
 that could replace another is a reason even while it is overruled. Nothing here decides what an element is.
 """
-
-from collections.abc import Iterable
-
-from intentc import Source
-
-Sources = tuple[Source, ...]
-"""All sources that one reason needs."""
-
-Reasons = Iterable[Sources]
-
-PartReasons = Iterable[tuple[str, Sources]]
-"""(part of an element, the sources that one reason for it needs in addition to those of the element)"""

@@ -8,10 +8,10 @@ from typing import Any
 
 from intentc import Context, Source, View
 
-from ..upstreams.gateway_namespace import gateway_namespace
+from ..explanations import PartReasons, Sources
+from ..settings.gateway_namespace import gateway_namespace
 from ..upstreams.service_endpoints import endpoint_places
 from ..upstreams.upstream import ClusterUse, Upstream
-from . import PartReasons, Sources
 from .clusters import cluster
 from .settings import Setting, setting_from
 from .tls import contexts

@@ -7,13 +7,13 @@ from itertools import product
 
 from intentc import Context, Source, View
 
+from ..explanations import Reasons
 from ..gateway.auth_reading import read_auth
 from ..rate_limit_service import upstream_of as rate_limit_upstream
-from ..resolvers import Discovery, built_in, declared
+from ..settings.gateway_namespace import in_order
 from ..tracing_service import upstream_of as tracing_upstream
-from ..upstreams.gateway_namespace import in_order
+from ..upstreams.resolvers import Discovery, built_in, declared
 from ..upstreams.upstream import ClusterUse, Unusable, Upstream
-from . import Reasons
 from .groups import leading_to, members_of, tcp_leading_to, tcp_members_of
 from .sufficient import sufficient
 from .tls import of_connections

@@ -9,13 +9,13 @@ import msgspec
 
 from intentc import Context, Source
 
+from ..explanations import Reasons, Sources
 from ..grouping import add_uses, clusters_in, routes_of, shared_routes
 from ..hosts.host_binding import HostBinding
 from ..routing.route_action import GroupMember
 from ..routing.route_match import route_name
 from ..routing.tcp_routing import TCPMember, divided
 from ..upstreams.upstream import ClusterUse
-from . import Reasons, Sources
 from .sufficient import sufficient
 
 

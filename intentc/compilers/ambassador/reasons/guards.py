@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from intentc import Context, Source
 
 from ..ambassador_id import ours
-from ..gateway.module_settings import MODULE_NAME
+from ..explanations import PartReasons, Sources
 from ..hosts.host_binding import HostBinding
 from ..plain import plain
-from . import PartReasons, Sources
+from ..settings.module_settings import MODULE_NAME
 from .tls import of_host
 
 

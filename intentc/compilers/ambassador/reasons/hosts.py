@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from intentc import Context, Source
 
+from ..explanations import Reasons, Sources
 from ..hostname import IRREGULAR, LISTENERS
 from ..hosts.host_binding import HOSTS, HostBinding
 from ..hosts.hostname_binding import takes
-from ..hosts.hostnames import covering, covers
 from ..hosts.listener_settings import OpenListener
 from ..listener import fallback
+from ..routing.hostnames import covering, covers
 from ..routing.tcp_routing import TCPRoute, routes_of
-from . import Reasons, Sources
 from .groups import members_of, tcp_members_of
 from .tls import of_connections, of_host, secrets
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from intentc import Context, View
 
+from ..explanations import PartReasons
 from ..routing.route_action import Forward, GroupMember, Treatment
 from ..routing.sharing import Sharing
-from . import PartReasons
 from .groups import leading_along
 from .settings import Setting, setting_from
 

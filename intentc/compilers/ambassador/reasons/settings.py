@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from intentc import Context, Source, View
 
-from ..gateway.module_settings import MODULE_NAME, ModuleSettings, module_settings
-from . import Reasons
+from ..explanations import Reasons
+from ..settings.module_settings import MODULE_NAME, ModuleSettings, module_settings
 
 _UNSAID = (None, -1, "/")
 """Values of unset fields that are not empty: of numbers, and of a rewrite."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from intentc import Context, Source, View
 
 from ..ambassador_id import ours
+from ..explanations import Sources
 from ..hosts.host_binding import HostBinding
-from ..hosts.hostnames import covering
+from ..routing.hostnames import covering
 from ..tls.secret_state import secret_uses
 from ..tls.tls_settings import TLSSettings, UnusableTLS, context_named, secret_named, tls_settings
 from ..upstreams.upstream import Upstream
-from . import Sources
 
 
 def secrets(settings: TLSSettings) -> Sources:

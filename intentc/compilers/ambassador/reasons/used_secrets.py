@@ -6,9 +6,9 @@ from itertools import product
 
 from intentc import Context, Source
 
+from ..explanations import Reasons
 from ..tls.secret_state import names, secrets_in
 from ..upstreams.upstream import ClusterUse
-from . import Reasons
 from .clusters import cluster
 from .groups import tcp_members_of
 from .tls import context_of, contexts, of_connections

@@ -11,10 +11,10 @@ from typing import Any
 
 from intentc import View
 
-from ..gateway.module_settings import MappingDefaults
-from ..gateway.traffic import HeaderAddition
 from ..plain import plain, texts
-from .header_rules import MOST_ADDITIONS, addition, unremovable
+from ..settings.header_rules import MOST_ADDITIONS, addition, unremovable
+from ..settings.module_settings import MappingDefaults
+from ..settings.traffic import HeaderAddition
 from .route_action import HeaderChanges
 
 Report = Callable[[str, str], None]

@@ -10,9 +10,9 @@ from typing import Any
 
 from intentc import Context
 
-from ..gateway.module_settings import ModuleSettings
+from ..settings.module_settings import ModuleSettings
+from ..settings.upstream_settings import HASHING
 from ..upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
-from ..upstreams.upstream_settings import HASHING
 from .route_action import Core, Forward, HeaderChanges, RegexRewrite, Share, Treatment
 from .route_match import SEGMENTS, RouteMatch
 

@@ -14,9 +14,9 @@ import msgspec
 
 from intentc import View
 
-from ..gateway.traffic import HeaderName, Text
-from ..hosts.hostnames import ANY, is_pattern
+from ..settings.traffic import HeaderName, Text
 from ..upstreams.upstream import Unusable
+from .hostnames import ANY, is_pattern
 from .regexes import BadRegex, check
 from .route_match import EXACT, PREFIX, PRESENT, REGEX, Condition, RouteMatch
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from ..gateway.module_settings import ModuleSettings
-from ..gateway.traffic import LabelAction
 from ..plain import plain
+from ..settings.module_settings import ModuleSettings
+from ..settings.traffic import LabelAction
 
 _WITHOUT_FIELDS = ("source_cluster", "destination_cluster", "remote_address")
 _KINDS = (*_WITHOUT_FIELDS, "generic_key", "request_headers")

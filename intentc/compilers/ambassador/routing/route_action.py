@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..gateway.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy
+from ..settings.traffic import Cors, HeaderAddition, LabelAction, LoadBalancer, RetryPolicy
 from ..upstreams.upstream import Upstream
 from .route_match import RouteMatch
 

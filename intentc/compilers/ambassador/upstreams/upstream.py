@@ -14,11 +14,11 @@ import re
 import msgspec
 
 from ..elements import Origin
-from ..gateway.module_settings import ModuleSettings
-from ..gateway.traffic import CircuitBreaker, Keepalive, LoadBalancer
+from ..settings.module_settings import ModuleSettings
+from ..settings.traffic import CircuitBreaker, Keepalive, LoadBalancer
+from ..settings.upstream_settings import HealthCheck
 from ..tls.tls_settings import UnusableTLS, check_server_name
 from .service_url import address, parse_service
-from .upstream_settings import HealthCheck
 
 DEFAULT_RESOLVER = "kubernetes-service"
 DEFAULT_CONNECT_TIMEOUT_MS = 3000

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from intentc import Context
 
-from ..resolvers import Discovery, discovery
-from .gateway_namespace import gateway_namespace
+from ..settings.gateway_namespace import gateway_namespace
 from .originating import Origination, check_secrets, origination
+from .resolvers import Discovery, discovery
 from .targets import allowed_targets, forbidden
 from .unreachable import Unreachable
 from .upstream import Upstream

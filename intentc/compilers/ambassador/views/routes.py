@@ -9,7 +9,7 @@ from intentc import Compiled, Overview, Row
 
 from ..envoy.route import CODES, PARTS
 from ..envoy.route_match import PATHS
-from ..hosts.hostnames import ANY, covers
+from ..routing.hostnames import ANY, covers
 from ..routing.route_match import REGEX
 from .columns import USERS, Element, problems_of, services_of, shared_columns, shares
 

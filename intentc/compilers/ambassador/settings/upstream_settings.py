@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from ..durations import milliseconds
-from ..gateway.traffic import CircuitBreaker, HeaderAddition, Keepalive, LoadBalancer
 from ..plain import plain, typed
-from ..routing.header_rules import MOST_ADDITIONS, addition, unremovable
+from .header_rules import MOST_ADDITIONS, addition, unremovable
+from .traffic import CircuitBreaker, HeaderAddition, Keepalive, LoadBalancer
 
 HASHING = ("ring_hash", "maglev")
 """The policies that choose an endpoint by a part of the request."""

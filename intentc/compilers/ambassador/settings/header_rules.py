@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from ..gateway.substitution import HEADER_COMMANDS, mistake
-from ..gateway.traffic import HeaderAddition, HeaderName
+from .substitution import HEADER_COMMANDS, mistake
+from .traffic import HeaderAddition, HeaderName
 
 MOST_ADDITIONS = 999
 """Envoy accepts a thousand in one place, and one may be added that no user wrote (``add_linkerd_headers``)."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .ambassador_id import ours
-from .upstreams.gateway_namespace import gateway_namespace
-from .upstreams.unreachable import Unreachable
-from .upstreams.upstream import DEFAULT_RESOLVER, Upstream
+from ..ambassador_id import ours
+from ..settings.gateway_namespace import gateway_namespace
+from .unreachable import Unreachable
+from .upstream import DEFAULT_RESOLVER, Upstream
 
 _CONSUL = "Consul is not watched here, so no endpoints are known from it"
 

@@ -1,0 +1,1 @@
+"""The settings that users write for the gateway and its traffic: typed values, and the rules for them."""

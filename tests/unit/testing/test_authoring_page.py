@@ -1,12 +1,14 @@
-"""``docs/authoring.md`` works as it stands: its files are written out, and its tests run."""
+"""``docs/authoring.md`` can be followed: its files are written out, its package is built, and its commands run."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,8 @@ pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "authoring.md").read_text()
 FILE = re.compile(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
-CONFTEST = 'import pytest\n\n\n@pytest.fixture\ndef anyio_backend():\n    return "asyncio"\n'
+COMMANDS = re.findall(r"^\$ (\w+ .+|pytest)$", PAGE, re.MULTILINE)
+PRINTED = re.compile(r"^```console\n\$ intentc compile [^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -32,7 +35,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (tmp_path / "conftest.py").write_text(CONFTEST)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "farming", raising=False)
     return tmp_path
@@ -47,14 +49,54 @@ def compiler(package: Path) -> Any:
 
 def test_the_page_has_schema_intent_map_test_and_golden_case() -> None:
     assert [name for name, _ in FILE.findall(PAGE)] == [
-        "schemas/farming/farm.yml",
-        "schemas/farming/field_plan.yml",
-        "farming.py",
-        "reactions.yml",
+        "farming/schemas/farming/farm.yml",
+        "farming/schemas/farming/field_plan.yml",
+        "farming/__init__.py",
+        "farming/reactions.yml",
+        "pyproject.toml",
+        "conftest.py",
         "test_farming.py",
         "golden/suppliers.in.yaml",
         "golden/suppliers.out.yaml",
     ]
+
+
+def test_the_page_lists_its_files() -> None:
+    (listed,) = re.findall(r"^```\n(pyproject\.toml\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert sorted(listed.split()) == sorted(name for name, _ in FILE.findall(PAGE))
+
+
+def test_its_commands_stand_in_an_order_that_works() -> None:
+    """The package is installed before anything asks for it, pytest before it runs."""
+    assert COMMANDS == [
+        "pip install --editable .",
+        "intentc check --compiler farming",
+        "pip install pytest pytest-mock",
+        "pytest",
+        "intentc compile --compiler farming golden/suppliers.in.yaml -o yaml",
+    ]
+
+
+def test_its_package_has_its_data_and_its_commands_run(package: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The commands import the package from the built wheel: a schema that the wheel lacks would be found missing."""
+    built, installed = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("installed")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
+    subprocess.run(build, cwd=package, check=True, capture_output=True)
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        content.extractall(installed)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(installed)))}
+    environment.pop("INTENTC_CONFIG_FILE", None)
+    printed = {}
+    for command in COMMANDS:
+        name, *arguments = shlex.split(command)
+        if name != "intentc":
+            continue
+        called = [sys.executable, "-P", "-m", "intentc.cli", *arguments]
+        done = subprocess.run(called, cwd=package, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        printed[arguments[0]] = done.stdout
+    assert printed["compile"] == PRINTED.findall(PAGE)[0]
 
 
 def test_its_tests_pass(package: Path) -> None:

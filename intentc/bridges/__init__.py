@@ -1,1 +1,1 @@
-"""Processes that carry compiled resources to other systems, one package each."""
+"""Processes that deliver compiled resources to other systems, one package each."""

@@ -20,7 +20,7 @@ import click
 from .errors import CommandError, Exit
 
 if TYPE_CHECKING:
-    from intentc.bridges.xds.requests import Port, Request
+    from intentc.bridges.xds.example_requests import Port, Request
     from intentc.bridges.xds.serving import Server
     from intentc.embedded.envoy import Envoy
 

@@ -22,10 +22,10 @@ def state(server: Server, envoy: Envoy) -> list[tuple[str, str]]:
     """Titles with texts."""
     world = server.world
     streams = [_stream(stream) for stream in world.streams]
-    standings = {" ".join(key): _fields(world.standings.get(key)) for key in world.standings.refused()}
+    states = {" ".join(key): _fields(world.states.get(key)) for key in world.states.rejected()}
     found = {
         "xDS server": {**server.status(), "records to write": server.records.waiting, "pending": server.pending()},
-        "refused": standings,
+        "refused": states,
         "streams": streams,
     }
     return [

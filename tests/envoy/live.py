@@ -16,8 +16,8 @@ import anyio
 import anyio.lowlevel
 import httpx2
 
+from intentc.bridges.xds.example_requests import ports
 from intentc.bridges.xds.kinds import REJECTION
-from intentc.bridges.xds.requests import ports
 from intentc.cli.applying import apply_resources
 from intentc.cli.client import ApiClient, Change
 from intentc.cli.connecting import api_server
@@ -120,7 +120,7 @@ class Live:
 
     @property
     def problems(self) -> list[tuple[str, str, str]]:
-        """(kind, name, reason) of what people must mend."""
+        """(kind, name, reason) of what people must fix."""
         parts = self.started.service.engine.parts
         return [(p.kind, p.name, p.reason) for p in parts.states.problems(parts.logic.held.values())]
 

@@ -75,7 +75,7 @@ def ask(port: int, path: str) -> str:
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     """Return when it holds."""
     with anyio.fail_after(WITHIN):
-        while not await condition():  # noqa: ASYNC110  # nothing tells a test of it
+        while not await condition():  # noqa: ASYNC110  # nothing notifies a test of it
             await anyio.sleep(0.005)
 
 

@@ -62,7 +62,7 @@ async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes
     await either.write(listener("ns/three", second))
 
     async def refused() -> bool:
-        return bool(either.server.world.standings.refused())
+        return bool(either.server.world.states.rejected())
 
     await until(refused)
     await either.write(gone("envoy_listener", "ns", "two"))

@@ -1,4 +1,4 @@
-"""What Envoy itself refuses hurts nothing else, is told on the user's resource, and ends when that is mended."""
+"""What Envoy itself refuses hurts nothing else, is told on the user's resource, and ends when that is fixed."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import anyio
 from intentc.bridges.xds.ads import Discovery, listening
 from intentc.bridges.xds.bootstrap import Address, bootstrap
 from intentc.bridges.xds.metrics import Figures
-from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.world import World
 from intentc.embedded.envoy import running_envoy
 
@@ -34,7 +34,7 @@ async def envoy_over(world: World) -> AsyncIterator[Told]:
         answered.set()
         answered = anyio.Event()
 
-    discovery = Discovery(world, Judge(world, lambda key, rejection: None), Figures(dict), changed)
+    discovery = Discovery(world, RejectionAnalyzer(world, lambda key, rejection: None), Figures(dict), changed)
 
     async def told() -> float:
         began = time.perf_counter()
@@ -42,7 +42,7 @@ async def envoy_over(world: World) -> AsyncIterator[Told]:
         with anyio.fail_after(_WITHIN_SECONDS):
             while not world.streams or any(stream.serial < world.serial for stream in world.streams):
                 await answered.wait()
-        assert not world.standings.refused(), world.standings.refused()
+        assert not world.states.rejected(), world.states.rejected()
         return time.perf_counter() - began
 
     async with (

@@ -161,19 +161,19 @@ class Assembling:
     def __init__(self, listing: Snapshot) -> None:
         # Not part of the compiler's memory, which was looked at before.
         from intentc.bridges.xds.encoding import load_extensions
-        from intentc.bridges.xds.intake import Intake
+        from intentc.bridges.xds.watch_consumer import WatchConsumer
         from intentc.bridges.xds.world import World
 
         load_extensions()
         self.world = World()
-        self._intake = Intake(self.world)
+        self._consumer = WatchConsumer(self.world)
         self.encoding, self.assembling = self.take(listing)
 
     def take(self, item: Snapshot | Batch, clock: Callable[[], float] = time.process_time) -> tuple[float, float]:
         """Seconds until all of ``item`` is decoded and encoded for Envoy; and until what an Envoy is told is
         assembled."""
         began = clock()
-        self._intake.apply(item)
+        self._consumer.apply(item)
         encoded = clock()
         assert self.world.publish(), "nothing has changed for Envoy"
         assert not self.world.held, "an element waits for a cluster that never comes"

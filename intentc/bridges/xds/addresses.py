@@ -1,7 +1,8 @@
-"""At which addresses listeners listen, and which of them became free.
+"""Tracks the addresses of listeners in force, and which of them became free.
 
-Why it exists: an address is had by one listener at a time, and is handed over: when a listener goes or moves, another
-may come to where it was. Who is told what in which order is ``places``'s business, trying again ``retrying``'s.
+Why it exists: one listener at a time can have an address. When a listener is deleted or moves, another may take its
+address. ``stream_addresses`` decides in which order an Envoy is sent such changes; ``retrying`` tries rejected
+listeners again.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ Key = tuple[str, str]
 
 
 def in_use(message: str) -> bool:
-    """Whether Envoy refuses for the sake of an address alone, which is no fault of the element."""
+    """Whether Envoy rejects a listener only because its address is in use, which is no fault of the element."""
     return _IN_USE.search(message) is not None
 
 
 def addresses_of(config: dict[str, Any]) -> tuple[str, ...]:
-    """``PROTOCOL address:port`` of each socket in the v3 JSON of a listener; what isn't there is left out."""
+    """``PROTOCOL address:port`` of each socket in the v3 JSON of a listener; sockets without a port are left out."""
     additional = config.get("additional_addresses")
     holders = [config, *(additional if isinstance(additional, list) else ())]
     found = []
@@ -36,14 +37,14 @@ def addresses_of(config: dict[str, Any]) -> tuple[str, ...]:
 
 
 class Addresses:
-    """Who in force has which address. ``left``: address → the serial with which somebody's leaving it is published."""
+    """The addresses of the listeners in force. ``left``: address → the serial that publishes its release."""
 
     def __init__(self) -> None:
         self.left: dict[str, int] = {}
         self._held: defaultdict[str, set[Key]] = defaultdict(set)
 
     def move(self, key: Key, before: Iterable[str], after: Iterable[str], serial: int) -> None:
-        """``key`` has ``after`` in place of ``before`` with the publication ``serial``; 0: it never got ``before``."""
+        """Move ``key`` from ``before`` to ``after`` with the publication ``serial``; 0: it never had ``before``."""
         before, after = set(before), set(after)
         for address in before - after:
             self._held[address].discard(key)
@@ -55,13 +56,13 @@ class Addresses:
             self._held[address].add(key)
 
     def had_by_another(self, key: Key, addresses: Iterable[str]) -> bool:
-        """Whether somebody else in force has one of ``addresses``."""
+        """Whether another listener in force has one of ``addresses``."""
         return any(self._held.get(address, set()) - {key} for address in addresses)
 
     def last_left(self, addresses: Iterable[str]) -> int:
-        """The serial with which one of ``addresses`` was left last, 0 if that is known of none."""
+        """The last serial that published a release of one of ``addresses``; 0 for none."""
         return max((self.left.get(address, 0) for address in addresses), default=0)
 
     def forget(self, serial: int) -> None:
-        """Every Envoy has heard of what was published up to ``serial``."""
+        """Forget releases that every Envoy has answered: those up to ``serial``."""
         self.left = {address: left for address, left in self.left.items() if left > serial}

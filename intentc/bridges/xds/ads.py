@@ -1,6 +1,6 @@
-"""The aggregated discovery service over gRPC: one stream an Envoy, in either dialect.
+"""Serves the aggregated discovery service over gRPC: one stream per Envoy, in either dialect.
 
-Why it exists: here, and in ``watch``, is gRPC. Messages come and go as bytes; what is said is ``session``'s business.
+Why it exists: of the xDS server only this module uses gRPC. Messages are bytes here; ``session`` decides what they say.
 Methods are named by their paths, so that no generated stubs are needed.
 """
 
@@ -23,7 +23,7 @@ from . import limits
 from .dialects import Dialect, Incremental, StateOfTheWorld
 from .kinds import Type
 from .metrics import Figures
-from .rejections import Judge
+from .rejections import RejectionAnalyzer
 from .session import Session
 from .world import World
 
@@ -34,21 +34,21 @@ _GRACE = 1.0
 _MOST_CONNECTIONS = 4096
 _SHARE_OF_FILES = 2
 HANDSHAKE_SECONDS = 10.0
-"""Within which a new connection must have begun HTTP/2."""
+"""Seconds in which a new connection must begin HTTP/2."""
 _IDLE_SECONDS = 60.0
-"""After which a connection without a stream is closed."""
+"""Seconds after which a connection without a stream is closed."""
 FIRST_REQUEST_SECONDS = 10.0
-"""Within which a new stream must bring its first request."""
+"""Seconds in which a new stream must send its first request."""
 _LOG_PERIOD = 60.0
 """Seconds between two log lines about silent streams."""
 _MOST_STREAMS = 16
-"""Of one connection; an Envoy opens one."""
+"""Streams of one connection; an Envoy opens one."""
 _OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.max_receive_message_length", limits.LARGEST_REQUEST),
     ("grpc.max_send_message_length", -1),
     ("grpc.max_concurrent_streams", _MOST_STREAMS),
     ("grpc.max_connection_idle_ms", int(_IDLE_SECONDS * 1000)),
-    # An Envoy that is gone without a word is noticed, and one that pings more often than gRPC likes is not cut off.
+    # An Envoy that disappears without closing is noticed; one that pings often is not disconnected.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
@@ -59,17 +59,20 @@ _OPTIONS: tuple[tuple[str, Any], ...] = (
 
 
 class AddressTaken(OSError):
-    """Nothing can listen at the address; the message says what to do."""
+    """The address can't be used to listen; the message says what to do."""
 
 
 class Discovery:
-    """The streams over one world. ``changed`` is called when an answer has changed what is to be published; ``sleep``
-    returns after the given seconds; ``clock`` gives seconds."""
+    """The streams over one world.
+
+    ``changed`` is called when an answer changes what must be published; ``sleep`` returns after the given seconds;
+    ``clock`` gives seconds.
+    """
 
     def __init__(
         self,
         world: World,
-        judge: Judge,
+        rejections: RejectionAnalyzer,
         figures: Figures,
         changed: Callable[[], None],
         *,
@@ -77,24 +80,24 @@ class Discovery:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._world = world
-        self._judge = judge
+        self._rejections = rejections
         self._figures = figures
         self._changed = changed
         self._sleep = sleep
         self._clock = clock
         self._logged_silence = -math.inf
-        self._logged_refusal = -math.inf
+        self._logged_abort = -math.inf
         self._streams = limits.Streams()
-        self._made_up = limits.MadeUp()
+        self._unknown_names = limits.UnknownNames()
         self._wakes: set[asyncio.Event] = set()
 
     def published(self) -> None:
-        """Something was published: every stream looks whether it concerns it."""
+        """Wake every stream after a publication, to send what concerns it."""
         for wake in self._wakes:
             wake.set()
 
     def handlers(self) -> grpc.GenericRpcHandler:
-        """The service's methods."""
+        """The handlers of the service's methods."""
         return grpc.method_handlers_generic_handler(
             _SERVICE,
             {
@@ -116,14 +119,14 @@ class Discovery:
             with self._streams.admitted(context.peer()):
                 await self._admitted(dialect, aiter(requests), context)
         except ValueError as error:
-            await self._refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "malformed", str(error))
+            await self._abort(context, grpc.StatusCode.INVALID_ARGUMENT, "malformed", str(error))
         except limits.TooMuch as error:
-            await self._refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, error.limit, str(error))
+            await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, error.limit, str(error))
 
-    async def _refuse(self, context: grpc.aio.ServicerContext, status: grpc.StatusCode, limit: str, why: str) -> None:
-        self._figures.refused(limit)
-        self._log_refusal(context.peer(), why)
-        # Behind what the client has not read: until it does, or disconnects, its place among the streams stays taken.
+    async def _abort(self, context: grpc.aio.ServicerContext, status: grpc.StatusCode, limit: str, why: str) -> None:
+        self._figures.aborted(limit)
+        self._log_abort(context.peer(), why)
+        # The status waits behind responses that the client has not read; until then the stream counts as open.
         await context.abort(status, why)
 
     async def _admitted(
@@ -132,9 +135,11 @@ class Discovery:
         message = await self._first(messages, context)
         if message is None:
             return
-        # Not with the first response: a stream whose first response nobody reads could not be aborted.
+        # Not with the first response: a stream whose first response is never read could not be aborted.
         await context.send_initial_metadata(())
-        session = Session(self._world, self._judge, whole=dialect.whole, peer=context.peer(), count=self._figures.count)
+        session = Session(
+            self._world, self._rejections, whole=dialect.whole, peer=context.peer(), count=self._figures.count
+        )
         wake = asyncio.Event()
         _LOG.info("an Envoy is connected: %s", context.peer())
         self._world.streams.add(session)
@@ -151,9 +156,9 @@ class Discovery:
             listening.cancel()
             self._wakes.discard(wake)
             self._world.streams.discard(session)
-            self._made_up.note(session, 0)
+            self._unknown_names.note(session, 0)
             self._changed()
-            _LOG.info("an Envoy has gone: %s", context.peer())
+            _LOG.info("an Envoy has disconnected: %s", context.peer())
             await asyncio.gather(speaking, listening, return_exceptions=True)
 
     async def _listen(
@@ -164,19 +169,22 @@ class Discovery:
         messages: AsyncIterator[bytes],
         wake: asyncio.Event,
     ) -> None:
-        """Take in ``message`` and all that follow, each in parts: whoever sends much holds up nobody else."""
+        """Process ``message`` and all that follow, each in parts, so that a large request delays no other stream."""
         while message is not None:
             most = limits.most_names(max(len(self._world.resources(kind)) for kind in Type))
             request = await _in_turns(dialect.reading(message, most))
             if request is not None:
                 await _in_turns(session.receiving(request))
-                self._made_up.note(session, session.made_up)
+                self._unknown_names.note(session, session.unknown_bytes)
                 wake.set()
                 self._changed()
             message = await anext(messages, None)
 
     async def _first(self, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> bytes | None:
-        """The first message; None if the client ends the stream without one. Aborts a stream that stays silent."""
+        """The first message; None if the client ends the stream without one.
+
+        Aborts a stream that sends nothing for ``FIRST_REQUEST_SECONDS``.
+        """
 
         async def receive() -> bytes | None:
             return await anext(messages, None)
@@ -197,10 +205,10 @@ class Discovery:
         await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, reason)
         return None
 
-    def _log_refusal(self, peer: str, why: str) -> None:
+    def _log_abort(self, peer: str, why: str) -> None:
         now = self._clock()
-        if now - self._logged_refusal >= _LOG_PERIOD:
-            self._logged_refusal = now
+        if now - self._logged_abort >= _LOG_PERIOD:
+            self._logged_abort = now
             _LOG.warning("aborted a stream from %s: %s", peer, why)
 
     def _log_silence(self, peer: str) -> None:
@@ -226,11 +234,11 @@ class Discovery:
             raise
         except Exception:
             if not context.cancelled():
-                _LOG.exception("a stream to an Envoy failed; it will come again")
+                _LOG.exception("a stream to an Envoy failed; the Envoy will reconnect")
 
 
 async def _in_turns(parts: Generator[None, None, _Result]) -> _Result:
-    """What ``parts`` returns in the end; others have their turn after each of them."""
+    """Run ``parts`` to its end and return its result; other tasks run after each part."""
     while True:
         try:
             next(parts)
@@ -241,7 +249,7 @@ async def _in_turns(parts: Generator[None, None, _Result]) -> _Result:
 
 
 async def _taken(context: grpc.aio.ServicerContext, message: bytes) -> None:
-    """Send ``message``. Raises ``TooMuch`` if the client does not take it in time."""
+    """Send ``message``. Raises ``TooMuch`` if the client does not read it in time."""
     try:
         async with asyncio.timeout(limits.UNREAD_SECONDS):
             await context.write(message)
@@ -258,11 +266,11 @@ def _connection_limits() -> tuple[tuple[str, Any], ...]:
 
 @asynccontextmanager
 async def listening(discovery: Discovery, host: str, port: int) -> AsyncIterator[int]:
-    """Serve at ``host``:``port`` (0: a free one) until the block is left; gives the port. Raises ``AddressTaken``.
+    """Serve at ``host``:``port`` (0: a free one) until the block ends; yields the port. Raises ``AddressTaken``.
 
-    gRPC accepts connections itself, so the limits of ``listening.connections`` are its own options here: a connection
-    past the limit is closed at once, and nobody is displaced for it. A connection has no greatest age: cutting streams
-    that work would make every Envoy ask for everything again.
+    gRPC accepts connections itself, so the limits of ``listening.connections`` are gRPC options here: a connection past
+    the limit is closed at once, and displaces no other. A connection has no maximum age: to cut working streams would
+    make every Envoy ask for everything again.
     """
     server = grpc.aio.server(options=(*_OPTIONS, *_connection_limits()))
     server.add_generic_rpc_handlers((discovery.handlers(),))

@@ -1,12 +1,11 @@
-"""Routes in their places: tables, virtual hosts and route configurations, as ordered lists of encoded parts.
+"""Assembles route configurations from encoded routes and virtual hosts.
 
-A route stands in tables ``scope|host name``. A virtual host (one domain of a route configuration) has the routes of all
-tables whose scope it has and whose host name covers its domain, highest sort key first, behind its own ``head``.
-Virtual hosts of one route configuration that are equal but for their domain become one with several.
+A route belongs to tables ``scope|host name``. A virtual host (one domain of a route configuration) has the routes of
+all tables whose scope it has and whose host name covers its domain, highest sort key first, after its own ``head``.
+Virtual hosts of one route configuration that differ only in their domain become one with several domains.
 
-Why it exists: one changed route must cost a place in a list and a concatenation, at ten thousand routes too. Virtual
-hosts that see the same tables share one list (``Sequence``). Pure: what is put in is what is in force; deciding that is
-left to ``world``.
+Why it exists: a changed route must cost one list insertion and a concatenation, with ten thousand routes as well.
+Virtual hosts with the same tables share one list (``Sequence``). Pure: ``world`` decides what is in force.
 """
 
 from __future__ import annotations
@@ -21,16 +20,18 @@ from .encoding import Version
 from .kinds import Type
 
 _RouteName = tuple[str, str]
-"""Sort key and name of a route: its place, and unique."""
+"""Sort key and name of a route: its unique position."""
 _NAME, _DOMAINS = 1, 2
 _VIRTUAL_HOSTS = 2
 _IGNORE_PORT = wire.flag(14)
-"""``ignore_port_in_host_matching``: who names a port is meant by the same Host as who names none, and must not come
-past its redirect to a wider one."""
+"""``ignore_port_in_host_matching``: a request with a port in its Host matches the same virtual host as one without.
+
+Otherwise it would bypass that host's redirect and match a wider one.
+"""
 
 
 class Sequence:
-    """The routes of some tables in their order; ``users``: the virtual hosts that have them."""
+    """The ordered routes of some tables; ``users``: the virtual hosts that have them."""
 
     def __init__(self) -> None:
         self.users: set[str] = set()
@@ -38,12 +39,12 @@ class Sequence:
         self._bodies: list[bytes] = []
 
     def fill(self, routes: dict[_RouteName, bytes]) -> None:
-        """Begin with these routes."""
+        """Replace the content with these routes."""
         self._places = sorted(routes)
         self._bodies = [routes[place] for place in self._places]
 
     def put(self, place: _RouteName, body: bytes) -> None:
-        """A new route, or another body for one that is there."""
+        """Add a route, or replace the body of an existing one."""
         position = bisect_left(self._places, place)
         if position < len(self._places) and self._places[position] == place:
             self._bodies[position] = body
@@ -52,7 +53,7 @@ class Sequence:
             self._bodies.insert(position, body)
 
     def remove(self, place: _RouteName) -> None:
-        """Take a route out; nothing if it isn't there."""
+        """Remove a route, if it exists."""
         position = bisect_left(self._places, place)
         if position < len(self._places) and self._places[position] == place:
             del self._places[position], self._bodies[position]
@@ -63,11 +64,11 @@ class Sequence:
 
 
 class Assembly:
-    """The route configurations, from the virtual hosts and routes in force."""
+    """Assembles the route configurations from the virtual hosts and routes in force."""
 
     def __init__(self) -> None:
         self.dirty: set[str] = set()
-        """Route configurations that are not as they were when ``assemble`` was called last."""
+        """Route configurations that have changed since the last call of ``assemble``."""
         self._routes: dict[str, Version] = {}
         self._hosts: dict[str, Version] = {}
         self._in_table: defaultdict[str, dict[str, Version]] = defaultdict(dict)
@@ -84,7 +85,7 @@ class Assembly:
         return {name for name, hosts in self._of_configuration.items() if hosts}
 
     def put_route(self, name: str, version: Version | None) -> None:
-        """``version`` of the route ``name`` is in force from now on; None: there is none any more."""
+        """Put ``version`` of the route ``name`` in force; None removes the route."""
         before = self._routes.pop(name, None)
         if version is not None:
             self._routes[name] = version
@@ -112,7 +113,7 @@ class Assembly:
             self._touch(sequence.users)
 
     def put_virtual_host(self, name: str, version: Version | None) -> None:
-        """As ``put_route``, for the virtual host ``name``."""
+        """Put ``version`` of the virtual host ``name`` in force; None removes it."""
         before = self._hosts.pop(name, None)
         if before is not None:
             element = before.element
@@ -133,7 +134,7 @@ class Assembly:
             self._regroup(name)
 
     def assemble(self, configuration: str) -> bytes:
-        """The route configuration as an Any; without a virtual host, if there is none."""
+        """Encode a route configuration as an Any; it may have no virtual host."""
         merged: dict[tuple[tuple[str, ...], bytes, bytes], list[Version]] = {}
         hosts = self._of_configuration.get(configuration, {})
         for name, host in sorted(hosts.items()):
@@ -147,13 +148,13 @@ class Assembly:
         return wire.any_message(Type.ROUTES, parts)
 
     def configurations_with(self, route: Version) -> set[str]:
-        """The route configurations in which a route in force stands."""
+        """The route configurations that contain a route in force."""
         groups = {tables for table in route.element.tables for tables in self._with_table.get(table, ())}
         hosts = {host for tables in groups for host in self._sequences[tables].users}
         return {self._hosts[host].element.route_configuration for host in hosts}
 
     def _hosts_at(self, table: str) -> Iterator[str]:
-        """The virtual hosts that see a table."""
+        """The virtual hosts that include a table."""
         scope, _, pattern = table.partition("|")
         if "*" not in pattern:
             yield from self._by_place[scope, pattern]
@@ -161,7 +162,7 @@ class Assembly:
             yield from (name for name in self._by_scope[scope] if covers(pattern, self._hosts[name].element.domain))
 
     def _regroup(self, name: str) -> None:
-        """Give a virtual host the list of the tables that there are for it now."""
+        """Attach a virtual host to the sequence of the tables that exist for it now."""
         element = self._hosts[name].element
         seen = (f"{scope}|{pattern}" for pattern in covering(element.domain) for scope in element.scopes)
         tables = tuple(sorted({table for table in seen if table in self._in_table}))

@@ -1,7 +1,6 @@
-"""Bootstraps of Envoy, as JSON: one that asks an xDS server for everything, and one that needs none.
+"""Builds bootstraps of Envoy as JSON: one that uses an xDS server, and a static one that needs none.
 
-Why it exists: what Envoy is started with belongs to whom it shall ask. Starting it is left to ``embedded_envoy`` and to
-operators.
+Why it exists: a bootstrap must fit the server that Envoy asks. ``embedded.envoy`` and operators start Envoy with it.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _RUNTIME = {
     "layers": [
         {
             "name": "intentc",
-            # How large a regular expression may be is decided by who writes routes (a compiler, by its settings); Envoy
-            # by itself refuses more than 100, and a whole route configuration with it.
+            # A compiler's settings limit the size of regular expressions. Envoy's own limit is 100, and one larger
+            # expression makes it reject the whole route configuration.
             "static_layer": {"re2.max_program_size.error_level": 2**31 - 1},
         }
     ]
@@ -42,7 +41,7 @@ _RUNTIME = {
 
 
 class Address(NamedTuple):
-    """Where something listens."""
+    """A host and port to listen at or to connect to."""
 
     host: str
     port: int
@@ -56,9 +55,9 @@ def bootstrap(
     admin: Address | None = None,
     incremental: bool = True,
 ) -> dict[str, Any]:
-    """What starts an Envoy that asks the server at ``xds`` for everything, as ``node`` of ``cluster``.
+    """The bootstrap of an Envoy that asks the server at ``xds`` for everything, as ``node`` of ``cluster``.
 
-    ``admin``: where Envoy's own pages are; None for nowhere. ``incremental``: only what changed is told.
+    ``admin``: the address of Envoy's admin interface; None for none. ``incremental``: responses hold only changes.
     """
     source = {"ads": {}, "resource_api_version": "V3"}
     services = [{"envoy_grpc": {"cluster_name": XDS_CLUSTER}}]
@@ -86,9 +85,11 @@ def static_bootstrap(
     admin: Address | None = None,
     left_out: Callable[[Element, Unencodable], None] | None = None,
 ) -> dict[str, Any]:
-    """A complete configuration of these ``elements``, that needs no server: routes, endpoints and secrets in their
-    places. An element that is no valid message is given to ``left_out``, and the others stand; without one,
-    ``encoding.Unencodable`` is raised."""
+    """The complete configuration of an Envoy with these ``elements``, which needs no xDS server.
+
+    ``left_out`` is called with each element that is no valid message, and the others stay; without it,
+    ``encoding.Unencodable`` is raised.
+    """
     world = World()
     for element in sorted(elements, key=lambda element: (element.kind, element.name)):
         try:
@@ -120,7 +121,7 @@ def _config(version: Version) -> dict[str, Any]:
 
 
 def _routes(assembly: Assembly, name: str) -> dict[str, Any]:
-    """An assembled route configuration as JSON."""
+    """A route configuration as JSON."""
     message = route_pb2.RouteConfiguration()
     packed = any_pb2.Any.FromString(assembly.assemble(name))
     packed.Unpack(message)
@@ -129,8 +130,7 @@ def _routes(assembly: Assembly, name: str) -> dict[str, Any]:
 
 
 def _with_routes(value: Any, configurations: dict[str, dict[str, Any]]) -> Any:
-    """The same with every ``rds`` replaced by the routes that it asks for, and every ``sds_config`` taken out: secrets
-    stand beside."""
+    """Replace every ``rds`` by its route configuration, and remove every ``sds_config``: secrets are static too."""
     if isinstance(value, list):
         return [_with_routes(one, configurations) for one in value]
     if not isinstance(value, dict):
@@ -144,7 +144,7 @@ def _with_routes(value: Any, configurations: dict[str, dict[str, Any]]) -> Any:
 
 
 def _with_endpoints(config: dict[str, Any], assignments: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A cluster that asked for its endpoints, with these in it."""
+    """A cluster with its endpoints included, if it asked for them."""
     config = {name: _with_routes(value, {}) for name, value in config.items()}
     if config.get("type") != "EDS":
         return config

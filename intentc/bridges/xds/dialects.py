@@ -1,8 +1,7 @@
-"""The two dialects of aggregated discovery, as messages: state of the world, and incremental.
+"""Reads requests and writes responses in the two dialects of aggregated discovery: state of the world, incremental.
 
-Why it exists: ``session`` knows one protocol; here it is read from and written in the fields of the one or the other.
-Responses are put together from bytes that are encoded already. Either may be long, and nobody else shall wait for it:
-both are read and written in parts.
+Why it exists: ``session`` implements one protocol for both. Responses are concatenated from bytes that are encoded
+already. Messages may be long and must not block other streams, so they are read and written in parts.
 """
 
 from __future__ import annotations
@@ -19,24 +18,26 @@ from .session import Request, Response
 
 _FIELDS = 2_048
 _BYTES = 256 * 1024
-"""How much is read at once: some 2 ms."""
+"""Bytes that are read at once: some 2 ms."""
 _RESOURCES = 1_000
-"""That are written at once."""
+"""Resources that are written at once."""
 _LONGEST_FIELD = 64 * 1024
 _OTHER_FIELDS = 64
-"""Of a request, besides names."""
+"""Fields of a request in addition to names."""
 
 Reading = Generator[None, None, Request | None]
-"""Reads a request, and yields after each part, so that others have their turn; gives None if the request is of a type
-that is not served. Raises ``ValueError`` for bytes that are no request, or hold what is too long."""
+"""Reads a request and yields after each part, so that other tasks can run; returns None for a type that is not served.
+
+Raises ``ValueError`` for bytes that are no request, or that hold something too long.
+"""
 
 
 Writing = Generator[None, None, bytes]
-"""Gives the bytes of a response, and yields as ``Reading``."""
+"""Returns the bytes of a response, and yields as ``Reading``."""
 
 
 class Dialect(Protocol):
-    """How requests are read and responses are written. ``whole``: see ``Session``."""
+    """Reads requests and writes responses. ``whole``: see ``Session``."""
 
     whole: bool
 
@@ -60,11 +61,12 @@ class StateOfTheWorld:
         error: str | None = None
         names: list[str] = []
         for part in _parts(message, most, node=2):
-            told = _parsed(discovery_pb2.DiscoveryRequest(), part)
-            kind, nonce, version = told.type_url or kind, told.response_nonce or nonce, told.version_info or version
-            error = _error(told) or error
-            limits.check_names(told.resource_names)
-            names += told.resource_names
+            partial = _parsed(discovery_pb2.DiscoveryRequest(), part)
+            kind, nonce = partial.type_url or kind, partial.response_nonce or nonce
+            version = partial.version_info or version
+            error = _error(partial) or error
+            limits.check_names(partial.resource_names)
+            names += partial.resource_names
             yield
         served = _kind(kind)
         limits.check_versions((version,))
@@ -94,12 +96,12 @@ class Incremental:
         less: list[str] = []
         known: dict[str, str] = {}
         for part in _parts(message, most, node=1):
-            told = _parsed(discovery_pb2.DeltaDiscoveryRequest(), part)
-            kind, nonce, error = told.type_url or kind, told.response_nonce or nonce, _error(told) or error
-            more += told.resource_names_subscribe
-            less += told.resource_names_unsubscribe
-            found = dict(told.initial_resource_versions)
-            for names in (told.resource_names_subscribe, told.resource_names_unsubscribe, found):
+            partial = _parsed(discovery_pb2.DeltaDiscoveryRequest(), part)
+            kind, nonce, error = partial.type_url or kind, partial.response_nonce or nonce, _error(partial) or error
+            more += partial.resource_names_subscribe
+            less += partial.resource_names_unsubscribe
+            found = dict(partial.initial_resource_versions)
+            for names in (partial.resource_names_subscribe, partial.resource_names_unsubscribe, found):
                 limits.check_names(names)
             limits.check_versions(found.values())
             known |= found
@@ -121,8 +123,10 @@ class Incremental:
 
 
 def _parts(message: bytes, most: int, node: int) -> Iterator[bytes]:
-    """A request in parts that are requests themselves, without the field ``node``: nobody asks who an Envoy is. Raises
-    ``TooMuch`` for one of more fields than ``most`` names may need."""
+    """Split a request into parts that are requests themselves, without the field ``node``, which is not used.
+
+    Raises ``TooMuch`` if it has more fields than ``most`` names may need.
+    """
     start = 0
     for number, (field, begin, end) in enumerate(wire.fields(message), start=1):
         if number > 3 * most + _OTHER_FIELDS:
@@ -154,7 +158,7 @@ def _kind(url: str) -> Type | None:
         return None
 
 
-def _error(told: Any) -> str | None:
-    if not told.HasField("error_detail"):
+def _error(message: Any) -> str | None:
+    if not message.HasField("error_detail"):
         return None
-    return told.error_detail.message[: limits.LONGEST_MESSAGE] or "refused without a word"
+    return message.error_detail.message[: limits.LONGEST_MESSAGE] or "rejected without a message"

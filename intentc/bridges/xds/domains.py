@@ -1,7 +1,7 @@
-"""Which patterns of host names cover a domain of a virtual host.
+"""Decides which host name patterns cover a domain of a virtual host.
 
 Why it exists: a virtual host takes the routes of every table whose host name covers its domain. Patterns are Envoy's:
-an exact name, ``*`` and a suffix, a prefix and ``*``, or ``*`` alone; a wildcard stands for one character or more.
+an exact name, ``*`` and a suffix, a prefix and ``*``, or ``*`` alone; a wildcard matches one character or more.
 Compilers have an equivalent of their own: they never import this package, nor it them.
 """
 
@@ -13,7 +13,7 @@ ANY = "*"
 
 
 def covers(pattern: str, domain: str) -> bool:
-    """Whether all host names of ``domain`` (a pattern, too) are host names of ``pattern``.
+    """Whether all host names that match ``domain`` (itself a pattern) match ``pattern``.
 
     >>> covers("*.example.org", "a.example.org"), covers("*.example.org", "*.b.example.org"), covers("a.*", "*")
     (True, True, False)
@@ -28,7 +28,7 @@ def covers(pattern: str, domain: str) -> bool:
 
 
 def covering(domain: str) -> Iterator[str]:
-    """Every pattern that covers ``domain``, itself first; as many as the domain has characters, about.
+    """Every pattern that covers ``domain``, itself first; about as many as the domain has characters.
 
     >>> list(covering("*.b"))
     ['*.b', '*b', '*']

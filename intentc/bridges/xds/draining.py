@@ -1,11 +1,11 @@
-"""What an old filter chain may still ask for, and until when: clusters and route configurations.
+"""Keeps clusters and route configurations that old filter chains may still use, until the drain time is over.
 
 Why it exists: Envoy serves an open connection with the filter chain that accepted it until its drain time is over. Such
-a chain still asks the clusters of authorization, rate limits, logs and tracing that its listener named, and takes its
-routes from the route configuration that its listener named. What a listener no longer names is kept until every Envoy
-has answered the change, and from then on for the drain time.
+a chain still uses the clusters for authorization, rate limits, logs and tracing, and the route configuration, that its
+listener named. What a listener no longer names is kept until every Envoy has answered the change, and from then on for
+the drain time.
 
-Pure bookkeeping by names; what is served is decided by ``world``.
+Pure bookkeeping by names; ``world`` decides what is served.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable
 from .kinds import Type
 
 ENVOYS_DEFAULT_SECONDS = 600.0
-"""Envoy's ``--drain-time-s`` where nobody sets it."""
+"""Envoy's default for ``--drain-time-s``."""
 
 Named = tuple[Type, str]
 
 
 class Draining:
-    """What listeners named. ``seconds``: Envoy's drain time, 0 keeps nothing; ``clock`` gives seconds."""
+    """Names that listeners no longer use. ``seconds``: Envoy's drain time, 0 keeps nothing; ``clock`` gives seconds."""
 
     def __init__(self, seconds: float = ENVOYS_DEFAULT_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
@@ -31,23 +31,23 @@ class Draining:
         self._until: dict[Named, float] = {}
 
     def keep(self, kind: Type, name: str, serial: int) -> None:
-        """A listener no longer names this, as Envoys learn with the publication ``serial``."""
+        """Keep a name that no listener uses any more from the publication ``serial`` on."""
         if self.seconds > 0:
             self._until.pop((kind, name), None)
             self._unanswered[kind, name] = serial
 
     def answered(self, serial: float) -> None:
-        """Every Envoy has answered everything up to ``serial``: the time of what was left by then begins."""
+        """Note that every Envoy has answered up to ``serial``: the drain time of names dropped by then begins."""
         for named in [named for named, left in self._unanswered.items() if left <= serial]:
             del self._unanswered[named]
             self._until[named] = self._clock() + self.seconds
 
     def keeps(self, kind: Type, name: str) -> bool:
-        """Whether an old filter chain may still ask for this."""
+        """Whether an old filter chain may still use this."""
         return (kind, name) in self._unanswered or (kind, name) in self._until
 
     def ended(self) -> list[Named]:
-        """Forget, and return in order, that of which the time is over."""
+        """Forget the names whose drain time is over, and return them in order."""
         now = self._clock()
         over = sorted(named for named, until in self._until.items() if until <= now)
         for named in over:
@@ -55,5 +55,5 @@ class Draining:
         return over
 
     def wait(self) -> float | None:
-        """Seconds until the next ends; None while no time runs."""
+        """Seconds until the next drain time is over; None while none runs."""
         return max(0.0, min(self._until.values()) - self._clock()) if self._until else None

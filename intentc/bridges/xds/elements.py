@@ -1,7 +1,7 @@
-"""Elements and rejections as they stand in etcd, decoded; everything else is passed over.
+"""Decodes elements and rejections from etcd, and ignores all other resources.
 
-Why it exists: the one watch under the compilers' path tells of every resource there is, and only a few kinds concern
-Envoy. What is wrong with an element (its ``config`` no valid message, say) is found by those who encode it.
+Why it exists: the watch under the compilers' path delivers every resource, and only a few kinds concern Envoy. Faults
+inside an element (a ``config`` that is no valid message, for example) are found by ``encoding``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DIGEST_LENGTH = 32
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where an element comes from: kind and name (``namespace:name``) of a user's resource, and its field."""
+    """The source of an element: kind and name (``namespace:name``) of a user's resource, and its field."""
 
     kind: str = ""
     name: str = ""
@@ -42,9 +42,12 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 class Element(NamedTuple):
-    """One element. ``name``: its fq_name joined by ``:``; ``config``: v3 JSON with names in snake_case; ``head``: the
-    routes (v3 JSON) of a virtual host before those of its tables; ``guards``: what a listener asks of who comes, each
-    by a name. What a kind doesn't have is empty."""
+    """One element.
+
+    ``name``: its fq_name joined by ``:``; ``config``: v3 JSON with names in snake_case; ``head``: the routes (v3 JSON)
+    of a virtual host before those of its tables; ``guards``: names of the checks that a listener makes of its clients.
+    Fields that a kind doesn't have are empty.
+    """
 
     kind: str
     name: str
@@ -62,9 +65,11 @@ class Element(NamedTuple):
 
 
 class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
-    """That Envoy refused an element, as recorded (schema ``envoy_rejection``). ``last_good``: the ``config`` that Envoy
-    took last, None for none, and ``guards`` what it asks of who comes; ``meanwhile``: in words, what is in force if
-    that isn't."""
+    """The record that Envoy rejected an element (schema ``envoy_rejection``).
+
+    ``last_good``: the ``config`` that Envoy took last, None for none; ``guards``: its guards; ``meanwhile``: describes
+    what is in force if that isn't.
+    """
 
     element_kind: str
     element_name: str
@@ -77,7 +82,7 @@ class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Malformed(Exception):
-    """A value in etcd that is no element, nor a rejection; the message says why."""
+    """A value in etcd is neither an element nor a rejection; the message says why."""
 
 
 _DECODE = msgspec.json.Decoder(_Stored)
@@ -85,12 +90,12 @@ _DECODE_REJECTION = msgspec.json.Decoder(Rejection)
 
 
 def concerns_envoy(change: Change) -> bool:
-    """Whether a change is one of an element or of a rejection."""
+    """Whether a change is about an element or a rejection."""
     return change.kind in TYPE_OF or change.kind == REJECTION
 
 
 def decode_element(change: Change) -> Element:
-    """The element that ``change`` writes. Raises ``Malformed``."""
+    """Decode the element that ``change`` writes. Raises ``Malformed``."""
     try:
         stored = _DECODE.decode(change.value or b"")
     except msgspec.MsgspecError as error:
@@ -117,7 +122,7 @@ def decode_element(change: Change) -> Element:
 
 
 def _unfolded(change: Change, stored: _Stored) -> dict[str, Any]:
-    """The configuration of a listener whose chains share filters, with the filters in each; of all others as it is."""
+    """The configuration, with filters that the chains of a listener share repeated in each chain."""
     shared = stored.shared_filters
     if not shared:
         return stored.config
@@ -129,7 +134,7 @@ def _unfolded(change: Change, stored: _Stored) -> dict[str, Any]:
 
 
 def decode_rejection(change: Change) -> Rejection:
-    """The rejection that ``change`` writes. Raises ``Malformed``."""
+    """Decode the rejection that ``change`` writes. Raises ``Malformed``."""
     try:
         return _DECODE_REJECTION.decode(change.value or b"")
     except msgspec.MsgspecError as error:
@@ -137,5 +142,5 @@ def decode_rejection(change: Change) -> Rejection:
 
 
 def digest(config: Any) -> str:
-    """What says whether an element's ``config`` is still the one that Envoy refused; the compilers compute the same."""
+    """A hash that shows whether ``config`` is still the one that Envoy rejected; the compilers compute the same."""
     return hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()[:_DIGEST_LENGTH]

@@ -1,7 +1,7 @@
-"""From an element's v3 JSON to the bytes of its protobuf message, once for each version of it.
+"""Encodes an element's v3 JSON as the bytes of its protobuf message, once per version.
 
-Why it exists: what JSON can't be (an unknown field, a wrong type, an extension nobody knows) is found here, without
-asking an Envoy, and with a message that names the field. Envoy's own constraints are Envoy's to judge.
+Why it exists: invalid JSON (an unknown field, a wrong type, an unknown extension) is found here, without an Envoy, and
+with a message that names the field. Envoy checks its own constraints.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MESSAGES = {
     VIRTUAL_HOST: ("envoy.config.route.v3.route_components_pb2", "VirtualHost"),
 }
 _ROUTES_FIELD = 3
-"""Of a virtual host."""
+"""The field of a virtual host that holds its routes."""
 _ASSEMBLED = ("name", "domains", "routes")
 """Fields of a virtual host that ``assembly`` fills in."""
 _CLUSTER_FIELDS = ("cluster", "cluster_name", "collector_cluster")
@@ -38,18 +38,17 @@ _EXTENSIONS = ("envoy.extensions", "envoy.config", "envoy.type", "envoy.service"
 
 
 class Unencodable(Exception):
-    """A ``config`` is no message of its kind; the message names the field."""
+    """A ``config`` is no valid message of its kind; the message names the field."""
 
 
 class Version(NamedTuple):
-    """One version of an element, encoded. ``element`` has lost its ``config`` and ``head``: the bytes are smaller.
+    """One encoded version of an element. ``element`` is kept without ``config`` and ``head``, to save memory.
 
-    ``config``: as JSON; ``resource``: the name by which Envoy knows it; ``body``: the message's bytes, in an ``Any`` if
-    Envoy is sent it as it is, of a route as a field of its virtual host; ``head``: a virtual host's first routes, as
-    fields; ``clusters``: the names of clusters that it refers to, of a cluster those that it joins; ``endpoints``:
-    under which name a cluster asks for its endpoints, if it does; ``addresses``: where a listener listens;
-    ``route_configurations``: which ones it names; ``stands_in``: it is no version of the element, but in its place
-    (``stand_ins``).
+    ``config``: as JSON; ``resource``: Envoy's name for it; ``body``: the message's bytes, in an ``Any`` if Envoy is
+    sent it as it is, of a route as a field of its virtual host; ``head``: a virtual host's first routes, as fields;
+    ``clusters``: the clusters that it refers to, of an aggregate cluster its members; ``endpoints``: the name under
+    which a cluster asks for its endpoints, if it does; ``addresses``: those of a listener; ``route_configurations``:
+    those that a listener names; ``is_fallback``: it is offered in place of a rejected version (``fallback_routes``).
     """
 
     element: Element
@@ -62,7 +61,7 @@ class Version(NamedTuple):
     endpoints: str = ""
     addresses: tuple[str, ...] = ()
     route_configurations: tuple[str, ...] = ()
-    stands_in: bool = False
+    is_fallback: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -77,11 +76,11 @@ class Version(NamedTuple):
 
     @property
     def known_as(self) -> str:
-        """``resource``, or what it would be if the rest were a valid message."""
+        """``resource``, or for an invalid message the name in its ``config``."""
         return self.resource or str(msgspec.json.decode(self.config).get(NAME_FIELD.get(self.element.kind, ""), ""))
 
     def same(self, other: Version) -> bool:
-        """Whether Envoy can't tell the two apart."""
+        """Whether Envoy can't distinguish the two."""
         ours, theirs = (
             self.element,
             other.element._replace(revision=self.element.revision, origins=self.element.origins),
@@ -90,7 +89,7 @@ class Version(NamedTuple):
 
 
 def encode(element: Element) -> Version:
-    """``element`` as bytes. Raises ``Unencodable``."""
+    """Encode ``element``. Raises ``Unencodable``."""
     kind, config = element.kind, element.config
     version = unencoded(element)
     if kind == VIRTUAL_HOST:
@@ -106,7 +105,7 @@ def encode(element: Element) -> Version:
         return version._replace(resource=name, body=wire.field(_ROUTES_FIELD, message), clusters=clusters)
     return version._replace(
         resource=name,
-        # What Envoy is sent is always an Any: wrapped once, here.
+        # Envoy is always sent an Any: wrapped once, here.
         body=wire.any_message(TYPE_OF[kind], [message]),
         clusters=_clusters_of(kind, config),
         endpoints=_endpoints_name(config, name) if kind == CLUSTER else "",
@@ -123,14 +122,14 @@ def _clusters_of(kind: str, config: dict[str, Any]) -> tuple[str, ...]:
 
 
 def unencoded(element: Element) -> Version:
-    """The version of an ``element`` that is no valid message: never to be in force."""
+    """The version of an ``element`` that is no valid message; it is never put in force."""
     return Version(
         element._replace(config={}, head=()), digest(element.config), msgspec.json.encode(element.config), "", b""
     )
 
 
 def referred_clusters(config: Any) -> Iterator[str]:
-    """The names of clusters in a configuration, wherever extensions put them."""
+    """The names of clusters in a configuration, at any depth."""
     if isinstance(config, dict):
         for name, value in config.items():
             if name in _CLUSTER_FIELDS and isinstance(value, str):
@@ -174,7 +173,7 @@ def _message(kind: str, config: dict[str, Any]) -> bytes:
     try:
         encoded: bytes = parsed(config, _message_class(kind)()).SerializeToString(deterministic=True)
     except (json_format.ParseError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        # Behind the first line protobuf lists every field that there is.
+        # After the first line protobuf lists every field of the message.
         raise Unencodable((str(error) or type(error).__name__).partition("\n")[0]) from None
     return encoded
 
@@ -187,7 +186,7 @@ def _message_class(kind: str) -> Any:
 
 @functools.cache
 def load_extensions() -> None:
-    """Import every message of the public packages, so that each ``@type`` can be resolved; half a second, once."""
+    """Import every message of the public packages, so that each ``@type`` can be resolved; takes 0.5 s, once."""
     for name in _EXTENSIONS:
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):

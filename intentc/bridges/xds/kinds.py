@@ -1,6 +1,6 @@
-"""The kinds of Envoy's elements, and by which discovery type each is served.
+"""Names the kinds of Envoy's elements and the discovery type that serves each.
 
-Why it exists: names that etcd, Envoy and the compilers must agree on stand in one place.
+Why it exists: etcd, Envoy and the compilers must agree on these names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROOT = "type.googleapis.com"
 
 
 class Type(StrEnum):
-    """A discovery type, by its URL; in the order in which changes are told: who is referred to comes first."""
+    """A discovery type by its URL, in the order in which changes are sent: targets of references first."""
 
     SECRETS = f"{_ROOT}/envoy.extensions.transport_sockets.tls.v3.Secret"
     CLUSTERS = f"{_ROOT}/envoy.config.cluster.v3.Cluster"
@@ -31,7 +31,7 @@ class Type(StrEnum):
 
 
 WILDCARD = frozenset({Type.CLUSTERS, Type.LISTENERS})
-"""Types of which an Envoy gets all; of the others it names what it wants."""
+"""Types of which an Envoy receives all resources; of the others it names what it wants."""
 
 TYPE_OF = {
     SECRET: Type.SECRETS,
@@ -44,9 +44,9 @@ TYPE_OF = {
 """Kind of element → the type that carries it."""
 
 NAME_FIELD = {CLUSTER: "name", ENDPOINTS: "cluster_name", LISTENER: "name", SECRET: "name", ROUTE: "name"}
-"""Where in its ``config`` an element says the name by which Envoy knows it."""
+"""Kind of element → the field of its ``config`` that holds Envoy's name for it."""
 
 
 def calls_for_envoy(schema: Schema) -> bool:
-    """Whether Envoy's elements are among the kinds of ``schema``: then somebody has to serve them."""
+    """Whether ``schema`` has Envoy's elements, which an xDS server must serve then."""
     return LISTENER in schema

@@ -1,7 +1,7 @@
-"""The figures of an xDS server for Prometheus.
+"""Defines the Prometheus metrics of an xDS server.
 
-Why it exists: names of metrics are an interface, and stand in one place; a registry of their own lets several servers
-run in one process.
+Why it exists: names of metrics are an interface. Each server has its own registry, so that several can run in one
+process.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ _SHORT = {
 
 
 class Figures:
-    """Counted by the streams as they go; ``status`` is asked at each scrape (see ``Server.status``)."""
+    """The metrics. Streams count events; ``status`` is called at each scrape (see ``Server.status``)."""
 
     def __init__(self, status: Callable[[], dict[str, Any]]) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._counters = {
             "push": Counter(PUSHES, "Responses sent to Envoys.", ["type"], registry=self.registry),
-            "ack": Counter(ACKNOWLEDGEMENTS, "Responses that an Envoy took.", ["type"], registry=self.registry),
-            "nack": Counter(REFUSALS, "Responses that an Envoy refused.", ["type"], registry=self.registry),
+            "ack": Counter(ACKNOWLEDGEMENTS, "Responses that an Envoy accepted.", ["type"], registry=self.registry),
+            "nack": Counter(REFUSALS, "Responses that an Envoy rejected.", ["type"], registry=self.registry),
         }
         self._aborted = Counter(
-            ABORTED, "Streams that were aborted for what the client sent.", ["limit"], registry=self.registry
+            ABORTED, "Streams aborted because the client exceeded a limit.", ["limit"], registry=self.registry
         )
         self.publishing = Histogram(
-            PUBLISHING, "Time to assemble what had changed.", registry=self.registry, buckets=(0.001, 0.01, 0.1, 1, 10)
+            PUBLISHING, "Time to assemble changes.", registry=self.registry, buckets=(0.001, 0.01, 0.1, 1, 10)
         )
         self._answering = Histogram(
             ANSWERING,
@@ -62,15 +62,15 @@ class Figures:
         self.registry.register(_Status(status))
 
     def count(self, what: str, kind: Type) -> None:
-        """One ``push``, ``ack`` or ``nack``."""
+        """Count one ``push``, ``ack`` or ``nack``."""
         self._counters[what].labels(_SHORT[kind]).inc()
 
-    def refused(self, limit: str) -> None:
-        """A stream was aborted for a limit."""
+    def aborted(self, limit: str) -> None:
+        """Count a stream that was aborted for a limit."""
         self._aborted.labels(limit).inc()
 
     def answered(self, kind: Type, seconds: float) -> None:
-        """An Envoy answered a response after ``seconds``."""
+        """Note that an Envoy answered a response after ``seconds``."""
         self._answering.labels(_SHORT[kind]).observe(seconds)
 
 
@@ -80,10 +80,10 @@ class _Status(Collector):
 
     def collect(self) -> Iterator[Metric]:
         status = self._status()
-        yield GaugeMetricFamily(STREAMS, "Envoys that are connected.", value=status["streams"])
-        about = "Envoys that are connected and do not answer: nobody waits for them."
+        yield GaugeMetricFamily(STREAMS, "Connected Envoys.", value=status["streams"])
+        about = "Connected Envoys that do not answer; changes do not wait for them."
         yield GaugeMetricFamily(SILENT_STREAMS, about, value=status["silent_streams"])
-        elements = GaugeMetricFamily(ELEMENTS, "Elements by how they stand.", labels=["state"])
+        elements = GaugeMetricFamily(ELEMENTS, "Elements by state.", labels=["state"])
         for state in ("all", "refused", "held"):
             elements.add_metric([state], status["elements"][state])
         yield elements

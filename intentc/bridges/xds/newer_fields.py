@@ -1,8 +1,8 @@
-"""Fields that Envoy 1.40 knows, and the public packages of its messages do not yet.
+"""Encodes fields that Envoy 1.40 knows and the public packages of its messages don't know yet.
 
-A cluster may have several health checks since each can have a name, and must have one then. Without a descriptor the
-name can only be put in by its number, as an unknown field; protobuf keeps it. What the packages know by themselves one
-day passes through here untouched. Everything else is the business of ``encoding``.
+Since health checks have names, a cluster may have several; each must have a name then. Without a descriptor the name
+can only be written by its number, as an unknown field; protobuf keeps it. Once the packages know the field, nothing is
+changed here. ``encoding`` does everything else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME_NUMBER = 27
 
 
 def parsed(config: dict[str, Any], message: Any) -> Any:
-    """``message``, filled from v3 JSON. Raises what ``json_format.ParseDict`` raises."""
+    """Fill ``message`` from v3 JSON and return it. Raises what ``json_format.ParseDict`` raises."""
     checks = config.get(_CHECKS)
     if message.DESCRIPTOR.full_name != _CLUSTER or not isinstance(checks, list) or _known(message):
         return json_format.ParseDict(config, message)

@@ -1,8 +1,8 @@
-"""Rejections as they are written to etcd, and taken away again: ``/<path>/envoy_rejection/<uuid>``.
+"""Writes rejections to etcd, and deletes them: ``/<path>/envoy_rejection/<uuid>``.
 
-Why it exists: the compiler holds what Envoy refused, and a restarted server must not offer it again; both read these
-records. They are written straight to the store, not through the API server: what an Envoy says must not depend on it.
-When to write what is ``judging``'s business.
+Why it exists: the compiler holds what Envoy rejected, and a restarted server must not offer it again; both read these
+records. They are written directly to the store, not through the API server, so that Envoys' answers are recorded while
+the API server is down. ``rejections`` decides what to write, and when.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _RETRY = 1.0
 
 
 def record_uuid(key: Key) -> str:
-    """The uuid of the record about an element: of one element always the same."""
+    """The uuid of the record about an element; one element always has the same."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"intentc:{REJECTION}:{key[0]}:{key[1]}"))
 
 
 def record_value(rejection: Rejection) -> bytes:
-    """The record as a resource in etcd."""
+    """Encode the record as a resource in etcd."""
     name = [rejection.element_kind, rejection.element_name]
     header = {"uuid": record_uuid((name[0], name[1])), "fq_name": name, "name": name[1]}
     return msgspec.json.encode(header | msgspec.to_builtins(rejection))
 
 
 class Records:
-    """What is to be written about elements, the latest of each; written in the background."""
+    """Writes the latest record of each element in the background."""
 
     def __init__(self, store: Store, path: str) -> None:
         self._store = store
@@ -49,19 +49,19 @@ class Records:
 
     @property
     def waiting(self) -> int:
-        """How many writes are left to do."""
+        """The number of pending writes."""
         return len(self._waiting)
 
     def pending(self, key: Key) -> bool:
-        """Whether something about ``key`` is left to write."""
+        """Whether a write about ``key`` is pending."""
         return key in self._waiting
 
     def seen(self, key: Key) -> None:
-        """The store has a record about ``key``."""
+        """Note that the store has a record about ``key``."""
         self._there.add(key)
 
     def record(self, key: Key, rejection: Rejection | None) -> None:
-        """Have ``rejection`` written; None: have no record about ``key``, if there is one."""
+        """Write ``rejection`` about ``key``; None deletes the record, if there is one."""
         if rejection is None and key not in self._there:
             return
         (self._there.discard if rejection is None else self._there.add)(key)
@@ -69,7 +69,7 @@ class Records:
         self._wake.set()
 
     async def run(self) -> None:
-        """Write what there is to write, until cancelled."""
+        """Write pending records until cancelled."""
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()

@@ -1,8 +1,8 @@
-"""What a refusal by Envoy means: who is to blame, what is recorded, and what is tried next.
+"""Analyzes rejections by Envoy: finds the element that caused one, records it, and decides what to try next.
 
-Why it exists: one verdict for all streams. Several Envoys refuse the same thing, one after the other; and what another
-Envoy has acknowledged is not taken away for one that refuses it. How the guilty is found among several is the rule of
-``standing``; writing it down is left to ``records``.
+Why it exists: all streams need one result. Several Envoys reject the same element, one after the other, and an element
+that another Envoy has acknowledged is not withdrawn because one rejects it. ``element_states`` searches for the cause
+among several elements; ``records`` writes to etcd.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from .element_states import Key, Standing, half, lists_names, named
+from .element_states import ElementState, Key, half, lists_names, named
 from .elements import Rejection
 from .encoding import Version
 from .kinds import ROUTE, SECRET, Type
@@ -24,22 +24,22 @@ _LOG = logging.getLogger(__name__)
 _LONGEST_MESSAGE = 1_000
 
 Record = Callable[[Key, Rejection | None], None]
-"""Told what to write of an element; None for nothing any more."""
+"""Called with the rejection to record about an element; None removes the record."""
 
 
-def meanwhile(standing: Standing) -> str:
-    """What is in force in place of what is refused, in words, if it is not the last good version."""
-    if standing.unguarded:
-        return f"its last good version lacks {', '.join(standing.unguarded)}: until it is mended nobody listens there"
-    if standing.last_good is not None or standing.wanted is None or standing.wanted.element.kind != ROUTE:
+def meanwhile(state: ElementState) -> str:
+    """Describes what is in force in place of a rejected version; empty if that is the last good version."""
+    if state.unguarded:
+        return f"its last good version lacks {', '.join(state.unguarded)}: until it is fixed nobody listens there"
+    if state.last_good is not None or state.wanted is None or state.wanted.element.kind != ROUTE:
         return ""
-    if standing.stand_ins:
-        return "until it is mended its requests are answered with 503"
+    if state.fallbacks:
+        return "until it is fixed its requests are answered with 503"
     return "it is left out, and not even 503 in its place is accepted: its requests go to other routes"
 
 
-class Judge:
-    """Finds whom Envoy means, and sets the world right. ``clock`` gives seconds."""
+class RejectionAnalyzer:
+    """Finds the elements that Envoy rejects and withdraws them from the world. ``clock`` gives seconds."""
 
     def __init__(self, world: World, record: Record, clock: Callable[[], float] = time.monotonic) -> None:
         self.retries = Retries(world, clock)
@@ -47,15 +47,17 @@ class Judge:
         self._record = record
         world.on_regained = self.write_down
 
-    def refused(self, kind: Type, names: set[str] | None, trial: list[Version], message: str) -> bool:
-        """An Envoy refused resources of a type called ``names`` (None: all), in which ``trial`` were on trial. False if
-        nobody can be blamed, so that it would refuse the same again."""
-        standings = self._world.standings
+    def on_rejection(self, kind: Type, names: set[str] | None, trial: list[Version], message: str) -> bool:
+        """Handle an Envoy's rejection of the resources ``names`` (None: all), in which ``trial`` are on trial.
+
+        Returns False if no element can be blamed, so that the Envoy would reject the same resources again.
+        """
+        states = self._world.states
         if lists_names(message):
             return self._named(kind, names, trial, message)
-        if self._world.drop_formers(trial):
+        if self._world.drop_predecessors(trial):
             return True
-        suspects = standings.suspects(trial)
+        suspects = states.suspects(trial)
         if suspects is None:
             return True
         if not suspects:
@@ -64,54 +66,54 @@ class Judge:
             self.blame(suspects[0].key, message)
             return True
         back = half(message, suspects)
-        _LOG.info("looking among %d for what Envoy refuses: %s", len(suspects), message[:_LONGEST_MESSAGE])
-        standings.suspend(kind, back, suspects)
+        _LOG.info("searching %d elements for the one that Envoy rejects: %s", len(suspects), message[:_LONGEST_MESSAGE])
+        states.suspend(kind, back, suspects)
         for version in back:
             self._world.enforce(version.key)
         return True
 
     def _named(self, kind: Type, names: set[str] | None, trial: list[Version], message: str) -> bool:
-        """The others in the same response were taken: whatever has become of them, only the named ones matter."""
+        """Handle a rejection that names elements. Envoy took the others of the response, so only those matter."""
         found = named(message, trial, self._world.members(kind, names))
-        self._world.drop_formers([version for version, _ in found])
+        self._world.drop_predecessors([version for version, _ in found])
         for version, why in found:
-            if self._world.standings.suspects([version]):
+            if self._world.states.suspects([version]):
                 self.blame(version.key, why)
         return bool(found) or self._acknowledged_once(kind, names, message)
 
     def blame(self, key: Key, message: str) -> None:
-        """``key`` as it is wanted is not offered any more, and recorded as refused."""
-        standing = self._world.standings.get(key)
-        if standing is None or standing.wanted is None:
+        """Stop offering the wanted version of ``key``, and record it as rejected."""
+        state = self._world.states.get(key)
+        if state is None or state.wanted is None:
             return
-        self._world.standings.refuse(key, message[:_LONGEST_MESSAGE])
-        element = standing.wanted.element
+        self._world.states.reject(key, message[:_LONGEST_MESSAGE])
+        element = state.wanted.element
         extra = {"key": " ".join(key), "revision": element.revision}
-        news = self.retries.refused(key) if key in self._world.standings.displaced else True
+        is_new = self.retries.on_rejection(key) if key in self._world.states.displaced else True
         self._world.enforce(key)
-        if not news:
+        if not is_new:
             _LOG.info("%s %s waits for its address: %s", *key, message, extra=extra)
             return
-        _LOG.error("Envoy refuses %s %s: %s", *key, message[:_LONGEST_MESSAGE], extra=extra)
+        _LOG.error("Envoy rejects %s %s: %s", *key, message[:_LONGEST_MESSAGE], extra=extra)
         self.write_down(key)
 
     def write_down(self, key: Key) -> None:
-        """Record that what is wanted of ``key`` is refused."""
-        standing = self._world.standings.get(key)
-        if standing is None or standing.wanted is None:
+        """Record that the wanted version of ``key`` is rejected."""
+        state = self._world.states.get(key)
+        if state is None or state.wanted is None:
             return
-        wanted, good = standing.wanted, standing.last_good
-        # What is secret stays where it is kept already.
+        wanted, good = state.wanted, state.last_good
+        # A secret is not copied into another record.
         kept = msgspec.json.decode(good.config) if good is not None and key[0] != SECRET else None
         rejection = Rejection(
             key[0],
             key[1],
             wanted.digest,
-            standing.refused,
+            state.rejection,
             wanted.element.origins,
             kept,
             good.element.guards if good is not None else (),
-            meanwhile(standing),
+            meanwhile(state),
         )
         self._record(key, rejection)
 
@@ -119,7 +121,7 @@ class Judge:
         world = self._world
         if len(world.streams) > 1:
             shown = message[:_LONGEST_MESSAGE]
-            _LOG.error("one Envoy refuses what others have in force; it is left with what it has: %s", shown)
+            _LOG.error("one Envoy rejects what others have in force; it keeps what it has: %s", shown)
             return False
         members = world.members(kind, names)
         if lists_names(message):
@@ -127,12 +129,12 @@ class Judge:
             for version, why in found:
                 self.blame(version.key, why)
             return bool(found)
-        doubted = world.doubt(members)
+        doubted = world.put_on_trial_again(members)
         if len(doubted) == 1:
             self.blame(doubted[0].key, message)
         elif doubted:
             back = half(message, doubted)
-            world.standings.suspend(kind, back, doubted)
+            world.states.suspend(kind, back, doubted)
             for version in back:
                 world.enforce(version.key)
         return bool(doubted)

@@ -1,8 +1,8 @@
-"""When a listener whose address was in use is tried again.
+"""Tries a listener again whose address was in use.
 
-Why it exists: every other refusal is about what the element says, and trying it again would prove nothing. An address
-becomes free by what others do: at once when one of our listeners leaves it, and else, since nobody tells us of other
-programs, after 1 s, then less and less often, up to every 30 s.
+Why it exists: every other rejection is about the element itself, and trying the same version again would be useless. An
+address becomes free when its user releases it. A release by one of our listeners is known, and the retry is immediate;
+for other programs it backs off from 1 s to 30 s.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ LONGEST_SECONDS = 30.0
 
 
 class _Attempt:
-    """At having ``version`` accepted. ``delay``: seconds, that ended or end at ``due``; ``heard``: the serial up to
-    which it counts no more that one of its addresses was left."""
+    """The retries of one ``version``. ``delay``: seconds until ``due``; ``heard``: releases of its addresses up to this
+    serial no longer count."""
 
     def __init__(self, version: Version, due: float, heard: int) -> None:
         self.version = version
@@ -30,20 +30,23 @@ class _Attempt:
 
 
 class Retries:
-    """Of all listeners whose address was in use. ``clock`` gives seconds."""
+    """Schedules retries of all listeners whose address was in use. ``clock`` gives seconds."""
 
     def __init__(self, world: World, clock: Callable[[], float] = time.monotonic) -> None:
         self._world = world
         self._clock = clock
         self._attempts: dict[Key, _Attempt] = {}
 
-    def refused(self, key: Key) -> bool:
-        """An Envoy has just refused what is wanted of ``key`` for its address. Whether that is news: not while another
-        listener of ours has the address, or has left it without the Envoy's knowing, and it is the first time."""
-        standing = self._world.standings.get(key)
-        if standing is None or standing.wanted is None:
+    def on_rejection(self, key: Key) -> bool:
+        """Note that an Envoy rejected the wanted version of ``key`` for its address. Returns whether to report that.
+
+        A first rejection is not reported while another listener of ours has the address, or has released it and not
+        every Envoy knows yet.
+        """
+        state = self._world.states.get(key)
+        if state is None or state.wanted is None:
             return False
-        version, attempt = standing.wanted, self._attempts.get(key)
+        version, attempt = state.wanted, self._attempts.get(key)
         if attempt is not None and attempt.version is version:
             attempt.delay = min(2 * attempt.delay, LONGEST_SECONDS)
             attempt.due = self._clock() + attempt.delay
@@ -54,30 +57,30 @@ class Retries:
         return not (left or addresses.had_by_another(key, version.addresses))
 
     def sweep(self) -> None:
-        """Offer again whose time has come, or whose address was left."""
-        standings, addresses = self._world.standings, self._world.addresses
-        for key in sorted(standings.displaced):
-            standing = standings.get(key)
-            if standing is None or standing.wanted is None:
+        """Offer the listeners again whose retry is due or whose address was released."""
+        states, addresses = self._world.states, self._world.addresses
+        for key in sorted(states.displaced):
+            state = states.get(key)
+            if state is None or state.wanted is None:
                 continue
             attempt = self._attempts.get(key)
-            if attempt is None or attempt.version is not standing.wanted:
-                # Known from a record: a former process, or another server, was refused it.
-                attempt = self._begin(key, standing.wanted, self._world.serial)
+            if attempt is None or attempt.version is not state.wanted:
+                # Known from a record: an Envoy of a former process, or of another server, rejected it.
+                attempt = self._begin(key, state.wanted, self._world.serial)
             left = addresses.last_left(attempt.version.addresses)
             if left > attempt.heard or attempt.due <= self._clock():
                 attempt.heard = max(attempt.heard, left)
-                standings.try_again(key)
+                states.try_again(key)
                 self._world.enforce(key)
         addresses.forget(self._heard())
         for key, attempt in list(self._attempts.items()):
-            standing = standings.get(key)
-            if standing is None or standing.wanted is not attempt.version or standing.good is attempt.version:
+            state = states.get(key)
+            if state is None or state.wanted is not attempt.version or state.good is attempt.version:
                 del self._attempts[key]
 
     def wait(self) -> float | None:
-        """Seconds until the next is due; None while nobody waits."""
-        waiting = self._world.standings.displaced
+        """Seconds until the next retry is due; None for none."""
+        waiting = self._world.states.displaced
         times = [attempt.due for key, attempt in self._attempts.items() if key in waiting]
         return max(0.0, min(times) - self._clock()) if times else None
 
@@ -86,6 +89,6 @@ class Retries:
         return attempt
 
     def _heard(self) -> int:
-        """The serial up to which every Envoy has answered that is waited for."""
+        """The serial up to which every Envoy that is not silent has answered."""
         world = self._world
-        return int(min(world.answers.heard(world.serial), world.serial))
+        return int(min(world.progress.answered(world.serial), world.serial))

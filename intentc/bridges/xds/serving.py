@@ -1,8 +1,8 @@
-"""The xDS server as a running program: the watch, the world, and the streams of Envoys.
+"""Runs the xDS server: the watch, the world, and the streams of Envoys.
 
-Why it exists: ``intentc xds``, ``intentc dev`` and the tests need exactly this. The world is published when the store
-has been quiet for a moment: what a compiler writes together (a cluster, then its route) is then told together. Commands
-and signals are left to the callers.
+Why it exists: ``intentc xds``, ``intentc dev`` and the tests share it. The world is published when the store has been
+quiet for a moment, so that what a compiler writes together (a cluster, then its route) is sent together. Callers
+handle commands and signals.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .draining import ENVOYS_DEFAULT_SECONDS, Draining
 from .element_states import Key
 from .elements import Rejection
 from .encoding import load_extensions
-from .intake import Intake
 from .kinds import CLUSTER, Type
 from .metrics import Figures
 from .records import Records
-from .rejections import Judge
+from .rejections import RejectionAnalyzer
+from .watch_consumer import WatchConsumer
 from .world import World
 
 _LOG = logging.getLogger(__name__)
 
 
 class Pace(NamedTuple):
-    """When changes are published: after ``quiet`` seconds without another one, at the latest after ``longest``."""
+    """The delay of publishing: until ``quiet`` seconds pass without a change, at most ``longest``."""
 
     quiet: float = 0.005
     longest: float = 0.1
@@ -44,7 +44,7 @@ DEFAULT_PACE = Pace()
 
 
 class Server:
-    """An xDS server over one store. Made by ``running_xds``."""
+    """An xDS server over one store, created by ``running_xds``."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class Server:
     ) -> None:
         self.world = World(draining=Draining(drain_seconds))
         self.records = Records(store, path)
-        self.judge = Judge(self.world, self._record)
-        self.intake = Intake(self.world)
+        self.rejections = RejectionAnalyzer(self.world, self._record)
+        self.consumer = WatchConsumer(self.world)
         self.figures = Figures(self.status)
-        self.discovery = Discovery(self.world, self.judge, self.figures, self._changed)
+        self.discovery = Discovery(self.world, self.rejections, self.figures, self._changed)
         self.port = 0
         self._source = Source(store, f"/{path.strip('/')}/")
         self._pace = pace
@@ -67,31 +67,31 @@ class Server:
         self.world.on_settled = self._settled
 
     async def listed(self) -> None:
-        """Return when everything that stands in the store has been taken in."""
+        """Wait until everything in the store is applied."""
         await self._listed.wait()
 
     async def watch(self) -> None:
-        """Take in what the store tells, until cancelled."""
+        """Apply changes in the store until cancelled."""
         async with aclosing(self._source.events()) as events:
             async for item in events:
-                self.intake.apply(item)
-                for key in self.intake.records:
+                self.consumer.apply(item)
+                for key in self.consumer.records:
                     self.records.seen(key)
-                for key, _ in self.intake.unencodable:
-                    self.judge.write_down(key)
-                self.intake.unencodable.clear()
+                for key, _ in self.consumer.unencodable:
+                    self.rejections.write_down(key)
+                self.consumer.unencodable.clear()
                 if not self._listed.is_set():
-                    for key in self.intake.orphans():
+                    for key in self.consumer.orphans():
                         self.records.record(key, None)
                     self._publish()
                     self._listed.set()
                 self._changed()
 
     async def publish(self) -> None:
-        """Publish what has changed at the pace that is set, until cancelled."""
+        """Publish changes with the configured delay until cancelled."""
         while True:
             world = self.world
-            times = (self.judge.retries.wait(), world.draining.wait(), world.answers.wait(world.serial))
+            times = (self.rejections.retries.wait(), world.draining.wait(), world.progress.wait(world.serial))
             due = [seconds for seconds in times if seconds is not None]
             with anyio.move_on_after(min(due, default=None)):
                 await self._wake.wait()
@@ -104,18 +104,18 @@ class Server:
             self._publish()
 
     def healthy(self) -> bool:
-        """Whether it does its work; see ``diagnostics.Observed``, as for the next ones."""
+        """Whether the server works; see ``diagnostics.Observed``, as for the next methods."""
         return self._listed.is_set()
 
     def ready(self) -> tuple[bool, tuple[str, ...]]:
-        """Whether everything was taken in and the store is heard."""
+        """Whether everything was applied and the store answers; otherwise with the reasons."""
         state = self._source.state
         if state.ready and self._listed.is_set():
             return True, ()
         return False, (f"etcd: {state.phase.value}" + (f" ({state.last_error})" if state.last_error else ""),)
 
     def pending(self) -> list[dict[str, str]]:
-        """Who waits for which clusters."""
+        """The elements that wait for clusters, each with the cluster."""
         return [
             {"holder": " ".join(key), "relation": CLUSTER, "target": cluster}
             for key, clusters in sorted(self.world.held.items())
@@ -123,26 +123,26 @@ class Server:
         ]
 
     def status(self) -> dict[str, Any]:
-        """How it stands, as JSON: elements, who is refused and why."""
+        """The status as JSON: elements, and the rejected ones with reasons."""
         world = self.world
-        refused = {key: world.standings.get(key) for key in sorted(world.standings.refused())}
+        refused = {key: world.states.get(key) for key in sorted(world.states.rejected())}
         return {
             "applied_revision": world.revision,
             "serial": world.serial,
             "streams": len(world.streams),
-            "silent_streams": world.answers.silent,
-            "elements": {"all": world.standings.number, "refused": len(refused), "held": len(world.held)},
+            "silent_streams": world.progress.silent,
+            "elements": {"all": world.states.number, "refused": len(refused), "held": len(world.held)},
             "refused": [
-                {"kind": kind, "name": name, "message": standing.refused if standing is not None else ""}
-                for (kind, name), standing in refused.items()
+                {"kind": kind, "name": name, "message": state.rejection if state is not None else ""}
+                for (kind, name), state in refused.items()
             ],
             "resources": {kind.name.lower(): len(world.resources(kind)) for kind in Type},
         }
 
     def _record(self, key: Key, rejection: Rejection | None) -> None:
-        """Have it written, unless it stands in the store already: what is tried again is refused in the same words."""
-        known, standing = self.intake.records.get(key), self.world.standings.get(key)
-        wanted = standing.wanted if standing is not None else None
+        """Write a rejection unless the store has it already: a version tried again is rejected with the same words."""
+        known, state = self.consumer.records.get(key), self.world.states.get(key)
+        wanted = state.wanted if state is not None else None
         there = known is not None and known.rejection == rejection and not self.records.pending(key)
         if there and known is not None and wanted is not None and known.revision >= wanted.element.revision:
             return
@@ -156,7 +156,7 @@ class Server:
 
     def _publish(self) -> None:
         began = time.perf_counter()
-        self.judge.retries.sweep()
+        self.rejections.retries.sweep()
         if self.world.publish():
             self.figures.publishing.observe(time.perf_counter() - began)
         self.discovery.published()
@@ -175,8 +175,8 @@ async def running_xds(
     """Serve the elements under ``/<path>/`` to Envoys at ``host``:``port`` (0: a free one, see ``Server.port``).
     ``drain_seconds``: the drain time with which those Envoys are started.
 
-    Listens once everything in the store has been taken in: an Envoy that finds nobody keeps what it has, one that is
-    told of an empty world does not. Raises ``AddressTaken``.
+    Listens once everything in the store is applied: an Envoy that finds no server keeps what it has, one that is sent
+    an empty world does not. Raises ``AddressTaken``.
     """
     load_extensions()
     server = Server(store, path, pace, drain_seconds)
@@ -191,7 +191,7 @@ async def running_xds(
                 tasks.start_soon(server.publish)
                 _LOG.info("serving Envoys at %s:%d", host, bound)
                 yield server
-        except Exception as error:  # the caller's own, or of the address: it shall not reach it wrapped in a group
+        except Exception as error:  # raised below, so that the caller gets it unwrapped, not in an exception group
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:

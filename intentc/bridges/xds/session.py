@@ -1,12 +1,12 @@
-"""One Envoy's stream: what it subscribed to, what it was told and answered, and what comes next.
+"""Implements the protocol of one Envoy's stream: subscriptions, responses, answers, and the next response.
 
-Why it exists: the order in which changes are told is the whole point of aggregated discovery. Everything published is
-told in *rounds*: what changed since the last round, clusters before their endpoints, those before listeners, those
-before routes, and each type only when the one before it is answered. A round's content is fixed when it begins, so that
-a stream of changes can't keep routes waiting for ever. What an Envoy newly asks for of endpoints and secrets it gets at
-once: its clusters and listeners wait for it.
+Why it exists: aggregated discovery is about the order in which changes are sent. Everything published is sent in
+*rounds*: what changed since the last round, clusters before their endpoints, those before listeners, those before
+routes, and each type only when the one before it is answered. A round's content is fixed when it begins, so that
+continuous changes can't delay routes without end. Endpoints and secrets that an Envoy newly asks for are sent at once:
+its clusters and listeners wait for them.
 
-Pure: bytes come and go through ``ads``, in one of two ``dialects``.
+Pure: ``ads`` carries the bytes, in one of two ``dialects``.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ from typing import NamedTuple
 from . import limits
 from .encoding import Version
 from .kinds import WILDCARD, Type
-from .places import Places
-from .rejections import Judge
+from .rejections import RejectionAnalyzer
+from .stream_addresses import StreamAddresses
 from .world import Resource, World
 
 _AT_ONCE = (Type.SECRETS, Type.ENDPOINTS)
 _NAMES = 500
-"""That are taken in, or told, at once, of those that an Envoy names."""
+"""Names of an Envoy that are processed, or answered, at once."""
 _PATIENCE = 1.0
-"""Seconds for which everything else waits until clusters are taken: an Envoy answers only when all of them are warm,
-and one whose name can't be resolved must not hold up the others for longer."""
+"""Seconds that everything else waits for the answer to clusters.
+
+An Envoy answers only when all of them are warm, and one whose name can't be resolved must not delay the others longer.
+"""
 
 
 class Request(NamedTuple):
-    """What an Envoy said, in either dialect.
+    """A request of an Envoy, in either dialect.
 
-    ``error``: why it refuses ``nonce``. State of the world: the last ``version`` it accepted, and all the ``names``
-    that it wants. Incremental: names of which it wants ``more`` or ``less`` than before, and what is ``known`` to it
-    from a former stream, name → version.
+    ``error``: why it rejects ``nonce``. State of the world: the last ``version`` it accepted, and all the ``names``
+    that it wants. Incremental: names that it subscribes to (``more``) and unsubscribes from (``less``), and resources
+    ``known`` to it from a former stream, name → version.
     """
 
     kind: Type
@@ -53,7 +55,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What to tell: ``resources`` in force, and names of those ``gone``."""
+    """A response: ``resources`` in force, and the names of deleted ones (``gone``)."""
 
     kind: Type
     nonce: str
@@ -70,31 +72,31 @@ class _Sent(NamedTuple):
     until: float
     """Until when others wait for the answer."""
     addresses: dict[str, tuple[str, ...]]
-    """Of listeners that were told, none for those gone."""
+    """Addresses of the listeners in the response, none for deleted ones."""
     resources: Sequence[Resource]
 
 
 class _Subscription:
-    """To one type.
+    """The subscription to one type.
 
-    ``dirty``: names to be told in the next round; ``asked``: to be told at once; ``told``: name → version that the
-    Envoy has; ``sent``: responses without an answer, by nonce; ``unheard``: it waits for a first word, be there
-    anything to tell or not; ``blocked_until``: the serial before which telling again would only be refused again;
-    ``collected``: what changed up to this serial is in ``dirty``; ``accepted``: what it took last, in the dialect of
-    the whole state; ``made_up``: names under which nothing was in force when it named them.
+    ``dirty``: names to send in the next round; ``asked``: names to send at once; ``known``: name → version that the
+    Envoy has; ``sent``: responses without an answer, by nonce; ``unheard``: it waits for a first response, even an
+    empty one; ``blocked_until``: sending again before this serial would only be rejected again; ``collected``: changes
+    up to this serial are in ``dirty``; ``accepted``: the resources it took last (state of the world only);
+    ``unknown_names``: names under which nothing was in force when it named them.
     """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.dirty: set[str] = set()
         self.asked: set[str] = set()
-        self.told: dict[str, str] = {}
+        self.known: dict[str, str] = {}
         self.sent: dict[str, _Sent] = {}
         self.unheard = False
         self.blocked_until = 0
         self.collected = 0
         self.accepted: Sequence[Resource] = ()
-        self.made_up: set[str] = set()
+        self.unknown_names: set[str] = set()
 
 
 class _Step(NamedTuple):
@@ -103,22 +105,25 @@ class _Step(NamedTuple):
     resources: list[Resource]
     gone: list[str]
     endpoints: set[str]
-    """Under which names the clusters told here want endpoints."""
+    """The names under which these clusters want endpoints."""
     trial: list[Version]
-    """Who is on trial in this."""
+    """The versions on trial in this step."""
     serial: int
-    """As of which it was fixed."""
+    """The serial at which its content was fixed."""
 
 
 class Session:
-    """The protocol of one stream. ``whole``: of wildcard types everything is told, not only what changed (state of the
-    world). ``count`` is told ``push``, ``ack`` or ``nack`` with the type; ``peer``: where it comes from, for people;
-    ``clock`` gives seconds."""
+    """The protocol of one stream.
+
+    ``whole``: responses of wildcard types hold all resources, not only changed ones (state of the world). ``count`` is
+    called with ``push``, ``ack`` or ``nack`` and the type; ``peer``: the client's address, for logs; ``clock`` gives
+    seconds.
+    """
 
     def __init__(
         self,
         world: World,
-        judge: Judge,
+        rejections: RejectionAnalyzer,
         *,
         whole: bool,
         peer: str = "",
@@ -126,12 +131,12 @@ class Session:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.serial = 0
-        """Everything published up to this was told and answered."""
+        """Everything published up to this was sent and answered."""
         self.peer = peer
-        self.made_up = 0
-        """Bytes that names take under which nothing was in force."""
+        self.unknown_bytes = 0
+        """Memory of names under which nothing was in force."""
         self._world = world
-        self._judge = judge
+        self._rejections = rejections
         self._whole = whole
         self._count = count
         self._clock = clock
@@ -139,21 +144,25 @@ class Session:
         self._collected = 0
         self._round: deque[_Step] | None = None
         self._nonces = 0
-        self._places = Places()
+        self._addresses = StreamAddresses()
         self._receiving = False
         self._former: set[str] = set()
-        """Clusters that this Envoy brought from a former stream, and that are not in force: they are kept for it alone,
-        for the drain time from when it has answered what is."""
+        """Clusters that this Envoy has from a former stream and that are not in force.
+
+        They are kept for this Envoy alone, for the drain time after it has answered everything in force.
+        """
         self._former_until = math.inf
 
     def receive(self, request: Request) -> None:
-        """Take in what the Envoy says, at once."""
+        """Process a request at once."""
         for _ in self.receiving(request):
             pass
 
     def receiving(self, request: Request) -> Generator[None, None, None]:
-        """Take in what the Envoy says; yields after each part, so that others have their turn. Raises ``TooMuch`` if it
-        names too many resources."""
+        """Process a request; yields after each part, so that other tasks can run.
+
+        Raises ``TooMuch`` if it names too many resources.
+        """
         self._receiving = True
         in_force = len(self._world.resources(request.kind))
         limits.check_number(max(len(request.names or request.more), len(request.known)), in_force)
@@ -167,22 +176,24 @@ class Session:
         self._receiving = False
 
     def _stale(self, request: Request, subscription: _Subscription) -> bool:
-        """Take in the answer, if it is one; whether it is to an older response: what is wanted now stands in the answer
-        to the latest one."""
+        """Process the answer in a request, if there is one. Returns whether it answers an older response.
+
+        The Envoy's current wishes are in its answer to the latest response.
+        """
         if not request.nonce or not subscription.sent:
             return False
         sent = subscription.sent.pop(request.nonce, None)
         if sent is None:
             return self._whole
         if self._whole:
-            # What was told before that stood in this response, too.
+            # This response included everything that was sent before it.
             later = {n: one for n, one in subscription.sent.items() if int(n) > int(request.nonce)}
             subscription.sent = later
         self._answered(request, subscription, sent)
         return False
 
     def next(self) -> Response | None:
-        """What to say now; None if an answer, or a change, must come first, or ``patience`` must end."""
+        """The response to send now; None until an answer or a change comes, or ``patience`` is over."""
         while not self._receiving:
             response = self._asked()
             if response is not None:
@@ -207,7 +218,7 @@ class Session:
             self._former_until = self._clock() + self._world.draining.seconds
 
     def patience(self) -> float | None:
-        """Seconds after which ``next`` may have something to say though no answer came; None if it won't."""
+        """Seconds after which ``next`` may have a response without an answer; None if it won't."""
         left = [
             sent.until - self._clock()
             for subscription in self._subscriptions.values()
@@ -219,13 +230,16 @@ class Session:
         return max(left, default=None)
 
     def _first(self, request: Request) -> Generator[None, None, _Subscription]:
-        """Who comes back says what it has accepted; that was right then, whatever is refused now. Clusters that are not
-        in force any more are kept: its old filter chains may still ask them."""
+        """Begin a subscription with what the Envoy accepted on a former stream.
+
+        That was good then, whatever is rejected now. Clusters that are no longer in force are kept: its old filter
+        chains may still use them.
+        """
         subscription = _Subscription()
         world, kind = self._world, request.kind
         subscription.collected = world.serial
         yield from world.recall(kind, request.version, request.known)
-        subscription.told = dict(request.known)
+        subscription.known = dict(request.known)
         for number, name in enumerate(request.known):
             if number % _NAMES == 0:
                 yield
@@ -238,24 +252,24 @@ class Session:
         return subscription
 
     def _differing(self, kind: Type, subscription: _Subscription) -> set[str]:
-        """The names of what it should have and has not, or the other way round."""
+        """The names that the Envoy lacks, has in another version, or has although they are not in force."""
         if kind not in WILDCARD:
             return set(subscription.names)
-        there, told = self._world.resources(kind), subscription.told
-        return {name for name, one in there.items() if told.get(name) != one.version} | (told.keys() - there.keys())
+        there, known = self._world.resources(kind), subscription.known
+        return {name for name, one in there.items() if known.get(name) != one.version} | (known.keys() - there.keys())
 
     def _answered(self, request: Request, subscription: _Subscription, sent: _Sent) -> None:
         if request.error is None:
             self._count("ack", request.kind)
             if request.kind is Type.LISTENERS:
-                self._places.accepted(sent.addresses, whole=self._whole)
+                self._addresses.accepted(sent.addresses, whole=self._whole)
             if request.kind is Type.CLUSTERS and self._whole:
                 subscription.accepted = sent.resources
             self._world.acknowledged(request.kind, sent.trial)
             return
         self._count("nack", request.kind)
-        subscription.accepted = ()  # who of them it has is not known, and what it refuses is not to be told again
-        if not self._judge.refused(request.kind, sent.names, sent.trial, request.error):
+        subscription.accepted = ()  # which of them it has is unknown, and what it rejects must not be sent again
+        if not self._rejections.on_rejection(request.kind, sent.names, sent.trial, request.error):
             return
         subscription.blocked_until = sent.serial + 1
         subscription.dirty |= sent.names if sent.names is not None else set(self._world.resources(request.kind))
@@ -272,29 +286,29 @@ class Session:
         subscription.names -= dropped
         subscription.names |= asked
         for name in dropped:
-            subscription.told.pop(name, None)
+            subscription.known.pop(name, None)
             self._forget(subscription, name)
         waiting = subscription.asked if request.kind in _AT_ONCE else subscription.dirty
         for number, name in enumerate(asked):
             if number % _NAMES == _NAMES - 1:
                 yield
             self._note(request.kind, subscription, name)
-            # It may have from a former stream what it asks for.
-            if self._world.lacks(request.kind, name, subscription.told.pop(name, None)):
+            # It may already have the resource from a former stream.
+            if self._world.lacks(request.kind, name, subscription.known.pop(name, None)):
                 waiting.add(name)
         subscription.asked &= subscription.names
         subscription.dirty &= subscription.names
 
     def _note(self, kind: Type, subscription: _Subscription, name: str) -> None:
-        """Count what a name takes that the client may have made up."""
-        if name not in subscription.made_up and name not in self._world.resources(kind):
-            subscription.made_up.add(name)
-            self.made_up += limits.cost(name)
+        """Count the memory of a name under which nothing is in force: a client can send any number of them."""
+        if name not in subscription.unknown_names and name not in self._world.resources(kind):
+            subscription.unknown_names.add(name)
+            self.unknown_bytes += limits.cost(name)
 
     def _forget(self, subscription: _Subscription, name: str) -> None:
-        if name in subscription.made_up:
-            subscription.made_up.discard(name)
-            self.made_up -= limits.cost(name)
+        if name in subscription.unknown_names:
+            subscription.unknown_names.discard(name)
+            self.unknown_bytes -= limits.cost(name)
 
     def _unanswered(self) -> bool:
         now = self._clock()
@@ -314,13 +328,16 @@ class Session:
         return None
 
     def _together(self, kind: Type, names: set[str]) -> set[str]:
-        """Which of these may stand in one response. Secrets on trial stand alone: an Envoy takes one that it refused
-        without a word when it is told the same again, so nothing could be learned from a second trial."""
+        """The names among these that may share one response. A secret on trial gets a response of its own.
+
+        An Envoy accepts a secret that it rejected silently when it is sent the same again, so a second trial would show
+        nothing.
+        """
         trial = self._world.trial(kind, names) if kind is Type.SECRETS else []
         return {trial[0].resource} if trial else set(names)
 
     def _begin_round(self) -> bool:
-        """Fix what the next round tells; False if there is nothing to tell yet."""
+        """Fix the content of the next round; returns False if there is nothing to send yet."""
         world = self._world
         if any(world.serial < subscription.blocked_until for subscription in self._subscriptions.values()):
             return False
@@ -341,11 +358,11 @@ class Session:
             self._former, self._former_until = set(), math.inf
         steps = []
         for kind in Type:
-            told = self._subscriptions.get(kind)
-            if told is not None and (told.dirty or told.unheard):
+            wanted = self._subscriptions.get(kind)
+            if wanted is not None and (wanted.dirty or wanted.unheard):
                 if kind is Type.LISTENERS:
-                    steps += self._hand_over(told)
-                steps += self._steps(kind, told)
+                    steps += self._hand_over(wanted)
+                steps += self._steps(kind, wanted)
         for step in steps:
             self._subscriptions[step.kind].dirty = set()
         steps = self._removals_last(steps)
@@ -356,8 +373,10 @@ class Session:
         return True
 
     def _removals_last(self, steps: list[_Step]) -> list[_Step]:
-        """The steps with those clusters that are gone removed after all others: of an Envoy that was not waited for,
-        routes and listeners may still refer to them."""
+        """Move the removal of deleted clusters behind all other steps.
+
+        The routes and listeners of a silent Envoy may still refer to them.
+        """
         place = next((number for number, step in enumerate(steps) if step.kind is Type.CLUSTERS), None)
         if place is None or len(steps) == 1:
             return steps
@@ -374,12 +393,14 @@ class Session:
         return [*steps[:place], first, *steps[place + 1 :], last]
 
     def _hand_over(self, subscription: _Subscription) -> list[_Step]:
-        """The step before that of listeners in which those go that leave an address to another; none if there are no
-        such. Whoever waits for an address is not in it."""
+        """The step that removes listeners that hand an address over, before the step of all listeners; or none.
+
+        Listeners that wait for such an address are not in it.
+        """
         world, kind = self._world, Type.LISTENERS
         there = world.resources(kind)
         wanted = {name: resource.addresses for name, resource in there.items()}
-        leaving, coming = self._places.hand_over(subscription.dirty, wanted)
+        leaving, coming = self._addresses.hand_over(subscription.dirty, wanted)
         if not leaving:
             return []
         others = [one for one in there.values() if one.name not in leaving | coming] if self._whole else []
@@ -387,7 +408,7 @@ class Session:
         return [_Step(kind, leaving, others, sorted(leaving), set(), trial, world.serial)]
 
     def _steps(self, kind: Type, subscription: _Subscription) -> list[_Step]:
-        """One; but of routes under names that an Envoy may have made up only so many at once."""
+        """The steps of one type: one, except that names without a route configuration are sent in parts."""
         if kind is not Type.ROUTES:
             return [self._step(kind, subscription.dirty, subscription)]
         unknown = subscription.dirty - self._world.resources(kind).keys()
@@ -401,20 +422,20 @@ class Session:
         world = self._world
         there = world.resources(kind)
         found = {name: there[name] for name in sorted(names & there.keys())}
-        missing = names.difference(there).intersection(subscription.told)
+        missing = names.difference(there).intersection(subscription.known)
         if kind is Type.CLUSTERS:
             missing -= self._former
-        gone = sorted(name for name in missing if not world.leaves_alone(kind, name))
-        told = list(world.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
+        gone = sorted(name for name in missing if not world.retains(kind, name))
+        sent = list(world.resources(kind).values()) if self._whole and kind in WILDCARD else list(found.values())
         endpoints = {world.endpoints_of[name] for name in found if name in world.endpoints_of}
         trial = world.trial(kind, None if self._whole and kind in WILDCARD else names)
-        return _Step(kind, set(names), told, gone, endpoints if kind is Type.CLUSTERS else set(), trial, world.serial)
+        return _Step(kind, set(names), sent, gone, endpoints if kind is Type.CLUSTERS else set(), trial, world.serial)
 
     def _say(self, step: _Step) -> Response | None:
         everything = self._whole and step.kind in WILDCARD
         world, subscription = self._world, self._subscriptions[step.kind]
         if step.kind is Type.CLUSTERS and step.gone:
-            # Some may be back since the round began; routes that go on referring to them don't come again.
+            # Some may exist again since the round began; routes that still refer to them are not sent again.
             back = {name for name in step.gone if name in world.resources(step.kind)}
             there = [world.resources(step.kind)[name] for name in sorted(back)] if self._whole else []
             gone = [name for name in step.gone if name not in back]
@@ -431,16 +452,16 @@ class Session:
         sent = _Sent(str(self._nonces), step.serial, names, step.trial, until, addresses, step.resources)
         subscription.sent[sent.nonce] = sent
         for resource in step.resources if not self._whole else ():
-            subscription.told[resource.name] = resource.version
+            subscription.known[resource.name] = resource.version
         for name in step.gone:
-            subscription.told.pop(name, None)
+            subscription.known.pop(name, None)
             if name not in subscription.names:
                 self._forget(subscription, name)
         waiting = self._subscriptions.get(Type.ENDPOINTS)
         if waiting is not None:
-            # A cluster that changed waits for its endpoints, though these are as they were, and it is taken only then.
+            # Envoy accepts a changed cluster only once it has received its endpoints again, even unchanged ones.
             waiting.asked |= step.endpoints & waiting.names
         if step.kind is Type.LISTENERS:
-            self._places.told(addresses)
+            self._addresses.sent(addresses)
         self._count("push", step.kind)
         return Response(step.kind, sent.nonce, world.version(step.kind), step.resources, step.gone)

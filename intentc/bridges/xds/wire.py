@@ -1,8 +1,8 @@
-"""Protobuf's wire format, as far as messages are put together from parts that are encoded already.
+"""Concatenates protobuf messages from parts that are encoded already.
 
 Why it exists: a virtual host of ten thousand routes must not be encoded again for one of them. Serialized messages may
-be concatenated, and a field of message type is its tag, its length and its bytes; nothing more is needed. Encoding the
-parts is left to ``encoding``.
+be concatenated, and a field of message type is its tag, its length and its bytes; nothing more is needed. ``encoding``
+encodes the parts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def field(number: int, value: bytes) -> bytes:
 
 
 def text(number: int, value: str) -> bytes:
-    """A field of text; nothing if it is empty, as protobuf has it."""
+    """A field of text; nothing if it is empty, as protobuf does."""
     return field(number, value.encode()) if value else b""
 
 
@@ -38,12 +38,12 @@ def flag(number: int) -> bytes:
 
 
 def head(number: int, length: int) -> bytes:
-    """What precedes the ``length`` bytes of a field: so that long ones need not be copied to be wrapped."""
+    """The tag and length before the ``length`` bytes of a field, so that long values need no copy to be wrapped."""
     return varint(number << 3 | _LENGTH_DELIMITED) + varint(length)
 
 
 def wrapped(number: int, parts: Iterable[bytes]) -> list[bytes]:
-    """A field whose value is the concatenation of ``parts``, itself as parts."""
+    """A field whose value is the concatenation of ``parts``, returned as parts."""
     listed = list(parts)
     return [head(number, sum(map(len, listed))), *listed]
 
@@ -54,8 +54,9 @@ def any_message(type_url: str, parts: Iterable[bytes]) -> bytes:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Of each field in a message: its number, and where it starts and ends, tag and length included. Raises
-    ``ValueError`` for bytes that are no message.
+    """The number, start and end of each field in a message, tag and length included.
+
+    Raises ``ValueError`` for bytes that are no message.
 
     >>> list(fields(text(2, "abc") + flag(14)))
     [(2, 0, 5), (14, 5, 7)]
@@ -82,7 +83,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """The number that starts at a place, and where it ends."""
+    """The number that starts at a position, and its end."""
     number = shift = 0
     while at < len(data) and shift < _LONGEST_NUMBER:
         byte = data[at]

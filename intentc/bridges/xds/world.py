@@ -1,12 +1,13 @@
-"""What is in force: of every element the version that Envoys are told, by discovery type, and what changed when.
+"""Decides which version of every element is in force for Envoys, and records what changed when.
 
-Why it exists: between what stands in etcd and what an Envoy may be told lie four rules. What Envoy refused is not told
-again (``standing``). A route or listener waits until its clusters are there, and until then its former version stays. A
-cluster that is gone stays as long as something in force refers to it, until every Envoy has let go of it, and until old
-filter chains that may ask it are drained (``draining``). And what is told at once was published at once: ``publish``
-gives everything since the last time one number, from which a stream finds what it has to tell, whatever it has missed.
+Why it exists: four rules decide which of the elements in etcd an Envoy is sent. A version that Envoy rejected is not
+sent again (``element_states``). A route or listener waits until its clusters are in force, and its former version stays
+until then. A deleted cluster stays while anything in force refers to it, until every Envoy has answered the change, and
+until old filter chains that may use it are drained (``draining``). Changes that belong together are sent together:
+``publish`` gives everything since the last time one number, from which a stream finds what it has to send, whatever it
+has missed.
 
-Pure and synchronous: who is connected, and when to publish, is left to ``session`` and ``serving``.
+Pure and synchronous: ``session`` speaks to Envoys; ``serving`` decides when to publish.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from .addresses import Addresses
-from .answers import Answers
 from .assembly import Assembly
 from .draining import Draining
-from .element_states import Key, Standing, Standings
+from .element_states import ElementState, ElementStates, Key
 from .encoding import Version
-from .fallback_routes import stand_ins
+from .fallback_routes import fallback_routes
 from .kinds import CLUSTER, LISTENER, ROUTE, TYPE_OF, VIRTUAL_HOST, Type
+from .stream_progress import StreamProgress
 
 _NONE = "none"
 _GONE_KEPT = 1_024
-"""Names that are remembered of what went, besides twice as many as there are."""
+"""Names of deleted resources that are remembered, in addition to twice the number of existing ones."""
 _AT_ONCE = 128
-"""Elements that are acknowledged in one go."""
+"""Elements that are acknowledged without yielding."""
 
 
 class Resource(NamedTuple):
-    """What Envoy is sent under a name. ``body``: an ``Any``; ``version``: see ``World.version``; ``addresses``: where a
-    listener listens."""
+    """A resource as Envoy is sent it. ``body``: an ``Any``; ``version``: see ``World.version``; ``addresses``: those of
+    a listener."""
 
     name: str
     version: str
@@ -43,34 +44,39 @@ class Resource(NamedTuple):
 
 
 class World:
-    """Elements in force. ``on_settled`` is told each element that was acknowledged after having been on trial, or that
-    is gone. ``draining``: how long clusters are kept for old filter chains; None: for Envoy's default drain time.
-    ``answers``: how far streams have answered."""
+    """The elements in force.
 
-    def __init__(self, process: str = "", draining: Draining | None = None, answers: Answers | None = None) -> None:
+    ``on_settled`` is called with each element that was acknowledged after its trial, or that is deleted. ``draining``:
+    how long clusters are kept for old filter chains; None: for Envoy's default drain time. ``progress``: how far
+    streams have answered.
+    """
+
+    def __init__(
+        self, process: str = "", draining: Draining | None = None, progress: StreamProgress | None = None
+    ) -> None:
         self.draining = draining or Draining()
-        self.answers = answers or Answers()
-        self.standings = Standings()
+        self.progress = progress or StreamProgress()
+        self.states = ElementStates()
         self.assembly = Assembly()
         self.addresses = Addresses()
         self.serial = 0
-        """Of the last ``publish``."""
+        """The number of the last ``publish``."""
         self.revision = 0
-        """Of etcd, that was applied last."""
+        """The revision of etcd that was applied last."""
         self.published = 0
-        """The revision of etcd up to which everything was published."""
-        self.streams = self.answers.streams
+        """The revision of etcd up to which everything is published."""
+        self.streams = self.progress.streams
         self.on_settled: Callable[[Key], None] = lambda key: None
         self.on_regained: Callable[[Key], None] = lambda key: None
-        """Told each refused element of which a version turns out to have been good: the answer to that came late."""
+        """Called with each rejected element of which a version turns out to be good, because its answer came late."""
         self.held: dict[Key, set[str]] = {}
-        """Routes and listeners that wait, with the clusters that they wait for."""
+        """Routes and listeners that wait → the clusters that they wait for."""
         self.endpoints_of: dict[str, str] = {}
         """Cluster → the name under which it asks for its endpoints."""
         self._served: dict[Type, dict[str, Resource]] = {kind: {} for kind in Type}
         self._changes: dict[Type, dict[str, int]] = {kind: {} for kind in Type}
         self._forgotten: dict[Type, int] = dict.fromkeys(Type, 0)
-        """The serial up to which it is not known any more what went."""
+        """The serial up to which deletions are no longer remembered."""
         self._process = process or secrets.token_hex(4)
         self._in_force: dict[Key, Version] = {}
         self._touched: set[Key] = set()
@@ -87,37 +93,37 @@ class World:
         self._leaving: dict[str, Key] = {}
         self._accepted: dict[Key, Version] = {}
         self._unpublished = False
-        self._refused_clusters: dict[Key, str] = {}
-        self._left_alone: dict[Key, str] = {}
+        self._rejected_clusters: dict[Key, str] = {}
+        self._retained: dict[Key, str] = {}
 
-    def want(self, key: Key, version: Version | None, refused: str = "") -> None:
-        """An element as it stands in etcd now; see ``Standings.want``."""
-        known = self.standings.get(key) is not None
-        self.standings.want(key, version, refused)
-        standing = self.standings.get(key)
-        if standing is not None and not known and key in self._accepted:
-            # It is back before Envoys had to let go of it.
-            self.standings.restore(key, self._accepted[key])
-        if standing is None or standing.wanted is standing.good:
+    def want(self, key: Key, version: Version | None, rejection: str = "") -> None:
+        """Apply the version of an element that etcd holds now; see ``ElementStates.want``."""
+        known = self.states.get(key) is not None
+        self.states.want(key, version, rejection)
+        state = self.states.get(key)
+        if state is not None and not known and key in self._accepted:
+            # It was created again before Envoys had to remove it.
+            self.states.restore(key, self._accepted[key])
+        if state is None or state.wanted is state.good:
             self.on_settled(key)
         self.enforce(key)
 
     def restore(self, key: Key, good: Version) -> None:
-        """``good`` was in force before we began."""
-        self.standings.restore(key, good)
-        standing = self.standings.get(key)
-        if standing is not None and standing.wanted is standing.good:
+        """Note that Envoys had ``good`` in force before this process started."""
+        self.states.restore(key, good)
+        state = self.states.get(key)
+        if state is not None and state.wanted is state.good:
             self.on_settled(key)
         self.enforce(key)
 
     def enforce(self, key: Key) -> None:
-        """Put in force what is offered of an element, or find out for what it has to wait."""
-        standing = self.standings.get(key)
-        offered = standing.offered if standing is not None else None
+        """Put the offered version of an element in force, or let it wait for its clusters."""
+        state = self.states.get(key)
+        offered = state.offered if state is not None else None
         before = self._in_force.get(key)
         for cluster in self.held.pop(key, ()):
             self._waiting[cluster].discard(key)
-        self._note_refusal(key, standing)
+        self._note_rejection(key, state)
         if offered is before:
             return
         if offered is not None and key[0] in (ROUTE, LISTENER):
@@ -126,63 +132,70 @@ class World:
                 self.held[key] = missing
                 for cluster in missing:
                     self._waiting[cluster].add(key)
-                # What Envoy refuses is no former version to stay with.
-                former = before if standing is None or before is not standing.wanted else None
+                # A version that Envoy rejects must not stay in force.
+                former = before if state is None or before is not state.wanted else None
                 stays = self._while_waiting(key, former, offered)
                 if stays is not before:
                     self._replace(key, before, stays)
                 return
         if offered is None and before is not None and key[0] == CLUSTER:
-            if standing is not None:
+            if state is not None:
                 self._withdraw(before.resource)
             elif not self._may_go(before.resource):
                 self._leaving[before.resource] = key
                 return
         self._replace(key, before, offered)
 
-    def _note_refusal(self, key: Key, standing: Standing | None) -> None:
-        """Keep in mind which clusters will not come, for those who wait for them, and which listeners are refused
-        though nobody knows what an Envoy may have of them from a former process."""
-        refused = standing is not None and bool(standing.refused)
-        name = standing.wanted.known_as if standing is not None and standing.wanted is not None else ""
-        if key[0] == CLUSTER and refused != (key in self._refused_clusters):
-            if not refused:
-                del self._refused_clusters[key]
-            elif standing is not None and standing.offered is None:
-                self._refused_clusters[key] = name
+    def _note_rejection(self, key: Key, state: ElementState | None) -> None:
+        """Note rejected clusters for the elements that wait for them, and rejected listeners that Envoys may have.
+
+        An Envoy may have a good version of such a listener from a former process.
+        """
+        is_rejected = state is not None and bool(state.rejection)
+        name = state.wanted.known_as if state is not None and state.wanted is not None else ""
+        if key[0] == CLUSTER and is_rejected != (key in self._rejected_clusters):
+            if not is_rejected:
+                del self._rejected_clusters[key]
+            elif state is not None and state.offered is None:
+                self._rejected_clusters[key] = name
                 for waiting in sorted(self._waiting.get(name, ())):
                     self.enforce(waiting)
         if key[0] != LISTENER:
             return
-        unknown = refused and standing is not None and standing.wanted is not None and standing.last_good is None
-        if unknown and standing is not None and standing.wanted is not None and not standing.wanted.element.guards:
-            self._left_alone[key] = name
-        elif key in self._left_alone:
-            before = self._left_alone.pop(key)
+        unknown = is_rejected and state is not None and state.wanted is not None and state.last_good is None
+        if unknown and state is not None and state.wanted is not None and not state.wanted.element.guards:
+            self._retained[key] = name
+        elif key in self._retained:
+            before = self._retained.pop(key)
             if not self._named.get((Type.LISTENERS, before)):
                 self._staged[Type.LISTENERS][before] = None
                 self._unpublished = True
 
-    def leaves_alone(self, kind: Type, name: str) -> bool:
-        """Whether an Envoy is not to let go of what it has under a name, though nothing is in force there: a listener
-        that may be good while what is wanted now is refused, or a cluster that an old filter chain may still ask."""
+    def retains(self, kind: Type, name: str) -> bool:
+        """Whether an Envoy keeps what it has under a name, though nothing is in force there.
+
+        That is a listener whose wanted version is rejected, or a cluster that an old filter chain may still use.
+        """
         if kind is Type.CLUSTERS:
             return self.draining.keeps(kind, name)
-        return kind is Type.LISTENERS and name in self._left_alone.values()
+        return kind is Type.LISTENERS and name in self._retained.values()
 
     def _while_waiting(self, key: Key, former: Version | None, waiting: Version) -> Version | None:
-        """What is in force as long as ``waiting`` has not all of its clusters: ``former``. If one of them was refused
-        that may be for long: then nothing less guarded, and no wider route, shall stay or answer in its place."""
-        if self.held[key].isdisjoint(self._refused_clusters.values()):
+        """The version in force while ``waiting`` lacks clusters: ``former``, or a safe one if a cluster was rejected.
+
+        A rejected cluster may be missing for long. Until it is fixed, no listener with fewer guards stays in force, and
+        no wider route answers in place of a route.
+        """
+        if self.held[key].isdisjoint(self._rejected_clusters.values()):
             return former
         if key[0] == ROUTE:
-            return former if former is not None else next(iter(stand_ins(waiting)), None)
+            return former if former is not None else next(iter(fallback_routes(waiting)), None)
         if former is not None and not set(waiting.element.guards).issubset(former.element.guards):
             return None
         return former
 
     def publish(self) -> bool:
-        """Make everything that is in force now what streams tell; False if nothing has changed since the last time."""
+        """Publish what is in force to the streams; returns False if nothing has changed since the last time."""
         for kind in Type:
             self._release(kind)
         self._let_go()
@@ -212,7 +225,7 @@ class World:
         return True
 
     def changed_since(self, kind: Type, serial: int) -> list[str] | None:
-        """The names of what came, changed or went after ``serial``; None if that is too long ago to know what went."""
+        """The names that were created, changed or deleted after ``serial``; None if deletions since are forgotten."""
         if serial < self._forgotten[kind]:
             return None
         found = []
@@ -223,65 +236,69 @@ class World:
         return found
 
     def resource(self, kind: Type, name: str) -> Resource | None:
-        """What is in force under a name; of route configurations ``no_routes``, where there is none: whoever asks has a
-        listener that waits for it."""
+        """The resource in force under a name; ``no_routes`` for a route configuration that does not exist.
+
+        An Envoy that asks for one has a listener that waits for it.
+        """
         found = self._served[kind].get(name)
         return self.no_routes(name) if found is None and kind is Type.ROUTES else found
 
     def no_routes(self, name: str) -> Resource:
-        """The route configuration of a name under which none is in force."""
+        """An empty route configuration, for a name under which none is in force."""
         return Resource(name, _NONE, Assembly().assemble(name))
 
     def lacks(self, kind: Type, name: str, version: str | None) -> bool:
-        """Whether ``resource`` gives something under a name, and not this ``version`` of it."""
+        """Whether ``resource`` returns something under a name that is not this ``version``."""
         found = self._served[kind].get(name)
         if found is None:
             return kind is Type.ROUTES and version != _NONE
         return version != found.version
 
     def resources(self, kind: Type) -> dict[str, Resource]:
-        """All that is in force of a type; to be read at once."""
+        """All resources of a type in force; don't keep the mapping, it changes."""
         return self._served[kind]
 
     def trial(self, kind: Type, names: set[str] | None) -> list[Version]:
-        """What was published and never acknowledged, of what resources called ``names`` (None: all) are made of."""
+        """The versions in the resources ``names`` (None: all) that were published and never acknowledged."""
         on_trial = list(self._unproven[kind].values())
         if names is None:
             return on_trial
         return [one for one in on_trial if not names.isdisjoint(self._carriers(one) | self._carried_by[one.key])]
 
-    def doubt(self, versions: Iterable[Version]) -> list[Version]:
-        """Put those of these on trial again that were acknowledged once; who that is."""
-        doubted = self.standings.doubt(versions)
+    def put_on_trial_again(self, versions: Iterable[Version]) -> list[Version]:
+        """Put the versions among these that were acknowledged on trial again. Returns them."""
+        doubted = self.states.put_on_trial_again(versions)
         for version in doubted:
             self._accepted.pop(version.key, None)
             self._prove(version.key)
         return doubted
 
-    def drop_formers(self, versions: Iterable[Version]) -> bool:
-        """Take out of force those of these that only stay until their successors' clusters come, and were never
-        acknowledged; whether there were any."""
-        dropped = [version for version in versions if self._former(version.key) is version]
+    def drop_predecessors(self, versions: Iterable[Version]) -> bool:
+        """Withdraw predecessors that were never acknowledged; returns whether there were any.
+
+        A predecessor stays in force only until the clusters of its successor are.
+        """
+        dropped = [version for version in versions if self._predecessor(version.key) is version]
         for version in dropped:
             key, good = version.key, self._accepted.get(version.key)
             there = good is not None and self._clusters.issuperset(good.clusters)
             if key[0] == CLUSTER and not there:
                 self._withdraw(version.resource)
             self._replace(key, version, good if there else None)
-            if key[0] == CLUSTER and there and self.standings.get(key) is None:
+            if key[0] == CLUSTER and there and self.states.get(key) is None:
                 self._leaving[version.resource] = key
         return bool(dropped)
 
-    def _former(self, key: Key) -> Version | None:
-        version, standing = self._in_force.get(key), self.standings.get(key)
+    def _predecessor(self, key: Key) -> Version | None:
+        version, state = self._in_force.get(key), self.states.get(key)
         if version is None or version is self._accepted.get(key):
             return None
-        if standing is not None and (key not in self.held or version is standing.good or version is standing.offered):
+        if state is not None and (key not in self.held or version is state.good or version is state.offered):
             return None
         return version
 
     def members(self, kind: Type, names: set[str] | None) -> list[Version]:
-        """Everybody that resources called ``names`` (None: all) are made of."""
+        """All versions in the resources ``names`` (None: all)."""
         return [
             version
             for key, version in self._in_force.items()
@@ -289,7 +306,7 @@ class World:
         ]
 
     def acknowledged(self, kind: Type, trial: Iterable[Version]) -> None:
-        """An Envoy has taken what these versions were part of."""
+        """Note that an Envoy accepted a response with these versions."""
         trial = list(trial)
         for version in trial:
             if version.key in self._in_force:
@@ -297,53 +314,59 @@ class World:
             if self._unproven[kind].get(version.key) is version:
                 del self._unproven[kind][version.key]
                 self._carried_by.pop(version.key, None)
-        good_before = {one.key: standing.good for one in trial if (standing := self.standings.get(one.key)) is not None}
-        for key in self.standings.acknowledge(trial):
+        good_before = {one.key: state.good for one in trial if (state := self.states.get(one.key)) is not None}
+        for key in self.states.acknowledge(trial):
             self.on_settled(key)
         for key, good in good_before.items():
-            standing = self.standings.get(key)
-            if standing is not None and standing.refused and standing.last_good is not good and standing.last_good:
+            state = self.states.get(key)
+            if state is not None and state.rejection and state.last_good is not good and state.last_good:
                 self.on_regained(key)
         for version in trial:
-            # What is set back goes back to what was acknowledged last, and that may just have changed.
+            # An element that is set back returns to its last acknowledged version, which may just have changed.
             self.enforce(version.key)
         self._release(kind)
 
     def version(self, kind: Type) -> str:
-        """What we call the state of a type, or of one resource of it: etcd's revision, so that an Envoy can tell even
-        another process what it has accepted (0 while somebody waits or is set back), and what makes it unique."""
+        """The version of a type, or of one resource of it, in responses.
+
+        It begins with etcd's revision, so that an Envoy can report to another process what it has accepted (0 while an
+        element waits or is set back). The rest makes it unique.
+        """
         revision = self.revision if self._whole(kind) else 0
         return f"{revision}.{self._process}.{self.serial}"
 
     def recall(self, kind: Type, version: str, known: Mapping[str, str]) -> Iterator[None]:
-        """An Envoy has accepted all resources of a type under ``version``, and those that it names under the versions
-        that are ``known`` to it, of this process or of a former one: what is on trial in them and stood there then is
-        good. Yields after each part, so that others have their turn."""
+        """Acknowledge what an Envoy accepted on a former stream, of this process or another one.
+
+        It accepted all resources of a type under ``version``, and those that it names under the versions in ``known``:
+        what is on trial in them and existed at those revisions is good. Yields after each part, so that other tasks can
+        run.
+        """
         everything, seen = _revision(version), []
         for number, one in enumerate(self.trial(kind, None)):
             if number % _AT_ONCE == _AT_ONCE - 1:
                 yield
             carriers = self._carriers(one) | self._carried_by.get(one.key, set())
             revision = max((_revision(known[name]) for name in carriers if name in known), default=-1)
-            if one.element.revision <= max(everything, revision) and not one.stands_in:
+            if one.element.revision <= max(everything, revision) and not one.is_fallback:
                 seen.append(one)
         for start in range(0, len(seen), _AT_ONCE):
             self.acknowledged(kind, seen[start : start + _AT_ONCE])
             yield
 
     def _whole(self, kind: Type) -> bool:
-        """Whether everything wanted of a type is in force or refused: nobody waits, nobody is set back."""
-        return not self.standings.any_suspended(kind) and not any(TYPE_OF[key[0]] is kind for key in self.held)
+        """Whether every wanted element of a type is in force or rejected: none waits, none is set back."""
+        return not self.states.any_suspended(kind) and not any(TYPE_OF[key[0]] is kind for key in self.held)
 
     def _prove(self, key: Key) -> None:
-        version, standing, unproven = self._in_force.get(key), self.standings.get(key), self._unproven[TYPE_OF[key[0]]]
-        proven = version is self._accepted.get(key) or (standing is not None and version is standing.good)
+        version, state, unproven = self._in_force.get(key), self.states.get(key), self._unproven[TYPE_OF[key[0]]]
+        proven = version is self._accepted.get(key) or (state is not None and version is state.good)
         if version is None or proven:
             unproven.pop(key, None)
             self._carried_by.pop(key, None)
         else:
             unproven[key] = version
-            # As it is published: what is taken out of force meanwhile may still be on its way to an Envoy.
+            # As published: a version that is withdrawn meanwhile may still be on its way to an Envoy.
             self._carried_by[key] = self._carriers(version)
 
     def _carriers(self, version: Version) -> set[str]:
@@ -360,7 +383,7 @@ class World:
         self._touched.add(key)
         if kind is Type.LISTENERS:
             left, taken = (version.addresses if version is not None else () for version in (before, after))
-            # What Envoy refused has never had the address.
+            # A version that Envoy rejected never had the address.
             had = before is not None and before is self._accepted.get(key)
             self.addresses.move(key, left, taken, self.serial + 1 if had else 0)
             self._drain(key, before, after)
@@ -392,7 +415,7 @@ class World:
                     self._unused_since[cluster] = self.serial + 1
 
     def _serve_named(self, kind: Type, name: str) -> None:
-        """Two elements may go by one name for a moment, or by mistake: the first of them by its own name counts."""
+        """Two elements may share one name briefly, or by mistake: the first in the order of their own names counts."""
         owners = self._named[kind, name]
         if not owners:
             del self._named[kind, name]
@@ -424,21 +447,23 @@ class World:
                 self._forgotten[kind] = changes.pop(name)
 
     def _may_go(self, cluster: str) -> bool:
-        """Whether nothing in force refers to a cluster, and no Envoy may still hold what did."""
+        """Whether nothing in force refers to a cluster, and no Envoy may still have what did."""
         if cluster in self._users or self.draining.keeps(Type.CLUSTERS, cluster):
             return False
-        return self.answers.heard(self.serial) >= self._unused_since.get(cluster, 0)
+        return self.progress.answered(self.serial) >= self._unused_since.get(cluster, 0)
 
     def _withdraw(self, cluster: str) -> None:
-        """A cluster that Envoy refuses goes at once; what refers to it and was never acknowledged goes back to what was
-        good, or waits."""
+        """Withdraw a cluster that Envoy rejects, at once.
+
+        Versions that refer to it and were never acknowledged return to their good version, or wait.
+        """
         self._clusters.discard(cluster)
         for key in sorted(self._users.get(cluster, ())):
-            standing, version = self.standings.get(key), self._in_force[key]
-            # A cluster that joins others goes on with those that there are.
-            if standing is None or standing.good is version or key[0] == CLUSTER:
+            state, version = self.states.get(key), self._in_force[key]
+            # An aggregate cluster continues with the clusters that exist.
+            if state is None or state.good is version or key[0] == CLUSTER:
                 continue
-            good = standing.good
+            good = state.good
             fallback = good if good is not None and self._clusters.issuperset(good.clusters) else None
             self.held[key] = {cluster}
             self._waiting[cluster].add(key)
@@ -448,22 +473,22 @@ class World:
         def carried(version: Version) -> bool:
             return self._in_force.get(version.key) is version and bool(self._carriers(version))
 
-        for key in self.standings.release(kind, carried):
+        for key in self.states.release(kind, carried):
             self.enforce(key)
 
     def _drain(self, listener: Key, before: Version | None, after: Version | None) -> None:
-        """Keep what ``listener`` named so far, and does not name any more, for its old filter chains."""
+        """Keep names that ``listener`` no longer uses for its old filter chains."""
         left, taken = (one.names if one is not None else frozenset() for one in (before, after))
         for kind, name in left - taken:
             self.draining.keep(kind, name, self.serial + 1)
         for name in {name for kind, name in left ^ taken if kind is Type.ROUTES}:
             (self._asked_by[name].add if (Type.ROUTES, name) in taken else self._asked_by[name].discard)(listener)
             if name not in self.assembly.configurations:
-                # Whether what it was last is kept may have changed.
+                # Whether its last version is kept may have changed.
                 self.assembly.dirty.add(name)
 
     def _let_go(self) -> None:
-        self.draining.answered(self.answers.heard(self.serial))
+        self.draining.answered(self.progress.answered(self.serial))
         for kind, name in self.draining.ended():
             if kind is Type.ROUTES:
                 self.assembly.dirty.add(name)
@@ -472,8 +497,8 @@ class World:
                 self._staged[kind][name] = None
                 self._unpublished = True
         for cluster, key in list(self._leaving.items()):
-            standing = self.standings.get(key)
-            if standing is not None and standing.offered is not None:
+            state = self.states.get(key)
+            if state is not None and state.offered is not None:
                 del self._leaving[cluster]
             elif self._may_go(cluster):
                 self._replace(key, self._in_force.get(key), None)
@@ -481,6 +506,6 @@ class World:
 
 
 def _revision(version: str) -> int:
-    """Of etcd, as ``World.version`` writes it; -1 if it is of another server."""
+    """The revision of etcd in a version that ``World.version`` wrote; -1 for a version of another server."""
     revision = version.partition(".")[0]
     return int(revision) if revision.isdecimal() else -1

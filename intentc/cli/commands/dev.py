@@ -128,7 +128,7 @@ async def _gateway_of(started: Running, files: tuple[str, ...], prove_it: bool) 
         yield
         return
 
-    from intentc.bridges.xds.requests import ports, requests
+    from intentc.bridges.xds.example_requests import ports, requests
 
     elements = elements_of(shown(resource) for resource in lower_level(engine.parts))
     configuration = started.configuration

@@ -1,4 +1,4 @@
-"""An Envoy made of two messages: it asks over real gRPC, and answers as it is told to."""
+"""An Envoy client for tests: it asks over real gRPC and answers as the test says."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Client:
         """Any request."""
         await self._call.write(request)
 
-    async def told(self) -> Any:
+    async def received(self) -> Any:
         """The next response."""
         with anyio.fail_after(PATIENCE):
             return await self._call.read()

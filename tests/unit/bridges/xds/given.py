@@ -7,12 +7,12 @@ from typing import Any
 from envoy.config.route.v3 import route_pb2
 from google.protobuf import any_pb2
 
-from intentc.bridges.xds.answers import Answers
 from intentc.bridges.xds.element_states import Key
 from intentc.bridges.xds.elements import Element, Origin, Rejection
 from intentc.bridges.xds.encoding import Version, encode
 from intentc.bridges.xds.kinds import CLUSTER, ENDPOINTS, LISTENER, ROUTE, VIRTUAL_HOST, Type
-from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.rejections import RejectionAnalyzer
+from intentc.bridges.xds.stream_progress import StreamProgress
 from intentc.bridges.xds.world import World
 
 CONFIGURATION = "ns/http|cleartext"
@@ -109,13 +109,13 @@ def served(world: World, kind: Type) -> set[str]:
 
 
 class Bench:
-    """A world with its judge, and what was recorded. ``now``: seconds that its clock shows."""
+    """A world with its rejection analyzer, and what was recorded. ``now``: seconds that its clock shows."""
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.world = World("process", answers=Answers(lambda: self.now))
+        self.world = World("process", progress=StreamProgress(lambda: self.now))
         self.records: dict[Key, Rejection] = {}
-        self.judge = Judge(self.world, self._record)
+        self.rejections = RejectionAnalyzer(self.world, self._record)
         self.world.on_settled = lambda key: self._record(key, None)
 
     def _record(self, key: Key, rejection: Rejection | None) -> None:

@@ -12,13 +12,13 @@ ADS = {"ads": {}, "resource_api_version": "V3"}
 
 
 def test_over_ads_everything_is_asked_of_one_server_in_the_dialect_that_is_wanted() -> None:
-    told = bootstrap(Address("127.0.0.1", 8003), node="gateway-1", incremental=False)
-    resources = told["dynamic_resources"]
+    document = bootstrap(Address("127.0.0.1", 8003), node="gateway-1", incremental=False)
+    resources = document["dynamic_resources"]
     assert resources["ads_config"]["api_type"] == "GRPC"
     assert resources["ads_config"]["grpc_services"] == [{"envoy_grpc": {"cluster_name": XDS_CLUSTER}}]
     assert resources["cds_config"] == resources["lds_config"] == ADS
-    assert told["node"]["id"] == "gateway-1"
-    assert "admin" not in told
+    assert document["node"]["id"] == "gateway-1"
+    assert "admin" not in document
     assert bootstrap(Address("h", 1))["dynamic_resources"]["ads_config"]["api_type"] == "DELTA_GRPC"
 
 
@@ -39,7 +39,7 @@ def test_a_static_configuration_has_routes_endpoints_and_secrets_in_their_places
     }
     route = {"name": "r", "match": {"prefix": "/"}, "route": {"cluster": "c"}}
     host = Element("envoy_virtual_host", "rc:*", 1, {}, route_configuration="rc", domain="*", scopes=("",))
-    told = static_bootstrap(
+    document = static_bootstrap(
         [
             Element("envoy_listener", "l", 1, {"name": "l", "filter_chains": [chain]}),
             host,
@@ -54,7 +54,7 @@ def test_a_static_configuration_has_routes_endpoints_and_secrets_in_their_places
             Element("envoy_secret", "s", 1, {"name": "s"}),
         ]
     )["static_resources"]
-    [listener], [cluster] = told["listeners"], told["clusters"]
+    [listener], [cluster] = document["listeners"], document["clusters"]
     [told_chain] = listener["filter_chains"]
     config = told_chain["filters"][0]["typed_config"]
     assert "rds" not in config
@@ -66,16 +66,16 @@ def test_a_static_configuration_has_routes_endpoints_and_secrets_in_their_places
         "type": "STATIC",
         "load_assignment": {"cluster_name": "c", "endpoints": [{"priority": 1}]},
     }
-    assert told["secrets"] == [{"name": "s"}]
+    assert document["secrets"] == [{"name": "s"}]
 
 
 def test_an_element_that_is_no_message_is_left_out_alone_and_told() -> None:
-    told: list[tuple[str, str]] = []
+    left_out: list[tuple[str, str]] = []
     good = Element("envoy_cluster", "good", 1, {"name": "good"})
     bad = Element("envoy_cluster", "bad", 1, {"name": "bad", "nonsense": 1})
-    found = static_bootstrap([bad, good], left_out=lambda element, error: told.append((element.name, str(error))))
+    found = static_bootstrap([bad, good], left_out=lambda element, error: left_out.append((element.name, str(error))))
     assert [cluster["name"] for cluster in found["static_resources"]["clusters"]] == ["good"]
-    [(name, error)] = told
+    [(name, error)] = left_out
     assert name == "bad" and "nonsense" in error
     with pytest.raises(Unencodable, match="nonsense"):
         static_bootstrap([bad, good])

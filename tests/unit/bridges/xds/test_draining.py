@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.bridges.xds.answers import SILENCE_SECONDS, Answers
 from intentc.bridges.xds.draining import ENVOYS_DEFAULT_SECONDS, Draining
 from intentc.bridges.xds.elements import Element
 from intentc.bridges.xds.encoding import Version, encode
 from intentc.bridges.xds.kinds import CLUSTER, Type
-from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.session import Request, Session
+from intentc.bridges.xds.stream_progress import SILENCE_SECONDS, StreamProgress
 from intentc.bridges.xds.world import World
 from intentc.loading.configuration.sections import Envoy
 from tests.unit.bridges.xds.given import (
@@ -53,7 +53,7 @@ def test_the_default_is_the_same_everywhere() -> None:
 
 def changed_world(now: Now) -> World:
     """A listener asked the cluster ``auth``; listener and cluster are changed, and one Envoy has not answered yet."""
-    world = World(draining=Draining(SECONDS, now), answers=Answers(now))
+    world = World(draining=Draining(SECONDS, now), progress=StreamProgress(now))
     want(world, cluster("auth"), listener("l", refers_to="auth"))
     world.publish()
     world.streams.add(_Stream(world.serial))
@@ -91,20 +91,20 @@ def test_a_stream_that_never_answers_holds_up_the_drain_time_for_a_minute() -> N
     world = changed_world(now)
     world.streams.add(_Stream(world.serial))
     assert world.draining.wait() is None
-    assert world.answers.wait(world.serial) == SILENCE_SECONDS
+    assert world.progress.wait(world.serial) == SILENCE_SECONDS
     now.seconds += SILENCE_SECONDS - 1
     world.publish()
     assert world.draining.wait() is None
     now.seconds += 1
     world.publish()
-    assert (world.draining.wait(), world.answers.wait(world.serial)) == (SECONDS, None)
+    assert (world.draining.wait(), world.progress.wait(world.serial)) == (SECONDS, None)
     now.seconds += SECONDS
     assert served(world, Type.CLUSTERS) == {"other"}
 
 
 def test_a_stream_that_never_answers_keeps_the_cluster_of_a_removed_route_for_a_minute() -> None:
     now = Now()
-    world = World(draining=Draining(SECONDS, now), answers=Answers(now))
+    world = World(draining=Draining(SECONDS, now), progress=StreamProgress(now))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     world.publish()
     world.streams.add(_Stream(world.serial))
@@ -118,7 +118,7 @@ def test_a_stream_that_never_answers_keeps_the_cluster_of_a_removed_route_for_a_
 def test_a_stream_that_answers_slowly_is_waited_for() -> None:
     """Each answer comes late, and changes come faster: it is behind all the time, and moves on."""
     now = Now()
-    world = World(draining=Draining(SECONDS, now), answers=Answers(now))
+    world = World(draining=Draining(SECONDS, now), progress=StreamProgress(now))
     want(world, virtual_host("*"), cluster("c"), route("r", cluster="c"))
     world.publish()
     stream = _Stream(world.serial)
@@ -138,16 +138,16 @@ def test_a_stream_that_answers_again_is_waited_for_again(caplog: pytest.LogCaptu
     world = changed_world(now)
     now.seconds += SILENCE_SECONDS
     world.publish()
-    assert world.answers.silent == 1
+    assert world.progress.silent == 1
     assert caplog.text.count("has not answered for 60 s") == 1
     answer(world)
-    assert world.answers.silent == 0
+    assert world.progress.silent == 0
     want(world, listener("l"))
     unwant(world, cluster("other"))
     world.publish()
     now.seconds += SILENCE_SECONDS - 1
     world.publish()
-    assert world.answers.wait(world.serial) == 1
+    assert world.progress.wait(world.serial) == 1
 
 
 def test_what_a_deleted_listener_asked_stays_too() -> None:
@@ -260,7 +260,7 @@ def test_what_an_envoy_brings_from_another_server_is_taken_away_after_the_drain_
     world = World(draining=Draining(SECONDS, now))
     want(world, cluster("other"))
     world.publish()
-    session = Session(world, Judge(world, lambda key, rejection: None), whole=False, clock=now)
+    session = Session(world, RejectionAnalyzer(world, lambda key, rejection: None), whole=False, clock=now)
     world.streams.add(session)
     session.receive(Request(Type.CLUSTERS, known={"auth": "7.before.1"}))
     first = session.next()

@@ -52,7 +52,7 @@ def test_a_cluster_asks_for_endpoints_by_its_service_name_or_its_own() -> None:
     assert cluster("c").endpoints == ""
 
 
-def test_versions_that_envoy_cannot_tell_apart_are_the_same() -> None:
+def test_versions_that_envoy_cannot_distinguish_are_the_same() -> None:
     assert route("r", revision=1).same(route("r", revision=2))
     assert not route("r").same(route("r", cluster="other"))
     assert not route("r").same(route("r", sort_key="other"))
@@ -60,7 +60,7 @@ def test_versions_that_envoy_cannot_tell_apart_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"[]", b'{"config": {}}', b'{"fq_name": ["a"], "head": 3}'])
-def test_a_value_that_is_no_element_is_told_with_its_key(value: bytes) -> None:
+def test_a_value_that_is_no_element_is_reported_with_its_key(value: bytes) -> None:
     with pytest.raises(Malformed, match="envoy_route/u"):
         decode_element(Change("envoy_route", "u", value, 1, 1))
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from intentc.bridges.xds.encoding import Version
-from intentc.bridges.xds.intake import Intake
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.records import record_value
+from intentc.bridges.xds.watch_consumer import WatchConsumer
 from intentc.model.events import Change, Snapshot
 from tests.unit.bridges.xds.given import Bench, cluster, configuration, listener, route, served, virtual_host, want
 from tests.unit.bridges.xds.test_session import Envoy
@@ -20,7 +20,7 @@ LISTENER_REFUSED = "Error adding/updating listener(s) ns/a: no script"
 
 def refuse(bench: Bench, kind: Type = Type.ROUTES, message: str = NO) -> None:
     bench.world.publish()
-    bench.judge.refused(kind, None, bench.world.trial(kind, None), message)
+    bench.rejections.on_rejection(kind, None, bench.world.trial(kind, None), message)
     bench.world.publish()
 
 
@@ -57,7 +57,7 @@ def test_a_route_that_was_never_good_is_answered_with_503_for_the_same_requests(
     refuse(bench)
     [[found]] = [host.routes for host in configuration(bench.world).virtual_hosts]
     assert (found.direct_response.status, found.match.prefix, found.match.headers[0].name) == (503, "/admin/", "x")
-    assert bench.records["envoy_route", "admin"].meanwhile == "until it is mended its requests are answered with 503"
+    assert bench.records["envoy_route", "admin"].meanwhile == "until it is fixed its requests are answered with 503"
     assert bench.records["envoy_route", "admin"].message == NO
 
 
@@ -70,7 +70,7 @@ def test_a_route_whose_match_is_refused_is_answered_with_503_for_all_of_its_path
     assert (found.direct_response.status, found.match.prefix, len(found.match.headers)) == (503, "/admin/", 0)
 
 
-def test_a_route_whose_path_itself_is_refused_is_left_out_and_that_is_told() -> None:
+def test_a_route_whose_path_itself_is_rejected_is_left_out_and_that_is_reported() -> None:
     bench = with_routes(route("admin"))
     refuse(bench)
     refuse(bench)
@@ -88,7 +88,7 @@ def test_a_route_that_was_good_stays_as_it_was() -> None:
     assert not bench.records["envoy_route", "admin"].meanwhile
 
 
-def test_what_stands_in_is_never_told_as_the_last_good_version() -> None:
+def test_a_fallback_route_is_never_recorded_as_the_last_good_version() -> None:
     bench = with_routes(route("admin"))
     refuse(bench)
     accept(bench)
@@ -140,14 +140,14 @@ def change(version: Version, revision: int, config: dict[str, object]) -> Change
     return Change(version.element.kind, "uuid-of-it", value, revision, revision)
 
 
-def restarted(bench: Bench, bad: dict[str, object]) -> tuple[Bench, Intake]:
+def restarted(bench: Bench, bad: dict[str, object]) -> tuple[Bench, WatchConsumer]:
     """Another process over the same store, in which the refused listener ``ns/a`` has become ``bad`` meanwhile."""
     again = Bench()
-    intake = Intake(again.world)
+    consumer = WatchConsumer(again.world)
     record = bench.records["envoy_listener", "ns/a"]
-    told = Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5)
-    intake.apply(Snapshot(9, (change(guarded("auth"), 9, {"name": "ns/a", **bad}), told)))
-    return again, intake
+    recorded = Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5)
+    consumer.apply(Snapshot(9, (change(guarded("auth"), 9, {"name": "ns/a", **bad}), recorded)))
+    return again, consumer
 
 
 def test_what_was_good_is_known_from_the_record_of_another_refused_version() -> None:
@@ -166,38 +166,38 @@ def test_that_a_last_good_listener_lacks_a_guard_is_known_after_a_restart() -> N
 
 
 def turned_bad_meanwhile(*guards: str) -> tuple[Bench, Envoy]:
-    """An Envoy with a listener from a former process, that refuses the one it is told now."""
+    """An Envoy with a listener from a former process, that rejects the one it is sent now."""
     bench = Bench()
     version = guarded(*guards, stat_prefix="bad")
     want(bench.world, version._replace(element=version.element._replace(revision=7)))
     bench.world.publish()
     envoy = Envoy(bench)
     envoy.asks(Type.LISTENERS, known={"ns/a": "3.other.1"})
-    envoy.answers(envoy.is_told(), LISTENER_REFUSED)
+    envoy.answers(envoy.receives(), LISTENER_REFUSED)
     bench.world.publish()
     return bench, envoy
 
 
 def test_an_envoy_keeps_the_listener_it_has_if_nobody_knows_what_was_good() -> None:
     bench, envoy = turned_bad_meanwhile()
-    assert envoy.is_told() is None
+    assert envoy.receives() is None
     bench.world.want(("envoy_listener", "ns/a"), None)
     bench.world.publish()
-    response = envoy.is_told()
+    response = envoy.receives()
     assert response is not None
     assert response.gone == ["ns/a"]
 
 
 def test_an_envoy_loses_the_listener_it_has_if_that_may_lack_a_guard() -> None:
     _, envoy = turned_bad_meanwhile("auth")
-    response = envoy.is_told()
+    response = envoy.receives()
     assert response is not None
     assert response.gone == ["ns/a"]
 
 
 def test_a_record_without_its_element_is_found() -> None:
     bench = refused_anew(guarded(), guarded("auth"))
-    intake = Intake(Bench().world)
+    consumer = WatchConsumer(Bench().world)
     record = bench.records["envoy_listener", "ns/a"]
-    intake.apply(Snapshot(9, (Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5),)))
-    assert intake.orphans() == [("envoy_listener", "ns/a")]
+    consumer.apply(Snapshot(9, (Change("envoy_rejection", "uuid-of-record", record_value(record), 5, 5),)))
+    assert consumer.orphans() == [("envoy_listener", "ns/a")]

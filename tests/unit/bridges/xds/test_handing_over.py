@@ -7,7 +7,7 @@ import pytest
 from intentc.bridges.xds.kinds import Type
 from tests.unit.bridges.xds.given import want
 from tests.unit.bridges.xds.test_retrying import at
-from tests.unit.bridges.xds.test_session import Envoy, published, told
+from tests.unit.bridges.xds.test_session import Envoy, names_in, published
 
 
 def with_three(whole: bool) -> Envoy:
@@ -22,12 +22,12 @@ def test_those_who_swap_come_only_when_their_going_is_answered(whole: bool) -> N
     envoy = with_three(whole)
     want(envoy.bench.world, at("a", 2), at("b", 1))
     envoy.bench.world.publish()
-    going = envoy.is_told()
-    assert told(going) == ({"stays"} if whole else set())
+    going = envoy.receives()
+    assert names_in(going) == ({"stays"} if whole else set())
     assert going is not None and list(going.gone) == ["a", "b"]
-    assert envoy.is_told() is None
+    assert envoy.receives() is None
     envoy.answers(going)
-    assert told(envoy.is_told()) == ({"a", "b", "stays"} if whole else {"a", "b"})
+    assert names_in(envoy.receives()) == ({"a", "b", "stays"} if whole else {"a", "b"})
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -39,10 +39,10 @@ def test_who_moves_to_where_nobody_is_moves_in_one_step(whole: bool) -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_nothing_is_told_again_once_the_hand_over_is_answered(whole: bool) -> None:
+def test_nothing_is_sent_again_once_the_hand_over_is_answered(whole: bool) -> None:
     envoy = with_three(whole)
     want(envoy.bench.world, at("a", 2), at("b", 1))
     envoy.bench.world.publish()
     assert len(envoy.accepts_all()) == 2
-    assert envoy.is_told() is None
+    assert envoy.receives() is None
     assert envoy.session.serial == envoy.bench.world.serial

@@ -17,7 +17,7 @@ from intentc.bridges.xds import limits
 from intentc.bridges.xds.dialects import Dialect, Incremental, StateOfTheWorld
 from intentc.bridges.xds.draining import Draining
 from intentc.bridges.xds.kinds import Type
-from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.serving import Server, running_xds
 from intentc.bridges.xds.session import Request, Response, Session
 from intentc.bridges.xds.world import Resource, World
@@ -46,14 +46,14 @@ async def aborted(server: Server, *requests: Any, incremental: bool) -> grpc.aio
         connected(server.port, incremental=incremental) as client,
     ):
         await other.ask(Type.CLUSTERS)
-        assert names(await other.told()) == {"a"}
+        assert names(await other.received()) == {"a"}
         with pytest.raises(grpc.aio.AioRpcError) as error:
             for request in requests:
                 await client.send(request)
             while True:
-                await client.told()
+                await client.received()
         await other.ask(Type.LISTENERS)
-        assert (await other.told()).type_url == Type.LISTENERS
+        assert (await other.received()).type_url == Type.LISTENERS
     return error.value
 
 
@@ -91,28 +91,28 @@ async def test_ever_new_names_end_the_stream(mocker: MockerFixture) -> None:
 @pytest.mark.anyio
 async def test_names_that_clients_make_up_are_limited_over_all_streams(mocker: MockerFixture) -> None:
     """A stream with few of them goes on, and those that end give their part back."""
-    mocker.patch.object(limits, "MOST_MADE_UP", 4_000)
-    mocker.patch.object(limits, "FREE_MADE_UP", 1_000)
+    mocker.patch.object(limits, "MOST_UNKNOWN_NAMES", 4_000)
+    mocker.patch.object(limits, "FREE_UNKNOWN_NAMES", 1_000)
     many = asking(Type.ENDPOINTS, *(str(number) for number in range(10)), incremental=True)
     async with serving() as server:
         for _ in range(2):
             async with connected(server.port, incremental=True) as first:
                 await first.send(many)
                 await first.ask(Type.CLUSTERS)
-                assert names(await first.told()) == {"a"}
+                assert names(await first.received()) == {"a"}
                 error = await aborted(server, many, incremental=True)
                 assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
                 assert str(error.details()).endswith("take more than 4000 bytes over all streams")
                 async with connected(server.port, incremental=True) as modest:
                     await modest.ask(Type.ENDPOINTS, "x", "y")
                     await modest.ask(Type.CLUSTERS)
-                    assert names(await modest.told()) == {"a"}
+                    assert names(await modest.received()) == {"a"}
             await no_streams(server)
 
 
 async def no_streams(server: Server) -> None:
     with anyio.fail_after(PATIENCE):
-        while server.world.streams:  # noqa: ASYNC110  # nothing tells a test of it
+        while server.world.streams:  # noqa: ASYNC110  # nothing notifies a test of it
             await anyio.sleep(0.002)
 
 
@@ -123,15 +123,15 @@ def test_names_that_are_given_up_or_known_to_be_gone_count_no_more() -> None:
     session = session_of(world)
     session.receive(Request(Type.ENDPOINTS, more=("x", "y")))
     session.receive(Request(Type.ENDPOINTS, more=("x",), less=("y",)))
-    assert session.made_up == limits.cost("x")
+    assert session.unknown_bytes == limits.cost("x")
     session.receive(Request(Type.ENDPOINTS, less=("x", "z")))
-    assert session.made_up == 0
+    assert session.unknown_bytes == 0
     session.receive(Request(Type.CLUSTERS, known={"a": "1.x.1", "former": "1.x.1"}))
-    assert session.made_up == limits.cost("former")
+    assert session.unknown_bytes == limits.cost("former")
     first = session.next()
     assert first is not None
     assert list(first.gone) == ["former"]
-    assert session.made_up == 0
+    assert session.unknown_bytes == 0
 
 
 @pytest.mark.anyio
@@ -192,7 +192,7 @@ async def test_who_an_envoy_says_it_is_is_not_read(incremental: bool) -> None:
         request = asking(Type.CLUSTERS, incremental=incremental)
         request.node.id = "x" * 1_000_000
         await envoy.send(request)
-        assert names(await envoy.told()) == {"a"}
+        assert names(await envoy.received()) == {"a"}
 
 
 @pytest.mark.anyio
@@ -211,10 +211,10 @@ async def test_more_streams_than_allowed_are_refused(limit: str, why: str, mocke
                 for _ in range(3):
                     envoy = await stack.enter_async_context(connected(server.port, incremental=True))
                     await envoy.ask(Type.CLUSTERS)
-                    await envoy.told()
+                    await envoy.received()
                 late = await stack.enter_async_context(connected(server.port, incremental=True))
                 with pytest.raises(grpc.aio.AioRpcError) as error:
-                    await late.told()
+                    await late.received()
                 assert (error.value.code(), error.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, why)
             await no_streams(server)
 
@@ -231,12 +231,12 @@ async def test_who_does_not_read_is_disconnected(mocker: MockerFixture) -> None:
                 await anyio.sleep(0.01)
         with pytest.raises(grpc.aio.AioRpcError, match=r"a response was not read within 0\.5 s") as error:
             while True:
-                await client.told()
+                await client.received()
         assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def session_of(world: World, *, whole: bool = False) -> Session:
-    session = Session(world, Judge(world, lambda key, rejection: None), whole=whole, clock=lambda: 0.0)
+    session = Session(world, RejectionAnalyzer(world, lambda key, rejection: None), whole=whole, clock=lambda: 0.0)
     world.streams.add(session)
     return session
 

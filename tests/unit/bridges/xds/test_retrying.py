@@ -6,20 +6,20 @@ from typing import Any
 
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
-from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.rejections import RejectionAnalyzer
 from tests.unit.bridges.xds.given import Bench, listener, served, unwant, want
 
 
 class _Clocked(Bench):
-    """With an Envoy that refuses whom it is told to, and a clock that is set by hand."""
+    """With an Envoy that rejects what the test names, and a clock that is set by hand."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.judge = Judge(self.world, self._record, lambda: self.now)
+        self.rejections = RejectionAnalyzer(self.world, self._record, lambda: self.now)
 
     def offered(self) -> set[str]:
-        self.judge.retries.sweep()
+        self.rejections.retries.sweep()
         return served(self.world, Type.LISTENERS)
 
     def accept(self) -> None:
@@ -27,7 +27,7 @@ class _Clocked(Bench):
 
     def refuse(self, name: str, why: str = "cannot bind: Address already in use") -> None:
         message = f"Error adding/updating listener(s) {name}: {why}\n"
-        self.judge.refused(Type.LISTENERS, None, self.world.trial(Type.LISTENERS, None), message)
+        self.rejections.on_rejection(Type.LISTENERS, None, self.world.trial(Type.LISTENERS, None), message)
 
     def recorded(self) -> set[str]:
         return {name for _, name in self.records}
@@ -45,7 +45,7 @@ def test_a_port_of_another_program_is_told_at_once_and_tried_less_and_less_often
     bench.refuse("web")
     assert bench.recorded() == {"web"}
     for delay in (1, 2, 4, 8, 16, 30, 30):
-        assert bench.judge.retries.wait() == delay
+        assert bench.rejections.retries.wait() == delay
         bench.now += delay - 0.5
         assert bench.offered() == set()
         bench.now += 0.5
@@ -63,7 +63,7 @@ def test_accepted_in_the_end_its_record_goes_and_nothing_is_waited_for() -> None
     bench.accept()
     assert bench.offered() == {"web"}
     assert bench.recorded() == set()
-    assert bench.judge.retries.wait() is None
+    assert bench.rejections.retries.wait() is None
 
 
 def _one_after_another() -> tuple[_Clocked, Version]:
@@ -115,7 +115,7 @@ def test_what_is_refused_for_another_reason_is_not_tried_again() -> None:
     bench.refuse("web", "no filter chains specified")
     bench.now += 1_000
     assert bench.offered() == set()
-    assert bench.judge.retries.wait() is None
+    assert bench.rejections.retries.wait() is None
 
 
 def test_what_a_former_process_recorded_is_tried_again() -> None:

@@ -1,4 +1,4 @@
-"""What one Envoy is told, in which order, and what it is not told again."""
+"""What one Envoy is sent, in which order, and what it is not sent again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from intentc.bridges.xds.answers import SILENCE_SECONDS
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.session import Request, Response, Session
+from intentc.bridges.xds.stream_progress import SILENCE_SECONDS
 from tests.unit.bridges.xds.given import (
     CONFIGURATION,
     Bench,
@@ -32,7 +32,7 @@ class Envoy:
         self.bench = bench
         self.whole = whole
         self.now = 0.0
-        self.session = Session(bench.world, bench.judge, whole=whole, clock=lambda: self.now)
+        self.session = Session(bench.world, bench.rejections, whole=whole, clock=lambda: self.now)
         bench.world.streams.add(self.session)
 
     def asks(self, kind: Type, *names: str, version: str = "", known: Mapping[str, str] | None = None) -> None:
@@ -41,7 +41,7 @@ class Envoy:
         else:
             self.session.receive(Request(kind, more=names, known=known or {}))
 
-    def is_told(self) -> Response | None:
+    def receives(self) -> Response | None:
         return self.session.next()
 
     def answers(self, response: Response | None, error: str | None = None, *names: str) -> None:
@@ -50,15 +50,15 @@ class Envoy:
         self.session.receive(Request(response.kind, response.nonce, error=error, names=wanted))
 
     def accepts_all(self) -> list[tuple[Type, set[str]]]:
-        """What it is told until there is nothing more, all of it accepted."""
+        """Receive and accept responses until there are no more; returns what they held."""
         found = []
-        while (response := self.is_told()) is not None:
-            found.append((response.kind, told(response)))
-            self.answers(response, None, *told(response))
+        while (response := self.receives()) is not None:
+            found.append((response.kind, names_in(response)))
+            self.answers(response, None, *names_in(response))
         return found
 
 
-def told(response: Response | None) -> set[str]:
+def names_in(response: Response | None) -> set[str]:
     assert response is not None
     return {resource.name for resource in response.resources}
 
@@ -84,7 +84,7 @@ def connected(bench: Bench, *, whole: bool = False) -> Envoy:
     return envoy
 
 
-def test_what_changed_together_is_told_clusters_first_and_routes_last() -> None:
+def test_what_changed_together_is_sent_clusters_first_and_routes_last() -> None:
     bench = gateway()
     envoy = connected(bench)
     want(bench.world, route("n", cluster="n"), listener("n"), endpoints("c", policy={}), cluster("n"))
@@ -92,16 +92,16 @@ def test_what_changed_together_is_told_clusters_first_and_routes_last() -> None:
     assert [kind for kind, _ in envoy.accepts_all()] == [Type.CLUSTERS, Type.ENDPOINTS, Type.LISTENERS, Type.ROUTES]
 
 
-def test_nothing_that_refers_to_it_is_told_before_the_answer() -> None:
+def test_nothing_that_refers_to_it_is_sent_before_the_answer() -> None:
     bench = gateway()
     envoy = connected(bench)
     want(bench.world, route("n", cluster="n"), cluster("n"))
     bench.world.publish()
-    clusters = envoy.is_told()
-    assert told(clusters) == {"n"}
-    assert envoy.is_told() is None
+    clusters = envoy.receives()
+    assert names_in(clusters) == {"n"}
+    assert envoy.receives() is None
     envoy.answers(clusters)
-    assert told(envoy.is_told()) == {CONFIGURATION}
+    assert names_in(envoy.receives()) == {CONFIGURATION}
 
 
 def test_clusters_that_change_without_end_do_not_keep_routes_waiting() -> None:
@@ -109,18 +109,18 @@ def test_clusters_that_change_without_end_do_not_keep_routes_waiting() -> None:
     envoy = connected(bench)
     want(bench.world, route("n"), cluster("n"))
     bench.world.publish()
-    clusters = envoy.is_told()
+    clusters = envoy.receives()
     want(bench.world, cluster("n", connect_timeout="2s"))
     bench.world.publish()
     envoy.answers(clusters)
-    routes = envoy.is_told()
+    routes = envoy.receives()
     assert routes is not None
     assert routes.kind is Type.ROUTES
     envoy.answers(routes)
     assert envoy.accepts_all() == [(Type.CLUSTERS, {"n"})]
 
 
-def test_only_what_changed_is_told_and_what_is_gone() -> None:
+def test_only_changes_and_deletions_are_sent() -> None:
     bench = published(cluster("a"), cluster("b"), cluster("c"))
     envoy = Envoy(bench)
     envoy.asks(Type.CLUSTERS)
@@ -128,13 +128,13 @@ def test_only_what_changed_is_told_and_what_is_gone() -> None:
     want(bench.world, cluster("a", connect_timeout="2s"))
     unwant(bench.world, cluster("b"))
     bench.world.publish()
-    response = envoy.is_told()
-    assert told(response) == {"a"}
+    response = envoy.receives()
+    assert names_in(response) == {"a"}
     assert response is not None
     assert response.gone == ["b"]
 
 
-def test_in_the_dialect_of_the_whole_state_all_clusters_are_told_at_each_change() -> None:
+def test_state_of_the_world_sends_all_clusters_at_each_change() -> None:
     bench = published(cluster("a"), cluster("b"))
     envoy = Envoy(bench, whole=True)
     envoy.asks(Type.CLUSTERS)
@@ -149,16 +149,16 @@ def test_who_asks_first_is_answered_though_there_is_nothing() -> None:
         envoy = Envoy(published(), whole=whole)
         envoy.asks(Type.CLUSTERS)
         assert envoy.accepts_all() == [(Type.CLUSTERS, set())]
-        assert envoy.is_told() is None
+        assert envoy.receives() is None
 
 
-def test_endpoints_that_are_newly_asked_for_are_told_though_another_answer_is_awaited() -> None:
+def test_endpoints_that_are_newly_asked_for_are_sent_though_another_answer_is_awaited() -> None:
     bench = gateway()
     envoy = Envoy(bench)
     envoy.asks(Type.CLUSTERS)
-    assert told(envoy.is_told()) == {"c"}
+    assert names_in(envoy.receives()) == {"c"}
     envoy.asks(Type.ENDPOINTS, "c")
-    assert told(envoy.is_told()) == {"c"}
+    assert names_in(envoy.receives()) == {"c"}
 
 
 def test_routes_wait_for_clusters_that_do_not_get_warm_but_not_for_ever() -> None:
@@ -166,8 +166,8 @@ def test_routes_wait_for_clusters_that_do_not_get_warm_but_not_for_ever() -> Non
     envoy = connected(bench)
     want(bench.world, route("n", cluster="n"), cluster("n"))
     bench.world.publish()
-    clusters = envoy.is_told()
-    assert envoy.is_told() is None
+    clusters = envoy.receives()
+    assert envoy.receives() is None
     assert envoy.session.patience() is not None
     envoy.now += 2
     assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION})]
@@ -184,17 +184,17 @@ def test_a_changed_cluster_gets_its_endpoints_again_before_it_is_answered() -> N
         envoy = connected(bench, whole=whole)
         want(bench.world, eds_cluster("c", connect_timeout="2s"))
         bench.world.publish()
-        clusters = envoy.is_told()
-        assert told(clusters) == {"c"}
-        again = envoy.is_told()
+        clusters = envoy.receives()
+        assert names_in(clusters) == {"c"}
+        again = envoy.receives()
         assert again is not None
-        assert (again.kind, told(again)) == (Type.ENDPOINTS, {"c"})
+        assert (again.kind, names_in(again)) == (Type.ENDPOINTS, {"c"})
         envoy.answers(again, None, "c")
         envoy.answers(clusters)
         assert envoy.accepts_all() == []
 
 
-def test_what_nobody_asked_for_is_not_told() -> None:
+def test_what_nobody_asked_for_is_not_sent() -> None:
     bench = gateway()
     envoy = connected(bench)
     want(bench.world, virtual_host("x", configuration="other"), endpoints("other"))
@@ -208,19 +208,19 @@ def test_a_refused_response_is_not_repeated_until_something_was_changed() -> Non
     envoy = connected(bench)
     want(bench.world, route("bad"))
     bench.world.publish()
-    envoy.answers(envoy.is_told(), "bad is bad")
-    assert envoy.is_told() is None
+    envoy.answers(envoy.receives(), "bad is bad")
+    assert envoy.receives() is None
     bench.world.publish()
     assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION})]
-    assert bench.world.standings.refused() == [("envoy_route", "bad")]
+    assert bench.world.states.rejected() == [("envoy_route", "bad")]
 
 
-def test_after_a_refused_cluster_the_routes_of_the_same_round_are_told_with_the_next_one() -> None:
+def test_after_a_rejected_cluster_the_routes_of_the_same_round_are_sent_with_the_next_one() -> None:
     bench = gateway()
     envoy = connected(bench)
     want(bench.world, cluster("bad"), route("n"))
     bench.world.publish()
-    envoy.answers(envoy.is_told(), "Error adding/updating cluster(s) bad: no")
+    envoy.answers(envoy.receives(), "Error adding/updating cluster(s) bad: no")
     bench.world.publish()
     assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION}), (Type.CLUSTERS, set())]
 
@@ -230,23 +230,23 @@ def test_an_answer_to_an_older_response_changes_nothing() -> None:
     envoy = connected(bench, whole=True)
     want(bench.world, cluster("n"))
     bench.world.publish()
-    assert envoy.is_told() is not None
+    assert envoy.receives() is not None
     envoy.session.receive(Request(Type.CLUSTERS, "0", error="late", names=frozenset()))
-    assert envoy.is_told() is None
+    assert envoy.receives() is None
     assert not bench.records
 
 
-def test_who_comes_back_is_told_only_what_it_does_not_have() -> None:
+def test_an_envoy_that_reconnects_is_sent_only_what_it_does_not_have() -> None:
     bench = published(cluster("a"), cluster("b"))
     known = {name: resource.version for name, resource in bench.world.resources(Type.CLUSTERS).items()}
     want(bench.world, cluster("b", connect_timeout="2s"))
     bench.world.publish()
     envoy = Envoy(bench)
     envoy.asks(Type.CLUSTERS, known=known)
-    assert told(envoy.is_told()) == {"b"}
+    assert names_in(envoy.receives()) == {"b"}
     envoy.asks(Type.LISTENERS, known={"gone": "1"})
     envoy.session.receive(Request(Type.CLUSTERS, "1"))
-    response = envoy.is_told()
+    response = envoy.receives()
     assert response is not None
     assert (response.kind, response.gone) == (Type.LISTENERS, ["gone"])
 
@@ -268,13 +268,13 @@ def test_a_cluster_in_use_is_taken_away_only_after_the_routes() -> None:
     bench.world.publish()
     assert envoy.accepts_all() == [(Type.ROUTES, {CONFIGURATION})]
     bench.world.publish()
-    response = envoy.is_told()
+    response = envoy.receives()
     assert response is not None
     assert (response.kind, response.gone) == (Type.CLUSTERS, ["c"])
     assert served(bench.world, Type.CLUSTERS) == set()
 
 
-def test_a_name_that_is_dropped_is_told_no_more() -> None:
+def test_a_name_that_is_dropped_is_sent_no_more() -> None:
     bench = gateway()
     envoy = connected(bench)
     envoy.session.receive(Request(Type.ENDPOINTS, less=("c",)))
@@ -297,16 +297,16 @@ def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole
     envoy = connected(bench, whole=whole)
     want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
     bench.world.publish()
-    stuck = envoy.is_told()
+    stuck = envoy.receives()
     want(bench.world, cluster("new"), route("r", cluster="new"))
     unwant(bench.world, cluster("old"))
     bench.world.publish()
     let_go(bench)
-    envoy.answers(stuck, None, *told(stuck))
+    envoy.answers(stuck, None, *names_in(stuck))
     found = []
-    while (response := envoy.is_told()) is not None:
-        found.append((response.kind, told(response), set(response.gone)))
-        envoy.answers(response, None, *told(response))
+    while (response := envoy.receives()) is not None:
+        found.append((response.kind, names_in(response), set(response.gone)))
+        envoy.answers(response, None, *names_in(response))
     kept, left = ({"old", "new"}, {"new"}) if whole else ({"new"}, set())
     assert found == [
         (Type.CLUSTERS, kept, set()),
@@ -317,21 +317,21 @@ def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
-def test_a_cluster_that_is_back_before_its_removal_was_told_stays(whole: bool) -> None:
+def test_a_cluster_that_is_back_before_its_removal_was_sent_stays(whole: bool) -> None:
     bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
     envoy = connected(bench, whole=whole)
     want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
     bench.world.publish()
-    stuck = envoy.is_told()
+    stuck = envoy.receives()
     want(bench.world, cluster("new"), route("r", cluster="new"))
     unwant(bench.world, cluster("old"))
     bench.world.publish()
     let_go(bench)
-    envoy.answers(stuck, None, *told(stuck))
-    envoy.answers(envoy.is_told())
+    envoy.answers(stuck, None, *names_in(stuck))
+    envoy.answers(envoy.receives())
     want(bench.world, cluster("old"))
     bench.world.publish()
-    while (response := envoy.is_told()) is not None:
+    while (response := envoy.receives()) is not None:
         assert not response.gone
-        assert not whole or response.kind is not Type.CLUSTERS or told(response) == {"old", "new"}
-        envoy.answers(response, None, *told(response))
+        assert not whole or response.kind is not Type.CLUSTERS or names_in(response) == {"old", "new"}
+        envoy.answers(response, None, *names_in(response))

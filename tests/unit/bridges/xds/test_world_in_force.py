@@ -102,7 +102,7 @@ def test_nothing_changed_publishes_nothing() -> None:
     assert not world.publish()
 
 
-def test_a_stream_finds_what_came_changed_and_went_since_it_was_told_last() -> None:
+def test_a_stream_finds_what_was_created_changed_and_deleted_since_its_last_response() -> None:
     world = World()
     want(world, cluster("a"), cluster("b"), cluster("c"))
     world.publish()

@@ -29,7 +29,7 @@ class Envoy:
 
     def __init__(self, bench: Bench, *, whole: bool) -> None:
         self.whole = whole
-        self.session = Session(bench.world, bench.judge, whole=whole, clock=lambda: 0.0)
+        self.session = Session(bench.world, bench.rejections, whole=whole, clock=lambda: 0.0)
         self.clusters: dict[str, bytes] = {}
         self.routes = route_pb2.RouteConfiguration()
         self.inbox: deque[Response] = deque()

@@ -13,11 +13,11 @@ from anyio.abc import SocketStream
 from prometheus_client import generate_latest
 from pytest_mock import MockerFixture
 
-from intentc.bridges.xds import ads, answers
+from intentc.bridges.xds import ads, stream_progress
 from intentc.bridges.xds.ads import AddressTaken, Discovery, listening
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.metrics import Figures
-from intentc.bridges.xds.rejections import Judge
+from intentc.bridges.xds.rejections import RejectionAnalyzer
 from intentc.bridges.xds.serving import Server, running_xds
 from intentc.bridges.xds.world import World
 from intentc.watch.memory import MemoryStore
@@ -42,51 +42,51 @@ pytestmark = pytest.mark.anyio
 
 async def until(condition: Callable[[], bool]) -> None:
     with anyio.fail_after(PATIENCE):
-        while not condition():  # noqa: ASYNC110  # nothing tells a test of it
+        while not condition():  # noqa: ASYNC110  # nothing notifies a test of it
             await anyio.sleep(0.002)
 
 
 async def recorded(store: MemoryStore, *expected: str) -> None:
     with anyio.fail_after(PATIENCE):
-        while set(await rejections(store)) != set(expected):  # noqa: ASYNC110  # nothing tells a test of it
+        while set(await rejections(store)) != set(expected):  # noqa: ASYNC110  # nothing notifies a test of it
             await anyio.sleep(0.002)
 
 
 def refused(server: Server) -> set[str]:
-    return {name for _, name in server.world.standings.refused()}
+    return {name for _, name in server.world.states.rejected()}
 
 
 @pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
-async def test_an_envoy_is_told_what_stands_in_the_store_and_what_changes(incremental: bool) -> None:
+async def test_an_envoy_is_sent_what_the_store_holds_and_what_changes(incremental: bool) -> None:
     store = MemoryStore()
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=incremental) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        first = await envoy.told()
+        first = await envoy.received()
         assert names(first) == {"a"}
         await envoy.answer(first)
         await write(store, cluster("b", 1))
-        second = await envoy.told()
+        second = await envoy.received()
         assert names(second) == ({"b"} if incremental else {"a", "b"})
         assert second.nonce != first.nonce
 
 
 @pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
-async def test_a_route_is_told_when_its_cluster_was_acknowledged(incremental: bool) -> None:
+async def test_a_route_is_sent_when_its_cluster_was_acknowledged(incremental: bool) -> None:
     store = MemoryStore()
     await write(store, virtual_host("*"))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=incremental) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.told())
+        await envoy.answer(await envoy.received())
         await envoy.ask(Type.ROUTES, CONFIGURATION)
-        await envoy.answer(await envoy.told(), CONFIGURATION)
+        await envoy.answer(await envoy.received(), CONFIGURATION)
         await write(store, route("r", "/", "c"))
         await until(lambda: bool(server.world.held))
         await write(store, cluster("c", 1))
-        clusters = await envoy.told()
+        clusters = await envoy.received()
         assert clusters.type_url == Type.CLUSTERS
         await envoy.answer(clusters)
-        assert (await envoy.told()).type_url == Type.ROUTES
+        assert (await envoy.received()).type_url == Type.ROUTES
 
 
 async def test_two_envoys_each_have_their_own_course() -> None:
@@ -98,7 +98,7 @@ async def test_two_envoys_each_have_their_own_course() -> None:
         quick = await stack.enter_async_context(connected(server.port, incremental=False))
         for envoy in (slow, quick):
             await envoy.ask(Type.CLUSTERS)
-            assert names(await envoy.told()) == {"a"}
+            assert names(await envoy.received()) == {"a"}
         await write(store, cluster("b", 1))
         await quick.ask(Type.ENDPOINTS, "b")
         assert server.status()["streams"] == 2
@@ -108,8 +108,8 @@ async def test_two_envoys_each_have_their_own_course() -> None:
 async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others_only_so_long(
     incremental: bool, mocker: MockerFixture
 ) -> None:
-    """Nothing else happens meanwhile; when it answers after all, it is told what it has missed."""
-    mocker.patch.object(answers, "SILENCE_SECONDS", 0.5)
+    """Nothing else happens meanwhile; when it answers after all, it is sent what it has missed."""
+    mocker.patch.object(stream_progress, "SILENCE_SECONDS", 0.5)
     store = MemoryStore()
     await write(store, cluster("c", 1), virtual_host("*"), route("r", "/", "c"))
     async with AsyncExitStack() as stack:
@@ -118,22 +118,22 @@ async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others
         stuck = await stack.enter_async_context(connected(server.port, incremental=incremental))
         for envoy in (quick, stuck):
             await envoy.ask(Type.CLUSTERS)
-            await envoy.answer(await envoy.told())
+            await envoy.answer(await envoy.received())
             await envoy.ask(Type.ROUTES, CONFIGURATION)
-            await envoy.answer(await envoy.told(), CONFIGURATION)
+            await envoy.answer(await envoy.received(), CONFIGURATION)
         await until(lambda: all(one.serial == server.world.serial for one in server.world.streams))
         await write(store, gone("envoy_route", "r"), gone("envoy_cluster", "c"))
-        await quick.answer(await quick.told(), CONFIGURATION)
-        unanswered = await stuck.told()
+        await quick.answer(await quick.received(), CONFIGURATION)
+        unanswered = await stuck.received()
         assert unanswered.type_url == Type.ROUTES
-        removal = await quick.told()
+        removal = await quick.received()
         assert removal.type_url == Type.CLUSTERS
         assert names(removal) == set()
         assert server.status()["silent_streams"] == 1
         assert "intentc_xds_silent_streams 1.0" in generate_latest(server.figures.registry).decode()
         await quick.answer(removal)
         await stuck.answer(unanswered, CONFIGURATION)
-        missed = await stuck.told()
+        missed = await stuck.received()
         assert missed.type_url == Type.CLUSTERS
         assert names(missed) == set()
         if incremental:
@@ -147,16 +147,16 @@ async def test_a_refusal_is_recorded_with_digest_origins_and_what_is_in_force_in
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.told())
+        await envoy.answer(await envoy.received())
         await write(store, cluster("a", 2))
-        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: not like this")
+        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: not like this")
         await recorded(store, "a")
         record = (await rejections(store))["a"]
         assert record["fq_name"] == ["envoy_cluster", "a"]
         assert record["message"] == "not like this"
         assert record["origins"] == [{"kind": "mapping", "name": "ns:a"}]
         assert record["last_good"] == msgspec.json.decode(cluster("a", 1).value)["config"]
-        assert names(await envoy.told()) == {"a"}
+        assert names(await envoy.received()) == {"a"}
 
 
 async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_state_in_force() -> None:
@@ -164,19 +164,19 @@ async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_stat
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.told())
+        await envoy.answer(await envoy.received())
         await write(store, cluster("a", 2))
-        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: no")
+        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: no")
         await recorded(store, "a")
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         assert refused(server) == {"a"}
         await envoy.ask(Type.CLUSTERS)
-        response = await envoy.told()
+        response = await envoy.received()
         [resource] = response.resources
         assert resource.resource.value.endswith(b"\x18\x01")  # port_value: 1, not 2
         await envoy.answer(response)
         await write(store, cluster("a", 3))
-        await envoy.answer(await envoy.told())
+        await envoy.answer(await envoy.received())
         await recorded(store)
         assert refused(server) == set()
 
@@ -186,7 +186,7 @@ async def test_an_element_that_was_written_after_its_record_is_tried_again() -> 
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: no")
+        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: no")
         await recorded(store, "a")
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server:
@@ -198,13 +198,13 @@ async def test_taking_a_record_away_asks_for_another_trial() -> None:
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: the port is taken")
+        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: the port is taken")
         await recorded(store, "a")
-        await until(lambda: bool(server.intake.records))
+        await until(lambda: bool(server.consumer.records))
         uuid = (await rejections(store))["a"]["uuid"]
-        await envoy.answer(await envoy.told())
+        await envoy.answer(await envoy.received())
         await write(store, gone("envoy_rejection", "x")._replace(key=LAYOUT.key("envoy_rejection", uuid)))
-        assert names(await envoy.told()) == {"a"}
+        assert names(await envoy.received()) == {"a"}
 
 
 async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() -> None:
@@ -224,11 +224,11 @@ async def test_of_a_refused_secret_nothing_is_written_down_but_that_it_was_refus
     await write(store, element("envoy_secret", "s", config={"name": "s", "tls_certificate": {"private_key": key}}))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         await envoy.ask(Type.SECRETS, "s")
-        await envoy.answer(await envoy.told())
+        await envoy.answer(await envoy.received())
         await until(lambda: not server.world.trial(Type.SECRETS, None))
         broken = {"name": "s", "tls_certificate": {"private_key": key, "certificate_chain": {"inline_string": "x"}}}
         await write(store, element("envoy_secret", "s", config=broken))
-        await envoy.answer(await envoy.told(), error="cannot load")
+        await envoy.answer(await envoy.received(), error="cannot load")
         await recorded(store, "s")
         [record] = (await rejections(store)).values()
         assert "last_good" not in record
@@ -253,7 +253,7 @@ async def test_what_went_while_the_watch_was_cut_is_gone_after_it() -> None:
         await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"b"})
 
 
-async def test_an_address_that_is_taken_is_told() -> None:
+async def test_an_address_that_is_taken_is_reported() -> None:
     store = MemoryStore()
     async with running_xds(store, "gateway") as server:
         with pytest.raises(AddressTaken, match=f"can't listen on 127.0.0.1:{server.port}"):
@@ -261,12 +261,12 @@ async def test_an_address_that_is_taken_is_told() -> None:
                 pass
 
 
-async def test_the_figures_tell_what_was_sent_and_answered() -> None:
+async def test_the_metrics_show_what_was_sent_and_answered() -> None:
     store = MemoryStore()
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.told(), error="Error adding/updating cluster(s) a: no")
+        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: no")
         await recorded(store, "a")
         figures = generate_latest(server.figures.registry).decode()
         assert 'intentc_xds_pushes_total{type="clusters"} 1.0' in figures
@@ -292,18 +292,18 @@ async def test_half_open_connections_disturb_no_stream_and_end(mocker: MockerFix
         server = await stack.enter_async_context(running_xds(store, "gateway"))
         first = await stack.enter_async_context(connected(server.port, incremental=False))
         await first.ask(Type.CLUSTERS)
-        await first.answer(await first.told())
+        await first.answer(await first.received())
         half_open = []
         for _ in range(40):
             half_open.append(await anyio.connect_tcp("127.0.0.1", server.port))
             await stack.enter_async_context(half_open[-1])
         await write(store, cluster("b", 1))
-        assert names(await first.told()) == {"a", "b"}
+        assert names(await first.received()) == {"a", "b"}
         for stream in half_open:
             await closed_by_the_server(stream)
         second = await stack.enter_async_context(connected(server.port, incremental=False))
         await second.ask(Type.CLUSTERS)
-        assert names(await second.told()) == {"a", "b"}
+        assert names(await second.received()) == {"a", "b"}
 
 
 async def test_a_stream_without_a_first_request_is_aborted_and_one_with_it_stays(
@@ -317,27 +317,27 @@ async def test_a_stream_without_a_first_request_is_aborted_and_one_with_it_stays
         await over.wait()
 
     world = World()
-    judge, figures = Judge(world, lambda key, rejection: None), Figures(dict)
-    discovery = Discovery(world, judge, figures, lambda: None, sleep=sleep, clock=lambda: now[0])
+    rejections, figures = RejectionAnalyzer(world, lambda key, rejection: None), Figures(dict)
+    discovery = Discovery(world, rejections, figures, lambda: None, sleep=sleep, clock=lambda: now[0])
     async with AsyncExitStack() as stack:
         port = await stack.enter_async_context(listening(discovery, "127.0.0.1", 0))
         speaking = await stack.enter_async_context(connected(port, incremental=True))
         await speaking.ask(Type.CLUSTERS)
-        assert names(await speaking.told()) == set()
+        assert names(await speaking.received()) == set()
         silent = [await stack.enter_async_context(connected(port, incremental=whole)) for whole in (False, True)]
         await until(lambda: len(waiting) == 3)
         over.set()
         for one in silent:
             with pytest.raises(grpc.aio.AioRpcError, match="no request came within 10 s") as error:
-                await one.told()
+                await one.received()
             assert error.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         assert waiting == [10.0] * 3
         assert caplog.text.count("no request came within 10 s") == 1
         now[0] += 60.0
         late = await stack.enter_async_context(connected(port, incremental=True))
         with pytest.raises(grpc.aio.AioRpcError):
-            await late.told()
+            await late.received()
         assert caplog.text.count("no request came within 10 s") == 2
         await speaking.ask(Type.LISTENERS)
-        assert (await speaking.told()).type_url == Type.LISTENERS
+        assert (await speaking.received()).type_url == Type.LISTENERS
         assert len(world.streams) == 1

@@ -29,8 +29,8 @@ class _Envoy:
         self.bad = bad
         self.refusals = 0
 
-    def told(self) -> bool:
-        """Ask for the routes as often as something new is published; whether all is accepted in the end."""
+    def settles(self) -> bool:
+        """Ask for the routes whenever something new is published; returns whether all is accepted in the end."""
         world, names = self.bench.world, {CONFIGURATION}
         for _ in range(100):
             if not world.publish():
@@ -38,7 +38,7 @@ class _Envoy:
             trial = world.trial(Type.ROUTES, names)
             if any(is_bad(one, self.bad) for one in trial):
                 self.refusals += 1
-                self.bench.judge.refused(Type.ROUTES, names, trial, "something is wrong")
+                self.bench.rejections.on_rejection(Type.ROUTES, names, trial, "something is wrong")
             else:
                 world.acknowledged(Type.ROUTES, trial)
         return False
@@ -58,7 +58,7 @@ def test_the_bad_routes_are_found_among_many_and_all_others_are_in_force(bad: se
     bench = Bench()
     names = {f"r{number}" for number in range(32)}
     want(bench.world, cluster("c"), virtual_host("*"), *(route(name) for name in sorted(names)))
-    assert _Envoy(bench, bad).told()
+    assert _Envoy(bench, bad).settles()
     assert forwarded(bench.world) == names - bad
     assert {name for _, name in bench.records} == bad
 
@@ -67,7 +67,7 @@ def test_finding_one_bad_route_costs_as_many_refusals_as_halvings() -> None:
     bench = Bench()
     want(bench.world, cluster("c"), virtual_host("*"), *(route(f"r{number}") for number in range(1_000)))
     envoy = _Envoy(bench, {"r511"})
-    assert envoy.told()
+    assert envoy.settles()
     assert envoy.refusals <= 12
 
 
@@ -75,7 +75,7 @@ def test_what_was_acknowledged_before_is_never_taken_away_in_the_search() -> Non
     bench = Bench()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), *(route(f"r{n}", cluster="d") for n in range(8)))
     envoy = _Envoy(bench, {"r5"})
-    assert envoy.told()
+    assert envoy.settles()
     world = bench.world
     want(world, *(route(f"r{n}") for n in range(8)))
     for _ in range(20):
@@ -84,7 +84,7 @@ def test_what_was_acknowledged_before_is_never_taken_away_in_the_search() -> Non
         assert len(shown(configuration(world))["*"]) == 8
         trial = world.trial(Type.ROUTES, None)
         if any(is_bad(one, {"r5"}) for one in trial):
-            bench.judge.refused(Type.ROUTES, None, trial, "no")
+            bench.rejections.on_rejection(Type.ROUTES, None, trial, "no")
         else:
             world.acknowledged(Type.ROUTES, trial)
     [host] = configuration(world).virtual_hosts
@@ -96,7 +96,7 @@ def test_clusters_that_envoy_names_are_found_at_once_each_with_its_own_words() -
     bench = Bench()
     want(bench.world, *(cluster(name) for name in ("a", "b", "c", "bb")))
     message = "Error adding/updating cluster(s) bb: no such thing, with a comma, a: another"
-    bench.judge.refused(Type.CLUSTERS, None, bench.world.trial(Type.CLUSTERS, None), message)
+    bench.rejections.on_rejection(Type.CLUSTERS, None, bench.world.trial(Type.CLUSTERS, None), message)
     assert served(bench.world, Type.CLUSTERS) == {"b", "c"}
     assert {name: one.message for (_, name), one in bench.records.items()} == {
         "bb": "no such thing, with a comma",
@@ -108,7 +108,7 @@ def test_a_listener_that_envoy_names_is_found_at_once() -> None:
     bench = Bench()
     want(bench.world, listener("ns/a"), listener("ns/b"))
     message = "Error adding/updating listener(s) ns/b: cannot bind\n"
-    bench.judge.refused(Type.LISTENERS, None, bench.world.trial(Type.LISTENERS, None), message)
+    bench.rejections.on_rejection(Type.LISTENERS, None, bench.world.trial(Type.LISTENERS, None), message)
     assert served(bench.world, Type.LISTENERS) == {"ns/a"}
     assert bench.records["envoy_listener", "ns/b"].message == "cannot bind"
 
@@ -123,7 +123,7 @@ def test_of_two_listeners_in_one_answer_each_gets_its_own_part(accepted: bool) -
     on_trial = world.trial(Type.LISTENERS, None)
     world.acknowledged(Type.LISTENERS, [one for one in on_trial if accepted and one.resource == "ns/b"])
     message = "Error adding/updating listener(s) ns/a: no chains, none\nns/b: no filters\n"
-    bench.judge.refused(Type.LISTENERS, None, on_trial, message)
+    bench.rejections.on_rejection(Type.LISTENERS, None, on_trial, message)
     expected = {"ns/a": "no chains, none"} | ({} if accepted else {"ns/b": "no filters"})
     assert {name: one.message for (_, name), one in bench.records.items()} == expected
 
@@ -132,8 +132,8 @@ def test_a_second_envoy_that_refuses_the_same_blames_nobody_else() -> None:
     bench = Bench()
     want(bench.world, cluster("c"), virtual_host("*"), route("r1"), route("r2"))
     trial = bench.world.trial(Type.ROUTES, None)
-    bench.judge.refused(Type.ROUTES, None, trial, "no")
-    bench.judge.refused(Type.ROUTES, None, trial, "no")
+    bench.rejections.on_rejection(Type.ROUTES, None, trial, "no")
+    bench.rejections.on_rejection(Type.ROUTES, None, trial, "no")
     assert not bench.records
 
 
@@ -148,7 +148,7 @@ def test_what_other_envoys_have_taken_is_not_taken_away_for_one_that_refuses_it(
 
     bench.world.streams |= {Stream(), Stream()}
     message = "Error adding/updating cluster(s) a: no"
-    assert not bench.judge.refused(Type.CLUSTERS, None, bench.world.trial(Type.CLUSTERS, None), message)
+    assert not bench.rejections.on_rejection(Type.CLUSTERS, None, bench.world.trial(Type.CLUSTERS, None), message)
     assert served(bench.world, Type.CLUSTERS) == {"a"}
 
 
@@ -156,7 +156,7 @@ def test_the_only_envoy_may_refuse_what_was_acknowledged_once() -> None:
     bench = Bench()
     want(bench.world, cluster("a"), cluster("b"))
     bench.world.acknowledged(Type.CLUSTERS, bench.world.trial(Type.CLUSTERS, None))
-    assert bench.judge.refused(Type.CLUSTERS, None, [], "Error adding/updating cluster(s) a: no")
+    assert bench.rejections.on_rejection(Type.CLUSTERS, None, [], "Error adding/updating cluster(s) a: no")
     assert served(bench.world, Type.CLUSTERS) == {"b"}
 
 
@@ -164,11 +164,11 @@ def test_a_mended_element_loses_its_record_when_it_is_acknowledged() -> None:
     bench = Bench()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), route("r1"))
     envoy = _Envoy(bench, {"r1"})
-    assert envoy.told()
+    assert envoy.settles()
     assert bench.records
     want(bench.world, route("r1", cluster="d"))
     assert bench.records
-    assert envoy.told()
+    assert envoy.settles()
     assert not bench.records
     assert shown(configuration(bench.world)) == {"*": ["r1"]}
 
@@ -177,9 +177,9 @@ def test_an_element_set_back_to_what_was_good_loses_its_record_at_once() -> None
     bench = Bench()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), route("r1", cluster="d"))
     envoy = _Envoy(bench, {"r1"})
-    assert envoy.told()
+    assert envoy.settles()
     want(bench.world, route("r1"))
-    assert envoy.told()
+    assert envoy.settles()
     assert bench.records
     want(bench.world, route("r1", cluster="d"))
     assert not bench.records
@@ -189,6 +189,6 @@ def test_a_refused_element_that_goes_takes_its_record_along() -> None:
     bench = Bench()
     bad = route("r1")
     want(bench.world, cluster("c"), virtual_host("*"), bad)
-    assert _Envoy(bench, {"r1"}).told()
+    assert _Envoy(bench, {"r1"}).settles()
     bench.world.want(bad.key, None)
     assert not bench.records

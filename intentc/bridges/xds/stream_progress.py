@@ -1,11 +1,11 @@
-"""How far Envoys have answered what was published, and which of them nobody waits for any more.
+"""Tracks how far each Envoy has answered what was published, and which Envoys are silent.
 
-Why it exists: what Envoys may still use is taken away only once every Envoy has answered the change. A stream that
-takes a response and never answers it, or does not even take it, would keep everything for all others for ever. So a
-stream that is behind and has not moved on for ``SILENCE_SECONDS`` is not waited for until it moves on again. What it
-has stays consistent all the same: ``session`` tells it removed clusters last.
+Why it exists: an element that Envoys may still use is removed only once every Envoy has answered the change. A stream
+that receives a response and never answers it, or does not even receive it, would keep removed elements in force for all
+others. So a stream that is behind and has made no progress for ``SILENCE_SECONDS`` counts as silent, and is not waited
+for until it makes progress again. Its configuration stays consistent: ``session`` sends removed clusters last.
 
-Pure bookkeeping; who is connected is left to ``ads``, when to look to ``serving``.
+Pure bookkeeping: ``ads`` knows who is connected; ``serving`` decides when to look.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ SILENCE_SECONDS = 60.0
 
 
 class Stream(Protocol):
-    """One Envoy's stream, as far as others depend on it: everything up to ``serial`` was told and answered. ``peer``:
-    where it comes from, for people."""
+    """One Envoy's stream. Everything up to ``serial`` was sent and answered; ``peer``: its address, for logs."""
 
     @property
     def serial(self) -> int: ...
@@ -34,7 +33,7 @@ class Stream(Protocol):
 
 
 class _Progress:
-    """Of one stream: its ``serial`` has been the same since ``since``, and it has been behind all that time."""
+    """The progress of one stream: it has been behind at the same ``serial`` since ``since``."""
 
     def __init__(self, serial: int, since: float) -> None:
         self.serial = serial
@@ -42,27 +41,29 @@ class _Progress:
         self.silent = False
 
 
-class Answers:
-    """Of all ``streams``. ``clock`` gives seconds."""
+class StreamProgress:
+    """The progress of all ``streams``. ``clock`` gives seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.streams: set[Stream] = set()
         self._clock = clock
         self._progress: dict[Stream, _Progress] = {}
 
-    def heard(self, published: int) -> float:
-        """The serial up to which every stream that is waited for has answered, infinite if there is none; ``published``
-        is the last one that there is to answer."""
+    def answered(self, published: int) -> float:
+        """The serial up to which every stream that is not silent has answered; infinite without such a stream.
+
+        ``published``: the last serial that there is to answer.
+        """
         self._look(published)
         return min((one.serial for one in self._progress.values() if not one.silent), default=math.inf)
 
     @property
     def silent(self) -> int:
-        """How many streams are not waited for, as of the last look."""
+        """The number of silent streams at the last look."""
         return sum(one.silent for one in self._progress.values())
 
     def wait(self, published: int) -> float | None:
-        """Seconds until the next stream is not waited for any more, if it does not move on; None if there is none."""
+        """Seconds until the next stream becomes silent unless it makes progress; None if no stream is behind."""
         self._look(published)
         behind = (one.since for one in self._progress.values() if not one.silent and one.serial < published)
         first = min(behind, default=None)
@@ -80,7 +81,7 @@ class Answers:
             elif not known.silent and now - known.since >= SILENCE_SECONDS:
                 known.silent = True
                 _LOG.warning(
-                    "an Envoy has not answered for %g s, and the others do not wait for it any more: %s",
+                    "an Envoy has not answered for %g s; changes no longer wait for it: %s",
                     SILENCE_SECONDS,
                     stream.peer,
                 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from intentc.bridges.xds.addresses import addresses_of, in_use
-from intentc.bridges.xds.places import Places
+from intentc.bridges.xds.stream_addresses import StreamAddresses
 
 
-def places(**held: str) -> Places:
-    found = Places()
+def places(**held: str) -> StreamAddresses:
+    found = StreamAddresses()
     found.accepted({name: (address,) for name, address in held.items()}, whole=True)
     return found
 
@@ -33,7 +33,7 @@ def test_who_keeps_its_address_is_never_removed_for_another() -> None:
 
 def test_until_a_move_is_answered_the_old_address_counts_too() -> None:
     found = places(a="1")
-    found.told({"a": ("2",)})
+    found.sent({"a": ("2",)})
     assert found.hand_over(["a", "b"], {"a": ("2",), "b": ("1",)}) == ({"a"}, {"b"})
     found.accepted({"a": ("2",)}, whole=False)
     assert found.hand_over(["a", "b"], {"a": ("2",), "b": ("1",)}) == (set(), set())

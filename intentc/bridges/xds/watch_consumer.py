@@ -1,8 +1,7 @@
-"""From changes in etcd to elements in the world: decoded, encoded once, what was refused before honoured.
+"""Turns changes in etcd into elements in the world: decodes and encodes each once, and applies recorded rejections.
 
-Why it exists: a watch may tell of a thing twice, of a rejection before its element, and of values that nobody can read;
-the world only hears of what is new. Where the changes come from is left to ``serving``, writing rejections to
-``records``.
+Why it exists: a watch may deliver a change twice, a rejection before its element, and values that can't be read; the
+world receives each new version once. ``serving`` runs the watch; ``records`` writes rejections.
 """
 
 from __future__ import annotations
@@ -23,27 +22,27 @@ _LOG = logging.getLogger(__name__)
 
 
 class Recorded(NamedTuple):
-    """A rejection as it stands in etcd, written at ``revision``."""
+    """A rejection in etcd, written at ``revision``."""
 
     rejection: Rejection
     revision: int
 
 
-class Intake:
-    """What has been taken in so far."""
+class WatchConsumer:
+    """Applies deliveries of the watch to the world."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.records: dict[Key, Recorded] = {}
         self.unencodable: list[tuple[Key, str]] = []
-        """Whom to record, with what is wrong: emptied by who records."""
+        """Elements that are no valid messages, with the reason: ``serving`` records them and empties the list."""
         self._elements: dict[str, Key] = {}
         self._holders: dict[Key, str] = {}
         self._record_keys: dict[str, Key] = {}
         self._revisions: dict[str, int] = {}
 
     def apply(self, item: Snapshot | Batch) -> None:
-        """One delivery of the watch. Rejections first: an element that comes with its own is not offered at all."""
+        """Apply one delivery, rejections first: an element that arrives with its rejection is not offered at all."""
         changes = [change for change in item.changes if concerns_envoy(change)]
         if isinstance(item, Snapshot):
             changes += self._gone(changes, item.revision)
@@ -65,7 +64,7 @@ class Intake:
         if change.value is None:
             self._revisions.pop(change.uuid, None)
             key = self._elements.pop(change.uuid, None)
-            # A name may have been taken over by another object meanwhile.
+            # Another object may have taken the name meanwhile.
             if key is not None and self._holders.get(key) == change.uuid:
                 del self._holders[key]
                 self.world.want(key, None)
@@ -75,7 +74,7 @@ class Intake:
         try:
             element = decode_element(change)
         except Malformed as error:
-            _LOG.error("left as it was, since it can't be read: %s", error, extra=_about(change))
+            _LOG.error("an element can't be read, and its last version stays: %s", error, extra=_about(change))
             return
         key = (element.kind, element.name)
         self._elements[change.uuid] = key
@@ -87,26 +86,28 @@ class Intake:
             version, reason = unencoded(element), f"no valid message: {error}"
             self.unencodable.append((key, reason))
         else:
-            reason = self._refused_before(key, version)
+            reason = self._rejected_before(key, version)
         self.world.want(key, version, reason)
         self._restore(key)
 
-    def _refused_before(self, key: Key, version: Version) -> str:
-        """Why this very version was refused; empty if it was not, or was written again since."""
+    def _rejected_before(self, key: Key, version: Version) -> str:
+        """Why this version was rejected before; empty if it was not, or was written again since."""
         record = self.records.get(key)
         if record is None or record.rejection.digest != version.digest or version.element.revision > record.revision:
             return ""
-        return record.rejection.message or "refused before"
+        return record.rejection.message or "rejected before"
 
     def _restore(self, key: Key) -> None:
-        """What was in force before what is wanted, if a former process left it and we know nothing better: it was good,
-        whatever version was refused then."""
-        record, standing = self.records.get(key), self.world.standings.get(key)
-        if standing is None or standing.wanted is None or standing.last_good is not None:
+        """Restore the last good version that a former process recorded, unless a newer one is known.
+
+        It was good whatever version was rejected then.
+        """
+        record, state = self.records.get(key), self.world.states.get(key)
+        if state is None or state.wanted is None or state.last_good is not None:
             return
         if record is None or record.rejection.last_good is None:
             return
-        element, guards, config = standing.wanted.element, record.rejection.guards, record.rejection.last_good
+        element, guards, config = state.wanted.element, record.rejection.guards, record.rejection.last_good
         try:
             good = encode(element._replace(config=config, clusters=(), guards=guards))
         except Unencodable as error:
@@ -124,32 +125,32 @@ class Intake:
         try:
             rejection = decode_rejection(change)
         except Malformed as error:
-            _LOG.error("a rejection that can't be read is passed over: %s", error, extra=_about(change))
+            _LOG.error("a rejection can't be read and is ignored: %s", error, extra=_about(change))
             return
         key = (rejection.element_kind, rejection.element_name)
         self._record_keys[change.uuid] = key
         self.records[key] = Recorded(rejection, change.mod_revision)
-        standing = self.world.standings.get(key)
-        # Told by another server over the same etcd: don't ask our own Envoys what is known already.
-        if standing is not None and standing.wanted is not None and standing.wanted is not standing.good:
-            reason = self._refused_before(key, standing.wanted)
-            if reason and not standing.refused:
-                self.world.standings.refuse(key, reason)
+        state = self.world.states.get(key)
+        # Another server over the same etcd recorded this: don't offer our own Envoys what is known to be rejected.
+        if state is not None and state.wanted is not None and state.wanted is not state.good:
+            reason = self._rejected_before(key, state.wanted)
+            if reason and not state.rejection:
+                self.world.states.reject(key, reason)
                 self.world.enforce(key)
         self._restore(key)
 
     def orphans(self) -> list[Key]:
-        """Whose records stand there, though they themselves are gone."""
-        return [key for key in self.records if self.world.standings.get(key) is None]
+        """Elements that are deleted while their records remain."""
+        return [key for key in self.records if self.world.states.get(key) is None]
 
     def _try_again(self, key: Key) -> None:
-        """Somebody took the record away: that is how an operator asks for another trial."""
-        standing = self.world.standings.get(key)
-        if standing is not None and standing.refused and standing.wanted is not None and standing.wanted.resource:
-            self.world.standings.try_again(key)
+        """Offer a rejected version again: deleting its record is how an operator asks for that."""
+        state = self.world.states.get(key)
+        if state is not None and state.rejection and state.wanted is not None and state.wanted.resource:
+            self.world.states.try_again(key)
             self.world.enforce(key)
 
 
 def _about(change: Change) -> dict[str, Any]:
-    """What the log says besides: which key it is, and where it stands."""
+    """Log fields: the key and its revision."""
     return {"key": f"{change.kind}/{change.uuid}", "revision": change.mod_revision}

@@ -1,11 +1,11 @@
-"""What people are told to type is what the elements answer."""
+"""The example requests that people are shown are requests that the elements answer."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from intentc.bridges.xds.elements import Element
-from intentc.bridges.xds.requests import ports, requests
+from intentc.bridges.xds.example_requests import ports, requests
 
 
 def listener(name: str, port: int, *chains: dict[str, Any], address: str = "0.0.0.0") -> Element:
@@ -80,7 +80,7 @@ def test_a_wider_table_serves_a_narrower_host_of_its_scope_only() -> None:
     ]
 
 
-def test_what_one_example_cant_tell_is_left_out() -> None:
+def test_what_one_example_cant_show_is_left_out() -> None:
     matches: list[dict[str, Any]] = [
         {"safe_regex": {"regex": "/a.*"}},
         {"prefix": "/b", "query_parameters": [{"name": "q"}]},

@@ -1,8 +1,8 @@
-"""Which requests the elements answer, for people to try: URL and headers per route.
+"""Derives example requests from the elements, for people to try: URL and headers per route.
 
-Why it exists: whoever starts a gateway wants to know what to type, and the answer stands in the elements: ports in
-listeners, host names in virtual hosts, paths in routes. It is a selection: routes that ask for a regular expression or
-for query parameters can't be told by one example and are left out.
+Why it exists: whoever starts a gateway wants to know what to type, and the elements have the answer: ports in
+listeners, host names in virtual hosts, paths in routes. It is a selection: routes that match a regular expression or
+query parameters are left out, since one example can't show them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104  # what listeners say
 
 
 class Request(NamedTuple):
-    """``scheme``: ``http`` or ``https``; ``host``: the name that is asked for, empty for any; ``headers``: what the
-    route asks for besides."""
+    """An example request. ``scheme``: ``http`` or ``https``; ``host``: the host name, empty for any; ``headers``:
+    further ones that the route matches."""
 
     scheme: str
     address: str
@@ -51,7 +51,7 @@ class Request(NamedTuple):
 
 
 class Port(NamedTuple):
-    """Where a listener takes connections; ``name``: the listener's."""
+    """The address of a listener; ``name``: the listener's."""
 
     name: str
     address: str
@@ -59,7 +59,7 @@ class Port(NamedTuple):
 
 
 def ports(elements: Iterable[Element]) -> list[Port]:
-    """Where Envoy will listen by TCP, in the listeners' order of names."""
+    """The TCP addresses at which Envoy will listen, in the order of the listeners' names."""
     found = []
     for element in sorted(elements, key=lambda one: one.name):
         place = _at(element.config, "address", "socket_address") if element.kind == LISTENER else {}
@@ -69,7 +69,7 @@ def ports(elements: Iterable[Element]) -> list[Port]:
 
 
 def requests(elements: Iterable[Element]) -> list[Request]:
-    """What can be asked: per listener, scheme and virtual host the routes in their order; each once."""
+    """Example requests per listener, scheme and virtual host, in the order of the routes; each once."""
     listed = list(elements)
     listeners = {element.name: element for element in listed if element.kind == LISTENER}
     hosts = sorted((element for element in listed if element.kind == VIRTUAL_HOST), key=lambda one: one.domain)
@@ -102,7 +102,7 @@ def _served(listener: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _request(route: Mapping[str, Any]) -> Request | None:
-    """What one route asks for; None if an example can't be given."""
+    """A request that one route matches; None if no example can be given."""
     match = route.get("match", {})
     path = match.get("path") or match.get("prefix") or match.get("path_separated_prefix")
     if not path or match.get("query_parameters"):
@@ -122,7 +122,7 @@ def _request(route: Mapping[str, Any]) -> Request | None:
 
 
 def _example(domain: str) -> str:
-    """A host name that the pattern ``domain`` covers; empty for any."""
+    """A host name that the pattern ``domain`` covers; empty for any host."""
     return "" if domain == ANY else domain.replace(ANY, "any")
 
 

@@ -1,23 +1,23 @@
-"""The API server over HTTP: docs/contrail.md B.1 and B.2 as routes, errors as ``{"message": …}``
+"""Serves the API server over HTTP: docs/contrail.md B.1 and B.2 as routes, errors as ``{"message": …}``
 (docs/contrail.md B.4).
 
-Why it exists: a thin coat over ``service.ApiServer``; whatever a call means is decided there. Every answer to a
+Why it exists: it translates between HTTP and ``service.ApiServer``, which implements the calls. Every answer to a
 mutation, and to a GET of one resource, carries ``X-Etcd-Revision``.
 
-What it adds to Contrail's API, told by ``GET /`` where a client must know it:
+Additions to Contrail's API; ``GET /`` announces those that a client must know:
 
-- ``GET /healthz`` and ``GET /readyz``, without a token: 200, or 503 while etcd doesn't answer.
+- ``GET /healthz`` and ``GET /readyz`` need no token: 200, or 503 while etcd doesn't answer.
 - ``If-Match``, ``If-None-Match`` and ``X-Intentc-Fence`` on mutations (``fence``); in items of ``/sync`` the first two
   are ``if_match`` and ``if_none_match``. ``max_txn_ops``: the operations of one transaction; a request that needs more
   gets 413.
 - References that don't block the deletion of their target, in the transaction that writes them
   (``relaxed_references``): ``"relaxed": true`` in the body of ``/ref-update``, ``"relaxed": ["<uuid of a target>", …]``
-  beside the resource in the body of a PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
-- A refused ``/sync`` names the guilty element, if it is one: ``{"message": …, "item": <its index>, "detail": <the
-  message without the place>}``; ``"refused": [{"item", "detail"}]`` beside it has all guilty ones, this included.
+  next to the resource in the body of a PUT and in items of ``/sync``. ``/ref-relax-for-delete`` remains.
+- A rejected ``/sync`` names the first rejected item, if the error concerns one: ``{"message": …, "item": <its index>,
+  "detail": <the message without the place>}``; ``"refused": [{"item", "detail"}]`` lists all of them.
 - ``?unreadable=true`` of a list adds ``"unreadable": [{"uuid", "fq_name", "message"}]``: stored values that can't be
   read (422 for a single one). A PUT of a whole resource, one with an fq_name, replaces such a value.
-- ``/int-pool`` is idempotent by (pool, owner), and a GET lists who holds what.
+- ``/int-pool`` is idempotent by (pool, owner), and a GET lists allocations.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _LOG = logging.getLogger(__name__)
 
 REVISION_HEADER = "X-Etcd-Revision"
 LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes. A transaction is limited to 1.5 MB by etcd's default; more than this is never read."""
+"""Bytes of a request body; more is not read. Etcd limits a transaction to 1.5 MB by default."""
 
 _LARGEST_LOG_IN = 64 * 1024
-"""Bytes; it is read before anybody is known."""
+"""Bytes of a log-in's body, which is read before the caller is known."""
 
 _PAUSE_SECONDS = "1"
 Handler = Callable[[Request], Awaitable[Response]]
@@ -61,8 +61,11 @@ Handler = Callable[[Request], Awaitable[Response]]
 def create_app(
     server: ApiServer, keystone: Keystone | None = None, hosts: Sequence[str] | None = ANY_HOST
 ) -> Starlette:
-    """The ASGI application. ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. Requests of
-    web pages and bodies that are no ``application/json`` are rejected."""
+    """Create the ASGI application.
+
+    ``keystone``: None is ``no_auth``. ``hosts``: the names that ``Host`` may have. Requests of web pages and bodies
+    that are no ``application/json`` are rejected.
+    """
     calls = _Calls(server, keystone)
     routes = [
         Route("/", calls.about, methods=["GET"]),
@@ -91,20 +94,20 @@ def create_app(
         routes=routes,
         middleware=[Middleware(OriginGuard, checks=Checks("server.hosts", hosts, only_json=True), answer=_rejected)],
         exception_handlers={
-            ApiError: _refused,
+            ApiError: _api_error,
             StoreError: _store_failed,
             ClientDisconnect: _client_gone,
             HTTPException: _no_such_call,
             Exception: _crashed,
         },
     )
-    # A redirect would lead to whatever host the request names.
+    # A redirect would lead to the host that the request names.
     app.router.redirect_slashes = False
     return app
 
 
 class _Calls:
-    """One method a call; each reads the request, asks the server, and shapes the answer."""
+    """One method per call: it reads the request, calls the server, and builds the answer."""
 
     def __init__(self, server: ApiServer, keystone: Keystone | None) -> None:
         self._server = server
@@ -121,11 +124,11 @@ class _Calls:
         return _answer({"href": base, "links": links, "max_txn_ops": limit, "fence": True, "relaxed_references": True})
 
     async def healthz(self, request: Request) -> Response:
-        """That this is answered is the answer."""
+        """Liveness: any answer means that the server lives."""
         return _answer({"ok": True, "reasons": []})
 
     async def readyz(self, request: Request) -> Response:
-        """Whether etcd answers; why not is for those who need no token."""
+        """Whether etcd answers. The reasons are shown only without authentication: the call needs no token."""
         lack = await self._server.readiness.lack()
         reasons = [lack] if lack and self._keystone is None else []
         return _answer({"ok": not lack, "reasons": reasons}, status=503 if lack else 200)
@@ -183,7 +186,7 @@ class _Calls:
         caller = self._caller(request, reading=True)
         kind, parameters = self._of_plural(request), request.query_params
         found = await self._server.find(kind.name, requests.query(parameters), caller=caller)
-        # What is shared with the caller is always listed, so "shared" is understood and changes nothing.
+        # Resources that are shared with the caller are always listed, so "shared" is accepted and changes nothing.
         requests.flag(parameters, "shared")
         if requests.flag(parameters, "count"):
             return _answer({kebab(kind.plural): {"count": len(found)}})
@@ -304,7 +307,7 @@ class _Calls:
         return _answer({"allocations": [{"owner": owner, "value": value} for owner, value in allocations]})
 
     def _caller(self, request: Request, *, reading: bool = False) -> Caller:
-        """Who calls; with no right to do so at all it is rejected before its body is read."""
+        """The caller. One without any right to this sort of call is rejected before its body is read."""
         if self._keystone is None:
             return Caller()
         caller = self._keystone.caller(request.headers.get("x-auth-token", ""))
@@ -332,10 +335,10 @@ class _Calls:
 def _answer(
     body: Any, revision: int | None = None, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    told = dict(headers or {})
+    all_headers = dict(headers or {})
     if revision is not None:
-        told[REVISION_HEADER] = str(revision)
-    return Response(msgspec.json.encode(body), status, told, media_type="application/json")
+        all_headers[REVISION_HEADER] = str(revision)
+    return Response(msgspec.json.encode(body), status, all_headers, media_type="application/json")
 
 
 async def _body(request: Request, largest: int = LARGEST_BODY) -> bytes:
@@ -356,22 +359,22 @@ def _rejected(refusal: Refusal) -> Response:
     return _answer({"message": f"{refusal.problem}; {refusal.advice}"}, status=refusal.status)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _api_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
     headers = {"Retry-After": _PAUSE_SECONDS} if error.status in (429, 503) else {}
     place: dict[str, Any] = {} if error.item is None else {"item": error.item, "detail": error.detail}
-    if error.refused:
-        place["refused"] = [{"item": item, "detail": detail} for item, detail in error.refused]
+    if error.rejected:
+        place["refused"] = [{"item": item, "detail": detail} for item, detail in error.rejected]
     return _answer({"message": error.message, **place}, status=error.status, headers=headers)
 
 
 async def _store_failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, StoreError)
-    return await _refused(request, from_store(error, writing=request.method != "GET"))
+    return await _api_error(request, from_store(error, writing=request.method != "GET"))
 
 
 async def _client_gone(request: Request, error: Exception) -> Response:
-    """Nobody reads this: the client was killed, or gave up, before its request was whole."""
+    """The client disconnected before its request was complete, so nobody reads this answer."""
     return _answer({"message": "the request was cut off"}, status=400)
 
 

@@ -1,8 +1,8 @@
-"""Who may call: anybody (``no_auth``), or the users of the configuration with Keystone v3 tokens
+"""Authenticates callers: none (``no_auth``), or the users of the configuration with Keystone v3 tokens
 (docs/contrail.md B.3).
 
-Why it exists: Contrail's clients log in before anything else. Served is the small part of Keystone that they use, for
-static users. Tokens live in this process: after a restart clients are told 401 and log in again, as they do anyway.
+Why it exists: Contrail's clients log in before anything else. This is the small part of Keystone that they use, for
+static users. Tokens are kept in this process: after a restart clients get 401 and log in again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .logins import Rate, Session, Sessions, network_of
 from .resources import Caller
 
 _BURST, _PER_SECOND = 100, 10.0
-"""Log-ins of one user."""
+"""The rate of log-ins of one user."""
 _FAILED_BURST, _FAILED_PER_SECOND = 10, 1.0
-"""Failed log-ins of one client as one user; all names that no user has count as one."""
+"""The rate of failed log-ins of one client as one user; all unknown names count as one user."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaticRole:
-    """A role in a project; ids and names may be equal."""
+    """A role in a project. Ids and names may be equal."""
 
     name: str
     project_id: str
@@ -43,7 +43,7 @@ class StaticRole:
 
 @dataclass(frozen=True, slots=True)
 class StaticUser:
-    """A user of the configuration. ``password``: asked for at each log-in, since it may be rotated."""
+    """A user of the configuration. ``password`` is called at each log-in, since the password may be rotated."""
 
     id: str
     name: str
@@ -118,14 +118,14 @@ class _LogIn(msgspec.Struct):
 
 
 class Token(NamedTuple):
-    """What a log-in gave: the token's text, and what it says (as Keystone answers)."""
+    """The result of a log-in: the token's text, and Keystone's description of it."""
 
     text: str
     body: Document
 
 
 class Keystone:
-    """Gives out tokens to ``users`` and knows them again. ``lifetime``: seconds. ``clock``: monotonic seconds."""
+    """Issues tokens to ``users`` and recognizes them. ``lifetime``: seconds. ``clock``: monotonic seconds."""
 
     def __init__(
         self,
@@ -142,10 +142,10 @@ class Keystone:
         self._failed = Rate(_FAILED_BURST, _FAILED_PER_SECOND, clock)
 
     def log_in(self, body: Any, address: str = "") -> Token:
-        """Answer ``POST /auth/tokens`` for a client at ``address``. Raises ``BadRequest``, ``TooManyRequests``, and
-        ``Unauthorized``, which never says whether the user or the password is wrong.
+        """Answer ``POST /auth/tokens`` for a client at ``address``.
 
-        No hash is computed: a static user's password is known as it is, so a log-in costs less than its request.
+        Raises ``BadRequest``, ``TooManyRequests``, and ``Unauthorized``, which never says whether the user or the
+        password is wrong. No hash is computed: static passwords are known in plain text, so a log-in is cheap.
         """
         try:
             auth = msgspec.convert(body, _LogIn).auth
@@ -156,10 +156,10 @@ class Keystone:
         wanted = auth.identity.password.user
         user = next((user for user in self._users if _is(user, wanted)), None)
         client = (network_of(address), user.id if user else "")
-        # An empty password is none: a user without one must not be let in by leaving it out.
+        # An empty password counts as none: a user without a password must not log in with an empty one.
         known = (user.password() if user else "") or secrets.token_hex()
         if not hmac.compare_digest(known.encode(), wanted.password.encode()) or user is None:
-            # Only after the comparison: who fails, however often, locks nobody out who knows the password.
+            # Only after the comparison: failures, however many, lock nobody out who knows the password.
             if not self._failed.allows(client):
                 raise TooManyRequests(f"too many failed log-ins; at most {_FAILED_PER_SECOND:g} a second is answered")
             self._failed.count(client)
@@ -173,7 +173,7 @@ class Keystone:
         return self._give(user, roles)
 
     def caller(self, token: str) -> Caller:
-        """On whose behalf a call with ``X-Auth-Token`` is made. Raises ``Unauthorized``."""
+        """The caller of a request with ``X-Auth-Token``. Raises ``Unauthorized``."""
         caller = self._sessions.find(token)
         if caller is None:
             raise Unauthorized("the token is missing, unknown or expired; log in at /keystone/v3/auth/tokens")
@@ -221,8 +221,7 @@ def _is(user: StaticUser, wanted: _User) -> bool:
 
 
 def _roles(user: StaticUser, scope: _Scope | None) -> list[StaticRole]:
-    """The roles in one project: the one that is asked for, else that of the first role. Roles of another project never
-    count."""
+    """The roles in the requested project, or in that of the first role. Roles of other projects never count."""
     project = scope.project if scope else None
     if project is None or not (project.id or project.name):
         return [role for role in user.roles if role.project_id == user.roles[0].project_id]

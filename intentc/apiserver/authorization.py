@@ -1,7 +1,7 @@
-"""Who may do what, decided by mode, caller, rules and an object's ``perms2`` (docs/security.md has the table).
+"""Decides who may do what, by mode, caller, rules and an object's ``perms2`` (docs/security.md has the table).
 
-Why it exists: the decision must be readable and testable without a server. Reading rules and objects, and raising
-errors, is left to ``permissions``; who the caller is, to ``auth``. The rules are Contrail's (``aaa_mode``).
+Why it exists: the decision must be readable and testable without a server. ``permissions`` reads rules and objects and
+raises errors; ``auth`` identifies the caller. The rules are Contrail's (``aaa_mode``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Mode(enum.Enum):
 
 
 class Operation(enum.Enum):
-    """What a rule allows; the letters of ``role_crud``."""
+    """An operation that a rule allows; the values are the letters of ``role_crud``."""
 
     CREATE = "C"
     READ = "R"
@@ -43,8 +43,10 @@ class Operation(enum.Enum):
 
 
 class Policy(NamedTuple):
-    """The configuration of authorization. ``compiler_users``: ids of the users that write the compilers' fields; empty:
-    every cloud administrator does."""
+    """The configuration of authorization.
+
+    ``compiler_users``: ids of the users that write the compilers' fields; empty: every cloud administrator does.
+    """
 
     mode: Mode = Mode.NO_AUTH
     cloud_admin_role: str = "admin"
@@ -53,15 +55,17 @@ class Policy(NamedTuple):
 
 
 class Tenancy(NamedTuple):
-    """The ids under which the caller's project and domain may stand in ``perms2``, in the form of ``tenant_id``."""
+    """The ids that ``perms2`` may use for the caller's project and domain, in the form of ``tenant_id``."""
 
     projects: frozenset[str] = frozenset()
     domains: frozenset[str] = frozenset()
 
 
 class Rule(NamedTuple):
-    """One ``rbac_rule``: what roles may do with an object's field. ``kind`` and ``field`` are in snake_case or ``*``;
-    ``grants``: (role, letters of operations)."""
+    """One ``rbac_rule``: what roles may do with a field of a kind.
+
+    ``kind`` and ``field`` are in snake_case or ``*``; ``grants``: (role, letters of operations).
+    """
 
     kind: str
     field: str
@@ -69,7 +73,7 @@ class Rule(NamedTuple):
 
 
 def tenant_id(text: str) -> str:
-    """The id of a project or domain in a form that can be compared: Keystone writes uuids without dashes."""
+    """Normalize the id of a project or domain for comparison: Keystone writes uuids without dashes."""
     try:
         return uuid.UUID(text).hex
     except ValueError:
@@ -77,8 +81,10 @@ def tenant_id(text: str) -> str:
 
 
 def is_administrator(policy: Policy, caller: Caller) -> bool:
-    """Whether the caller may do everything: the server itself, anybody with no-auth, the cloud admin role. As in
-    Contrail, upper and lower case of the role's name are the same."""
+    """Whether the caller may do everything: the server itself, anybody with no-auth, the cloud admin role.
+
+    As in Contrail, the case of the role's name does not matter.
+    """
     return caller.privileged or policy.mode is Mode.NO_AUTH or _has(caller.roles, policy.cloud_admin_role)
 
 
@@ -97,7 +103,7 @@ def is_compiler(policy: Policy, caller: Caller) -> bool:
 
 
 def may_call(policy: Policy, caller: Caller, *, reading: bool) -> bool:
-    """Whether the caller gets as far as rules and ``perms2``; decided before anything of a request is read."""
+    """Whether rules and ``perms2`` are checked for the caller at all; decided before the request is read."""
     if is_administrator(policy, caller) or (reading and reads_everything(policy, caller)):
         return True
     return policy.mode is Mode.RBAC and bool(caller.roles)
@@ -115,12 +121,11 @@ def rules_in(entries: Any) -> Iterator[Rule]:
 def denied_by_rules(
     rules: Sequence[Rule], roles: Collection[str], kind: Kind, operation: Operation, fields: Collection[str] = ()
 ) -> str:
-    """What no rule allows: a kind, or one of its fields (``kind.field``); empty if all of it is allowed.
+    """The kind or field (``kind.field``) that no rule allows; empty if everything is allowed.
 
-    The nearest rules decide: those of a field, else those of the kind, else those of ``*``. To create also takes a rule
-    of the kind, whatever the fields. Rules of the same object and field add up, whichever list they stand in.
-    ``*`` does not cover changes of access lists: who may do everything with the kinds of a project must not extend its
-    own rights.
+    The most specific rules decide: those of a field, otherwise those of the kind, otherwise those of ``*``. To create
+    always needs a rule of the kind. Rules of the same object and field add up, from all lists. ``*`` does not cover
+    changes of access lists: a role with all rights in a project must not extend its own rights.
     """
     own = {kind.name, kind.plural}
     of_kind = [rule for rule in rules if rule.kind in own and rule.field == _ANY]
@@ -140,8 +145,7 @@ def denied_by_rules(
 
 
 def applies(access_list: Mapping[str, Any], tenancy: Tenancy) -> bool:
-    """Whether the rules of an access list concern a caller: those of the whole installation, of its domain, and
-    of its project."""
+    """Whether an access list concerns a caller: that of the whole installation, its domain's, or its project's."""
     parent, above = snake(access_list.get("parent_type") or ""), tenant_id(access_list.get("parent_uuid") or "")
     if parent == EVERYBODY:
         return True
@@ -149,7 +153,7 @@ def applies(access_list: Mapping[str, Any], tenancy: Tenancy) -> bool:
 
 
 def access_to(permissions: Any, tenancy: Tenancy) -> int:
-    """What ``perms2`` gives a caller, as bits: as the owner, by a share with its project or domain, and globally."""
+    """The bits that ``perms2`` gives a caller: as the owner, by a share with its project or domain, and globally."""
     perms = permissions if isinstance(permissions, Mapping) else {}
     bits = _bits(perms.get("global_access"))
     if owns(perms, tenancy):
@@ -158,9 +162,9 @@ def access_to(permissions: Any, tenancy: Tenancy) -> int:
     for share in shares if isinstance(shares, list) else ():
         if not isinstance(share, Mapping):
             continue
-        sort, separator, told = str(share.get("tenant") or "").partition(":")
+        sort, separator, shared_with = str(share.get("tenant") or "").partition(":")
         ids = tenancy.domains if separator and sort == "domain" else tenancy.projects
-        if tenant_id(told if separator else sort) in ids:
+        if tenant_id(shared_with if separator else sort) in ids:
             bits |= _bits(share.get("tenant_access"))
     return bits
 
@@ -172,8 +176,7 @@ def owns(permissions: Any, tenancy: Tenancy) -> bool:
 
 
 def compiler_fields_changed(kind: Kind, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The compilers' own fields in which two states of a resource differ; what is unset in one way or another is
-    equal."""
+    """The compilers' own fields in which two states of a resource differ; all forms of unset are equal."""
     names = (*kind.compiler_properties, *(f"{relation}_refs" for relation in kind.compiler_relations))
     return [name for name in names if (before.get(name) or None) != (after.get(name) or None)]
 
@@ -181,8 +184,10 @@ def compiler_fields_changed(kind: Kind, before: Mapping[str, Any], after: Mappin
 def shared_entries_changed(
     kind: Kind, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, bool]]:
-    """(relation, uuid of a target, whether its name makes the entry a compiler's) for the entries in which lists that
-    users and compilers share differ."""
+    """The changed entries of lists that users and compilers share.
+
+    Yields (relation, uuid of the target, whether the target's name makes the entry a compiler's).
+    """
     for name in kind.shared_relations:
         old, new = ({e.get("uuid") or "": e for e in state.get(f"{name}_refs") or ()} for state in (before, after))
         pattern = kind.relations[name].ours

@@ -1,8 +1,8 @@
-"""One ``/sync``: many creates, updates and deletes, in order, in one transaction (docs/contrail.md B.2).
+"""Carries out one ``/sync``: many creates, updates and deletes in one transaction (docs/contrail.md B.2).
 
-Why it exists: a request and a transaction cost the same whatever they carry, and resources that name each other must
-arrive together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
-parents and reference targets come before those that hang on them, deletions the other way round.
+Why it exists: one large transaction is cheaper than many small ones, and resources that refer to each other must be
+written together. All reads of the batch are gathered first. Items may come in any order: they are sorted so that
+parents and reference targets are created before their dependents, and deleted after them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from .errors import ApiError, BadRequest
 from .resources import Caller, Condition, Resources
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
-_MOST_REFUSALS = 100
-"""Refused items that are named."""
+_MOST_REJECTIONS = 100
+"""Rejected items that an error lists."""
 _ITEM_FIELDS = frozenset({"kind", "operation", "data", "if_match", "if_none_match", "relaxed"})
 
 
 class Item(NamedTuple):
-    """One element of ``resources``; ``place``: its index in the request. ``data``: its fields in the form that is
-    stored, of ``body``, as the client sent them. ``relaxed``: the uuids of targets of its references whose deletion
-    these must not block."""
+    """One element of ``resources``.
+
+    ``place``: its index in the request; ``body``: the fields as the client sent them; ``data``: the same in stored
+    form; ``relaxed``: uuids of targets whose deletion its references must not block.
+    """
 
     place: int
     kind: Kind
@@ -53,7 +55,7 @@ class Item(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """What became of one item: the operation that it was, and the resource as written (a deletion: its uuid)."""
+    """The result of one item: the operation that was done, and the resource as written (a deletion: its uuid)."""
 
     kind: str
     operation: str
@@ -61,7 +63,7 @@ class Applied(NamedTuple):
 
 
 def is_readable(body: Any) -> bool:
-    """Whether a body is near enough to a resource to look at what it names; if not, its checks say what is wrong."""
+    """Whether the uuid and fq_name of a body have the right types; if not, later checks report it."""
     return (
         isinstance(body, dict)
         and isinstance(body.get("uuid") or "", str)
@@ -70,7 +72,7 @@ def is_readable(body: Any) -> bool:
 
 
 def parse(schema: Schema, elements: Any) -> list[Item]:
-    """The items of a request. Raises ``BadRequest`` naming the first bad one by its index, with all in ``refused``."""
+    """Parse the items of a request. Raises ``BadRequest`` for the first bad one, with all in ``rejected``."""
     if not isinstance(elements, list):
         raise BadRequest('resources must be a list of {"kind", "operation", "data"}')
     items, bad = [], []
@@ -115,7 +117,7 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
 
 
 def relaxed_targets(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """``"relaxed": ["<uuid of a target>", …]`` beside a resource. Raises ``BadRequest``."""
+    """Read ``"relaxed": ["<uuid of a target>", …]`` next to a resource. Raises ``BadRequest``."""
     relaxed = body.get("relaxed") or []
     if not (isinstance(relaxed, list) and all(isinstance(uuid, str) for uuid in relaxed)):
         raise BadRequest("relaxed must be a list of the uuids of targets")
@@ -123,10 +125,12 @@ def relaxed_targets(body: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 async def apply(draft: Draft, resources: Resources, items: Sequence[Item], caller: Caller) -> list[Applied]:
-    """Stage all items; what was done, in the order in which it was done. Errors name index, kind and fq_name: the first
-    one is raised when all items were tried, and carries the others."""
+    """Stage all items; returns what was done, in order.
+
+    Errors name index, kind and fq_name. The first one is raised after all items were tried, and carries the others.
+    """
     await gather_reads(draft, items)
-    refusals = _Refusals()
+    rejections = _Rejections()
     deletes = [item for item in items if item.operation == DELETE]
     creates: list[Item] = []
     updates: list[Item] = []
@@ -139,11 +143,11 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
     applied: list[Applied] = []
     written: dict[Key, Item] = {}
     for item in reversed(await _sorted_deletes(draft, deletes)):
-        with refusals.of(item):
+        with rejections.of(item):
             await resources.delete(draft, Key(item.kind.name, item.uuid), caller, item.condition)
         applied.append(Applied(item.kind.name, DELETE, {"uuid": item.uuid}))
     for item in _sorted(creates, [list(_wanted(item)) for item in creates]):
-        with refusals.of(item):
+        with rejections.of(item):
             document = await resources.create(draft, item.kind, item.body, caller, item.condition)
             key = Key(item.kind.name, document["uuid"])
             await resources.relax(draft, key, item.relaxed)
@@ -151,33 +155,35 @@ async def apply(draft: Draft, resources: Resources, items: Sequence[Item], calle
             applied.append(Applied(item.kind.name, CREATE, document))
     for item in updates:
         key = Key(item.kind.name, item.uuid)
-        with refusals.of(item):
+        with rejections.of(item):
             document = await resources.update(draft, key, item.body, caller, item.condition)
             await resources.relax(draft, key, item.relaxed)
             written[key] = item
             applied.append(Applied(item.kind.name, UPDATE, document))
-    refusals.raise_first()
+    rejections.raise_first()
     try:
         await resources.verify(draft)
     except ApiError as error:
-        guilty = written.get(Key(*error.key)) if error.key is not None else None
-        if guilty is None:
+        item_of_error = written.get(Key(*error.key)) if error.key is not None else None
+        if item_of_error is None:
             raise
-        raise error.within(guilty.place, str(guilty)) from None
+        raise error.within(item_of_error.place, str(item_of_error)) from None
     return applied
 
 
 def blame(items: Sequence[Item], error: ApiError) -> ApiError:
-    """An error of the whole draft, told on the item that it is about, if that is known."""
+    """Attribute an error of the whole draft to the item that it concerns, if that is known."""
     for item in items:
         if error.key in (Key(item.kind.name, item.uuid), item.name):
             return error.within(item.place, str(item))
     return error
 
 
-class _Refusals:
-    """What is refused of one request, item by item. One that names a refused item is not tried: its fault would only be
-    that the other is missing."""
+class _Rejections:
+    """Collects the rejected items of one request.
+
+    Errors of items that refer to a rejected item are not collected: they would only say that the other is missing.
+    """
 
     def __init__(self) -> None:
         self._found: list[ApiError] = []
@@ -185,7 +191,7 @@ class _Refusals:
 
     @contextmanager
     def of(self, item: Item) -> Iterator[None]:
-        """Note a refusal of ``item``. Raises what is no client's fault."""
+        """Note a rejection of ``item`` in the block. Raises errors that are not the client's fault."""
         try:
             yield
         except ApiError as error:
@@ -196,21 +202,21 @@ class _Refusals:
             self._named |= {Key(item.kind.name, item.uuid), item.name}
 
     def raise_first(self) -> None:
-        """Raise the first refusal, with all of them in ``refused``."""
+        """Raise the first rejection, with all of them in ``rejected``."""
         if self._found:
             raise _first_of(self._found)
 
 
 def _first_of(errors: Sequence[ApiError]) -> ApiError:
-    errors[0].refused = tuple((error.item or 0, error.detail) for error in errors[:_MOST_REFUSALS])
+    errors[0].rejected = tuple((error.item or 0, error.detail) for error in errors[:_MOST_REJECTIONS])
     return errors[0]
 
 
 def _wanted(item: Item) -> Iterator[Key | Name]:
-    """What an item's data name as parent and as targets."""
+    """The parents and targets that an item's data name."""
     data, fq_name = item.data, item.name.fq_name
-    told, parent_uuid = data.get("parent_type"), data.get("parent_uuid")
-    parents = [parent.kind for parent in item.kind.parents if not told or kebab(parent.kind) == kebab(str(told))]
+    given, parent_uuid = data.get("parent_type"), data.get("parent_uuid")
+    parents = [parent.kind for parent in item.kind.parents if not given or kebab(parent.kind) == kebab(str(given))]
     for parent in parents:
         if parent_uuid:
             yield Key(parent, str(parent_uuid))
@@ -226,7 +232,7 @@ def _wanted(item: Item) -> Iterator[Key | Name]:
 
 
 def _sorted(items: Sequence[Item], wanted: Sequence[Sequence[Key | Name]]) -> list[Item]:
-    """Items after those that they want, otherwise in their order. Raises ``BadRequest`` on a cycle, which it shows."""
+    """Sort items behind those that they refer to, otherwise in their order. Raises ``BadRequest`` showing a cycle."""
     places: dict[Key | Name, int] = {}
     for place, item in enumerate(items):
         places.setdefault(Key(item.kind.name, item.uuid), place)
@@ -268,12 +274,12 @@ async def _sorted_deletes(draft: Draft, items: Sequence[Item]) -> list[Item]:
     try:
         return _sorted(items, wanted)
     except BadRequest:
-        # References in a circle between existing resources don't hinder that all of them go at once.
+        # Existing resources that refer to each other in a cycle can be deleted together.
         return list(items)
 
 
 async def gather_reads(draft: Draft, items: Sequence[Item]) -> None:
-    """Read in few transactions what the items are going to ask for one by one."""
+    """Read in few transactions what the items will read one by one."""
     layout = draft.layout
     keys: set[str] = set()
     names: set[Name] = set()

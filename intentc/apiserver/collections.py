@@ -1,7 +1,7 @@
-"""Changing one element of a property that is a map or a list (docs/contrail.md B.2 ``/prop-collection-update``).
+"""Changes single elements of properties that are maps or lists (docs/contrail.md B.2 ``/prop-collection-update``).
 
-Why it exists: two clients that each add an element must not overwrite each other's, which replacing the whole
-property would. Which properties are collections, and by which field a map's elements are found, the schema says.
+Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
+whole property. The schema says which properties are collections, and which field is the key of a map.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ class _Collection(NamedTuple):
 
 
 def apply(kind: Kind, document: Document, updates: Sequence[ElementUpdate]) -> Document:
-    """``document`` with all updates carried out in order. Raises ``BadRequest`` for an unknown field, operation or
-    position."""
+    """``document`` with all updates applied in order.
+
+    Raises ``BadRequest`` for an unknown field, operation or position.
+    """
     changed = dict(document)
     for update in updates:
         collection = _collection(kind, update)

@@ -1,7 +1,7 @@
-"""Resources as the API server handles them: plain JSON objects, and what they say about others.
+"""Encodes and decodes stored resources, and finds their parents and references.
 
 Why it exists: values in etcd must be canonical (equal content, equal bytes) and hold a resource's own references only;
-everything else that an answer shows is computed from the index. Reading and writing them is left to ``draft``.
+everything else in an answer is computed from the index. ``draft`` reads and writes them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _DECODER = msgspec.json.Decoder(Document)
 
 
 class Relationship(NamedTuple):
-    """That a resource is the child of ``target``, or refers to it."""
+    """A resource is the child of ``target``, or refers to it."""
 
     target: Key
     sort: str
 
 
 class Header(msgspec.Struct, frozen=True):
-    """The part of a stored resource that says what it is called; decoded faster than the whole."""
+    """The part of a stored resource that has its name; decoded faster than the whole."""
 
     fq_name: tuple[str, ...]
 
@@ -44,8 +44,11 @@ def encode(document: Any) -> bytes:
 
 
 def decode(kind: Kind, raw: bytes, where: str, uuid: str) -> Document:
-    """A stored value, checked against the kind's schema so that the rest may rely on its shape. Raises ``Malformed``
-    naming ``where`` (the key in etcd). ``uuid``: what stands for the uuid in that key; a value without one gets it."""
+    """Decode a stored value and check it against the kind's schema, so that other code may rely on its shape.
+
+    ``where``: the key in etcd; ``uuid``: the uuid in that key, which a value without one gets. Raises ``Malformed``
+    naming ``where``.
+    """
     try:
         values = kind.decode_values(raw)
         document = kind.stored_form(_DECODER.decode(raw))
@@ -66,7 +69,7 @@ def _unreadable(where: str, reason: str) -> Malformed:
 
 
 def decode_fq_name(kind: Kind, raw: bytes, where: str, uuid: str) -> tuple[str, ...]:
-    """Only the fq_name of a stored value. Raises ``Malformed``."""
+    """Decode only the fq_name of a stored value. Raises ``Malformed``."""
     if kind.written_as_manifests:
         return tuple(decode(kind, raw, where, uuid)["fq_name"])
     try:
@@ -76,7 +79,7 @@ def decode_fq_name(kind: Kind, raw: bytes, where: str, uuid: str) -> tuple[str, 
 
 
 def relationships(kind: Kind, document: Document) -> Iterator[tuple[Relationship, bool]]:
-    """What a resource hangs on: (relationship, whether it is derived, so that it never blocks a deletion)."""
+    """The parent and references of a resource, each with whether it is derived and so never blocks a deletion."""
     parent_uuid = document.get("parent_uuid")
     if parent_uuid:
         parent_kind = snake(document.get("parent_type", ""))
@@ -89,12 +92,12 @@ def relationships(kind: Kind, document: Document) -> Iterator[tuple[Relationship
 
 
 def referred(kind: Kind, document: Document) -> frozenset[str]:
-    """The uuids of what a resource refers to."""
+    """The uuids of the resources to which a resource refers."""
     return frozenset(other.target.uuid for other, _ in relationships(kind, document) if other.sort == REFERENCE)
 
 
 def without_reference(document: Document, target: Key) -> Document:
-    """``document`` without its reference to ``target``; an emptied list goes."""
+    """``document`` without its reference to ``target``; an emptied list is removed."""
     field = f"{target.kind}_refs"
     entries = [entry for entry in document.get(field) or () if entry.get("uuid") != target.uuid]
     changed = {name: value for name, value in document.items() if name != field}

@@ -1,9 +1,9 @@
-"""One mutation in the making: what was read, what shall be, and the one transaction that follows.
+"""Collects one mutation before its commit: what was read, what will be written, and the compares.
 
-Why it exists: creates, updates and deletes of one request are first put together here, so that rules see the state
-that will be, whatever the order; then everything is committed by one compare-and-set transaction, or nothing. If a
-compare fails somebody else was faster: the work is done again on a new draft (``mutation.py``). Which values are
-allowed is left to ``resources`` and ``admission``.
+Why it exists: creates, updates and deletes of one request are staged here first, so that rules see the resulting state
+in any order; then one compare-and-set transaction commits everything or nothing. If a compare fails because another
+writer was faster, the work is repeated on a new draft (``mutation.py``). ``resources`` and ``admission`` decide which
+values are allowed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .reading import Reading
 
 
 class Staged:
-    """One resource of a draft: as it stands (None: absent) and as it shall be (None: deleted)."""
+    """One resource of a draft, before (None: absent) and after the mutation (None: deleted)."""
 
     __slots__ = ("after", "before", "forced")
 
@@ -32,7 +32,7 @@ class Staged:
 
 
 class Draft:
-    """The state that a mutation leads to, over what is stored. Documents that it hands out are not to be changed."""
+    """The state that a mutation leads to, over what is stored. Callers must not change the documents it returns."""
 
     def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
         self.schema = schema
@@ -40,17 +40,17 @@ class Draft:
         self.reading = Reading(store, limit)
         self.staged: dict[Key, Staged] = {}
         self.writes: dict[str, bytes | None] = {}
-        """Keys of the index and the pools that this mutation writes; None deletes."""
+        """Keys of the index and the pools to write; None deletes."""
         self.compares: dict[str, Compare] = {}
         self.relaxed: dict[tuple[Key, str], None] = {}
-        """(holder, uuid of a target): references that shall not block the deletion of their target, in order."""
+        """(holder, uuid of a target): references that must not block the deletion of their target, in order."""
         self.changes: list[tuple[Rules, Change]] = []
-        """What is to be verified once everything is staged, in order."""
+        """Changes to verify once everything is staged, in order."""
         self._names: dict[Name, str | None] = {}
         self._documents: dict[Key, Document] = {}
 
     async def stored(self, key: Key) -> Document | None:
-        """A resource as it stands in the store. Raises ``Malformed``."""
+        """The stored version of a resource. Raises ``Malformed``."""
         if key not in self._documents:
             if key.kind not in self.schema:
                 return None
@@ -62,19 +62,19 @@ class Draft:
         return self._documents[key]
 
     async def document(self, key: Key) -> Document | None:
-        """A resource as it will be. Raises ``Malformed``."""
+        """A resource after this mutation. Raises ``Malformed``."""
         staged = self.staged.get(key)
         return staged.after if staged else await self.stored(key)
 
     async def readable(self, key: Key) -> Document | None:
-        """A resource as it will be; None, too, if its value can't be read."""
+        """A resource after this mutation; also None if its value can't be read."""
         try:
             return await self.document(key)
         except Malformed:
             return None
 
     async def fq_name(self, key: Key) -> tuple[str, ...] | None:
-        """What a resource will be called; None if it won't be there. Cheaper than the whole. Raises ``Malformed``."""
+        """A resource's name after this mutation; None if absent. Cheaper than ``document``. Raises ``Malformed``."""
         staged = self.staged.get(key)
         if staged:
             return tuple(staged.after["fq_name"]) if staged.after else None
@@ -83,7 +83,7 @@ class Draft:
         return decode_fq_name(self.schema.kind(key.kind), item.value, where, key.uuid) if item else None
 
     async def find(self, name: Name) -> str | None:
-        """The uuid of what will have this name. An index entry whose resource is gone does not count."""
+        """The uuid that has this name after this mutation. Index entries of deleted resources don't count."""
         if name in self._names:
             return self._names[name]
         item = await self.reading.item(self.layout.name(name))
@@ -94,19 +94,19 @@ class Draft:
         return uuid if there else None
 
     async def identity(self, uuid: str) -> Name | None:
-        """What the index says a uuid stands for; whether the resource is there is another question."""
+        """The kind and name of a uuid in the index; the resource itself may be absent."""
         item = await self.reading.item(self.layout.identity(uuid))
         return None if item is None else msgspec.json.decode(item.value, type=Name)
 
     async def every(self, kind: str) -> list[Key]:
-        """All resources of a kind as they will be; the commit holds only while no other is added or changed."""
+        """All resources of a kind after this mutation. The commit fails if another one is added or changed."""
         prefix = self.layout.values(kind)
         stored = [Key(kind, self.layout.uuid(item.key)) for item in await self.reading.below(prefix)]
         self.guard_below(prefix)
         return list(dict.fromkeys([*stored, *(key for key in self.staged if key.kind == kind)]))
 
     async def children(self, parent: str, kind: str) -> tuple[Key, ...]:
-        """The stored children of one kind; the commit holds only while no other is added."""
+        """The stored children of one kind. The commit fails if another one is added."""
         found: list[Key] = []
         for prefix in (self.layout.holds(parent), self.layout.links(parent)):
             for item in await self.reading.below(prefix):
@@ -117,7 +117,7 @@ class Draft:
         return tuple(found)
 
     async def read(self, key: str) -> bytes | None:
-        """Any key as it will be."""
+        """The value of any key after this mutation."""
         if key in self.writes:
             return self.writes[key]
         item = await self.reading.item(key)
@@ -128,36 +128,36 @@ class Draft:
         self.writes[key] = value
 
     def drop(self, key: str) -> None:
-        """Delete one, unless this mutation writes it elsewhere."""
+        """Delete a key of the index or of the pools, unless this mutation writes it."""
         if self.writes.get(key) is None:
             self.writes[key] = None
 
     def drop_for_good(self, key: str) -> None:
-        """Delete one, even if this mutation wrote it before."""
+        """Delete a key of the index or of the pools, even if this mutation wrote it before."""
         self.writes[key] = None
 
     async def clear(self, key: str) -> None:
-        """Let nothing stand at ``key``: not what this mutation would write there, nor what is stored."""
+        """Leave ``key`` absent: drop this mutation's write to it, and delete a stored value."""
         if await self.reading.item(key) is None:
             self.writes.pop(key, None)
         else:
             self.writes[key] = None
 
     async def guard(self, key: str) -> None:
-        """Let the commit hold only while ``key`` is as it was read."""
+        """Make the commit fail if ``key`` has changed since it was read."""
         await self.reading.item(key)
         self.compares[key] = self.reading.seen(key)
 
     def guard_present(self, key: str) -> None:
-        """Let the commit hold only while ``key`` exists."""
+        """Make the commit fail unless ``key`` exists."""
         self.compares.setdefault(key, present(key))
 
     def guard_below(self, prefix: str) -> None:
-        """Let the commit hold only while nothing new stands below ``prefix``, which was read."""
+        """Make the commit fail if anything was added or changed below ``prefix``, which was read."""
         self.compares[prefix] = self.reading.seen_below(prefix)
 
     async def stage(self, key: Key, after: Document | None, *, forced: bool = False) -> None:
-        """What a resource shall be. ``forced``: those who hold a deleted one let go of it, nobody is asked."""
+        """Stage the new state of a resource. ``forced``: holders of a deleted one lose it instead of blocking."""
         staged = self.staged.get(key)
         if staged is None:
             self.staged[key] = staged = Staged(await self.stored(key), after, forced)
@@ -169,16 +169,16 @@ class Draft:
             self._names.setdefault(Name(key.kind, tuple(staged.before["fq_name"])), None)
 
     def stage_malformed(self, key: Key) -> None:
-        """Delete a resource whose value can't be read."""
+        """Stage the deletion of a resource whose value can't be read."""
         self.staged[key] = Staged(None, None, False)
 
     def stage_replacement(self, key: Key, after: Document) -> None:
-        """Put a resource in place of a value that can't be read."""
+        """Stage a resource that replaces a value that can't be read."""
         self.staged[key] = Staged(None, after, False)
         self._names[Name(key.kind, tuple(after["fq_name"]))] = key.uuid
 
     async def unreadable(self, key: Key) -> bool:
-        """Whether there is a value in the store that can't be read, and this mutation leaves it there."""
+        """Whether the store has an unreadable value that this mutation does not replace."""
         if key in self.staged:
             return False
         try:
@@ -188,17 +188,16 @@ class Draft:
         return False
 
     async def let_go(self, key: Key, target: Key) -> None:
-        """Take ``target`` out of the references of ``key``."""
+        """Remove ``target`` from the references of ``key``."""
         document = await self.document(key)
         if document is not None:
             await self.stage(key, without_reference(document, target))
 
     def relax(self, holder: Key, target: str) -> None:
-        """Let a reference no longer block the deletion of its target, by uuid (docs/contrail.md B.2,
-        /ref-relax-for-delete)."""
+        """Stop a reference from blocking the deletion of its target (docs/contrail.md B.2, /ref-relax-for-delete)."""
         self.relaxed[holder, target] = None
 
 
 def fq_name_value(document: Document) -> bytes:
-    """What index entries of a holder carry."""
+    """The value of a holder's index entries."""
     return encode(document["fq_name"])

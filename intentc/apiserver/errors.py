@@ -1,7 +1,7 @@
-"""What the API server refuses, each with its HTTP status (docs/contrail.md B.4).
+"""Defines the errors of the API server, each with its HTTP status (docs/contrail.md B.4).
 
-Why it exists: rules raise these far below HTTP, and every way in (HTTP, in process) tells them in its own form. The
-message is for people: it names the kind, field or key, and what to do next.
+Why it exists: rules raise these far below HTTP, and each entry point (HTTP, in process) reports them in its own form.
+The message is for people: it names the kind, field or key, and what to do next.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST = 4_000
 
 
 def shortened(text: str) -> str:
-    """``text``, or its beginning: what a client sent is not sent back at any length."""
+    """``text``, or its beginning: a client's text is not repeated at any length."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
@@ -36,9 +36,11 @@ _REPLACE = "; send the whole resource to replace it, or delete it"
 
 
 class ApiError(Exception):
-    """The base; ``status`` is the HTTP status. ``key``: the resource that it is about, if a rule knows; the name of one
-    that is new. ``item``: the index of the element of a larger request that it is about, and then ``detail`` is the
-    message without the place."""
+    """The base class; ``status`` is the HTTP status.
+
+    ``key``: the resource that the error concerns, if known; the name of a new one. ``item``: the index of the item of a
+    larger request that it concerns; ``detail`` is the message without that place then.
+    """
 
     status: ClassVar[int] = 500
 
@@ -49,14 +51,14 @@ class ApiError(Exception):
         self.key = key
         self.item: int | None = None
         self.detail = message
-        self.refused: tuple[tuple[int, str], ...] = ()
-        """Of a larger request: (item, detail) of everything in it that is refused, this included."""
+        self.rejected: tuple[tuple[int, str], ...] = ()
+        """(item, detail) of all rejected items of a larger request, this one included."""
 
     def within(self, item: int, place: str) -> ApiError:
-        """The same refusal, told with the place in a larger request (once: the key is not carried on)."""
-        told = type(self)(f"{place}: {self.message}")
-        told.item, told.detail = item, self.message
-        return told
+        """The same error with its place in a larger request. The key is dropped, so that this happens only once."""
+        placed = type(self)(f"{place}: {self.message}")
+        placed.item, placed.detail = item, self.message
+        return placed
 
 
 class BadRequest(ApiError):
@@ -66,53 +68,53 @@ class BadRequest(ApiError):
 
 
 class Exhausted(BadRequest):
-    """No number is left in a pool, or the wanted one is taken."""
+    """A pool has no number left, or the requested one is taken."""
 
 
 class Unauthorized(ApiError):
-    """No token, or one that is unknown or expired."""
+    """The token is missing, unknown or expired."""
 
     status = 401
 
 
 class Forbidden(ApiError):
-    """A field that only the server writes, or a call that needs another role."""
+    """The caller may not write a field, or the call needs another role."""
 
     status = 403
 
 
 class NotFound(ApiError):
-    """No such uuid, name or kind."""
+    """There is no such uuid, name or kind."""
 
     status = 404
 
 
 class Conflict(ApiError):
-    """Duplicate uuid or name, missing parent or target, deletion while others hold it."""
+    """A uuid or name is a duplicate, a parent or target is missing, or a deleted resource has holders."""
 
     status = 409
 
 
 class PreconditionFailed(ApiError):
-    """``If-Match`` names another revision, or the fence is an old one (then the message starts with "fence")."""
+    """``If-Match`` names another revision, or the fence is an old one (the message starts with "fence" then)."""
 
     status = 412
 
 
 class TooLarge(ApiError):
-    """More operations than one transaction takes, or too many bytes."""
+    """The request has more operations than one transaction takes, or too many bytes."""
 
     status = 413
 
 
 class TooManyRequests(ApiError):
-    """A client asks more often than is answered: try again after ``Retry-After``."""
+    """The client exceeds a rate; it may try again after ``Retry-After``."""
 
     status = 429
 
 
 class Malformed(ApiError):
-    """A stored value can't be read. The message names its key and what to do; ``reason`` only the key, and why."""
+    """A stored value can't be read. The message names its key and what to do; ``reason`` only key and cause."""
 
     status = 422
 
@@ -121,26 +123,28 @@ class Malformed(ApiError):
         self.reason = reason
 
     def within(self, item: int, place: str) -> ApiError:
-        told = Malformed(f"{place}: {self.reason}")
-        told.item, told.detail = item, self.message
-        return told
+        placed = Malformed(f"{place}: {self.reason}")
+        placed.item, placed.detail = item, self.message
+        return placed
 
 
 class Busy(ApiError):
-    """The store can't be reached, doesn't let us in or is full, or too many writers are after the same key: nothing was
-    written, try again."""
+    """The store is unreachable, denies access or is full, or too many writers contend for a key.
+
+    Nothing was written; the client may try again.
+    """
 
     status = 503
 
 
 class OutcomeUnknown(ApiError):
-    """The store did not answer a write: it may or may not have happened. Read back before you repeat it."""
+    """The store did not answer a write, which may have happened. The client must read back before it repeats it."""
 
     status = 504
 
 
 def from_store(error: StoreError, *, writing: bool) -> ApiError:
-    """What a failure of the store means to a client; ``writing``: a transaction may have been carried out."""
+    """Translate a failure of the store for a client. ``writing``: a transaction may have been committed."""
     if isinstance(error, TooManyOperations):
         return TooLarge(
             f"etcd takes fewer operations in one transaction than intentc.limits.max_txn_ops says: {error}; split the "
@@ -158,6 +162,6 @@ def from_store(error: StoreError, *, writing: bool) -> ApiError:
             return OutcomeUnknown(f"etcd did not answer the write, its outcome is unknown: {error}")
         return Busy(f"etcd can't be reached: {error}")
     if isinstance(error, AccessDenied | StoreFull):
-        # Nothing was written, and no client can do anything about it but wait.
-        return Busy(f"etcd refuses this API server: {error}")
-    return ApiError(f"etcd refuses: {error}")
+        # Nothing was written, and a client can only wait.
+        return Busy(f"etcd rejects this API server: {error}")
+    return ApiError(f"etcd rejects the request: {error}")

@@ -1,7 +1,7 @@
-"""Where a new resource belongs: name, fq_name, parent (docs/contrail.md B.5.1 to B.5.4), and names ↔ uuids.
+"""Completes the name, fq_name and parent of a new resource (docs/contrail.md B.5.1 to B.5.4).
 
-Why it exists: clients give a uuid, a name, a parent or only some of it, and what is stored must always be complete.
-Whether the name is free is the business of ``resources``.
+Why it exists: clients give a uuid, a name, a parent or only some of them, and stored resources are always complete.
+``resources`` checks that the name is free.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGEST_NAME = 1024
 
 
 def default_fq_name(schema: Schema, kind: Kind) -> tuple[str, ...]:
-    """The name of "the" object of a kind: that of its first possible parent's and ``default-<kind>``."""
+    """The name of a kind's default object: ``default-<kind>`` below the default object of its first possible parent."""
     above: tuple[str, ...] = ()
     if kind.parents and kind.parents[0].kind not in ROOT_KINDS:
         above = default_fq_name(schema, schema.kind(kind.parents[0].kind))
@@ -28,7 +28,7 @@ def default_fq_name(schema: Schema, kind: Kind) -> tuple[str, ...]:
 
 
 def check_uuid(text: str) -> str:
-    """``text`` in the form in which uuids are stored. Raises ``BadRequest``."""
+    """Normalize a uuid to its stored form. Raises ``BadRequest``."""
     try:
         return str(uuid_module.UUID(text))
     except ValueError:
@@ -38,8 +38,8 @@ def check_uuid(text: str) -> str:
 async def place(draft: Draft, kind: Kind, document: Document) -> None:
     """Fill in ``name``, ``fq_name``, ``parent_type`` and ``parent_uuid`` of a new resource.
 
-    Raises ``BadRequest`` if they contradict each other or a named parent is not there, ``Conflict`` if ``parent_uuid``
-    names nothing.
+    Raises ``BadRequest`` if they contradict each other or a named parent does not exist, ``Conflict`` if
+    ``parent_uuid`` names nothing.
     """
     given = _given_name(document)
     if kind.written_as_manifests:
@@ -80,12 +80,12 @@ def _given_name(document: Document) -> tuple[str, ...]:
 
 def _parent_kind(kind: Kind, document: Document) -> str | None:
     possible = [parent.kind for parent in kind.parents]
-    told = document.pop("parent_type", "") or ""
-    if told:
-        if snake(str(told)) in possible:
-            return snake(told)
+    given = document.pop("parent_type", "") or ""
+    if given:
+        if snake(str(given)) in possible:
+            return snake(given)
         known = f"it may be {' or '.join(map(kebab, possible))}" if possible else "this kind has no parent"
-        raise BadRequest(f"{kebab(kind.name)}: parent_type {told!r} is impossible; {known}")
+        raise BadRequest(f"{kebab(kind.name)}: parent_type {given!r} is impossible; {known}")
     if len(possible) > 1:
         raise BadRequest(f"{kebab(kind.name)}: parent_type is missing; give {' or '.join(map(kebab, possible))}")
     return possible[0] if possible else None

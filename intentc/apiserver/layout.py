@@ -1,7 +1,7 @@
-"""Where the API server keeps what in etcd.
+"""Defines the API server's keys in etcd.
 
-Resources lie at ``/<path>/<kind>/<uuid>`` and are watched by the compiler. Beside them, outside every watched prefix,
-lies an index below ``/intentc/apiserver/<path>/``, an exact mirror of what the resources' values say:
+Resources are at ``/<path>/<kind>/<uuid>``; the compiler watches them. An index outside every watched prefix, below
+``/intentc/apiserver/<path>/``, mirrors the resources' values:
 
     name/<kind>/<fq_name joined by :>            the uuid
     uuid/<uuid>                                  [kind, fq_name]
@@ -9,8 +9,8 @@ lies an index below ``/intentc/apiserver/<path>/``, an exact mirror of what the 
     links/<target>/<kind>/<uuid>/<sort>          one that does not (derived, or relaxed)
     pool/<pool>, pool-owner/…, pool-value/…      numbers (``pools.py``)
 
-``<sort>`` is ``child`` or ``reference``, the value is the fq_name of who holds. So "nothing blocks this deletion" is
-one compare over one range. What the keys hold is the business of those who write them.
+``<sort>`` is ``child`` or ``reference``, the value is the holder's fq_name. So "nothing blocks this deletion" is one
+compare over one range. The modules that write the keys define their values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFERENCE = "reference"
 
 
 class Holder(NamedTuple):
-    """Who holds a target, read from an index key: the holder's key, and as what (``child`` or ``reference``)."""
+    """A holder of a target, read from an index key: its key, and its sort (``child`` or ``reference``)."""
 
     key: Key
     sort: str
@@ -41,11 +41,11 @@ class Layout:
         self._index = f"/intentc/apiserver/{path}"
 
     def value(self, key: Key) -> str:
-        """Of one resource."""
+        """The key of one resource."""
         return f"{self.values(key.kind)}{stored_segment(key.uuid)}"
 
     def uuid(self, key: str) -> str:
-        """The way back from ``value``: what stands for the uuid, in printable form (``escaped_segment``)."""
+        """The uuid in a key of ``value``, in printable form (``escaped_segment``)."""
         return escaped_segment(key.removeprefix(f"/{self.path}/").partition("/")[2])
 
     def values(self, kind: str) -> str:
@@ -53,36 +53,36 @@ class Layout:
         return f"/{self.path}/{kind}/"
 
     def name(self, name: Name) -> str:
-        """Of the index from name to uuid."""
+        """The key of the index from name to uuid."""
         return f"{self._index}/name/{name.kind}/{':'.join(name.fq_name)}"
 
     def identity(self, uuid: str) -> str:
-        """Of the index from uuid to kind and name."""
+        """The key of the index from uuid to kind and name."""
         return f"{self._index}/uuid/{uuid}"
 
     def holds(self, uuid: str) -> str:
-        """The prefix of what blocks a deletion."""
+        """The prefix of the relations that block a deletion."""
         return f"{self._index}/holds/{uuid}/"
 
     def links(self, uuid: str) -> str:
-        """The prefix of what refers and does not block."""
+        """The prefix of the relations that do not block a deletion."""
         return f"{self._index}/links/{uuid}/"
 
     def hold(self, target: str, holder: Holder) -> str:
-        """One blocking relation."""
+        """The key of a relation that blocks a deletion."""
         return f"{self.holds(target)}{holder.key.kind}/{holder.key.uuid}/{holder.sort}"
 
     def link(self, target: str, holder: Holder) -> str:
-        """One relation that does not block."""
+        """The key of a relation that does not block a deletion."""
         return f"{self.links(target)}{holder.key.kind}/{holder.key.uuid}/{holder.sort}"
 
     def holder(self, index_key: str) -> Holder:
-        """The way back from ``hold`` and ``link``."""
+        """The holder in a key of ``hold`` or ``link``."""
         kind, uuid, sort = index_key.rsplit("/", 3)[1:]
         return Holder(Key(kind, uuid), sort)
 
     def pool(self, pool: str) -> str:
-        """A pool's ranges."""
+        """The key of a pool's ranges."""
         return f"{self._index}/pool/{pool}"
 
     def pool_owners(self, pool: str) -> str:

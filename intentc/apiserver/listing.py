@@ -1,8 +1,9 @@
-"""Showing resources: one with all that hangs on it, or many by filters and pages (docs/contrail.md B.1).
+"""Reads resources for answers: one with its children and back references, or many by filters and pages
+(docs/contrail.md B.1).
 
 Why it exists: children and back references are not stored in a resource; they are computed here from the index.
-Values that can't be read are left out of lists: one bad key must not hide the others. Whoever asks for them
-(``unreadable``) gets them apart, with the reasons.
+Values that can't be read are left out of lists, so that one bad key does not hide the others; ``unreadable`` lists
+them with the reasons.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ _BASIC = frozenset({"uuid", "fq_name", "name", "parent_type", "parent_uuid"})
 
 
 class Query(NamedTuple):
-    """The parameters of a list. Empty means "not asked". ``filters``: (field, value as text): values of one field are
-    alternatives, fields must all hold. ``marker``: only uuids greater than it. ``limit``: 0 is no limit."""
+    """The parameters of a list; empty ones don't restrict it.
+
+    ``filters``: (field, value as text); values of one field are alternatives, and all fields must match. ``marker``:
+    only uuids greater than it. ``limit``: 0 is no limit.
+    """
 
     filters: Sequence[tuple[str, str]] = ()
     parent_ids: Sequence[str] = ()
@@ -58,7 +62,7 @@ async def show(draft: Draft, key: Key, access: Access) -> tuple[Document, int]:
 
 
 async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Access) -> list[Document]:
-    """The resources that a query asks for and the caller may read, by uuid."""
+    """The resources that match a query and that the caller may read, by uuid."""
     _check(draft.schema, query)
     candidates = await _candidates(draft, kind, query)
     computed = sorted(set(query.fields) & _computed_names(draft.schema, kind))
@@ -78,8 +82,10 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
 
 
 async def unreadable(store: Store, draft: Draft, kind: Kind) -> list[Document]:
-    """The values of a kind that can't be read: ``{"uuid", "fq_name", "message"}``, by uuid. ``uuid``: what stands for
-    it in the key in etcd, escaped; ``fq_name``: as the index knows it, empty if it doesn't."""
+    """The values of a kind that can't be read: ``{"uuid", "fq_name", "message"}``, by uuid.
+
+    ``uuid``: the one in the key in etcd, escaped; ``fq_name``: the one in the index, or empty.
+    """
     found = []
     async for uuid, document in _all(store, draft, kind, ""):
         if isinstance(document, Malformed):
@@ -90,7 +96,7 @@ async def unreadable(store: Store, draft: Draft, kind: Kind) -> list[Document]:
 
 
 async def _candidates(draft: Draft, kind: Kind, query: Query) -> list[str] | None:
-    """The uuids among which to look; None: all."""
+    """The uuids that may match; None for all."""
     sets: list[set[str]] = []
     if query.uuids:
         sets.append(set(query.uuids))
@@ -120,7 +126,7 @@ async def _holders(draft: Draft, target: str, kind: str, sort: str) -> list[Key]
 
 
 async def _all(store: Store, draft: Draft, kind: Kind, marker: str) -> AsyncIterator[tuple[str, Document | Malformed]]:
-    """All of one kind at one revision, by pages; in place of what can't be read the reason."""
+    """All resources of one kind at one revision, by pages; for an unreadable value the error."""
     prefix = draft.layout.values(kind.name)
     start, revision = f"{draft.layout.value(Key(kind.name, marker))}\0" if marker else prefix, 0
     more = True
@@ -183,8 +189,10 @@ def _matches(document: Document, query: Query) -> bool:
 
 
 def _equals(value: Any, text: str) -> bool:
-    """Whether a field has the value that a filter names, as plain text (GO) or as JSON (PY). Left out, false, zero
-    and empty are equal (docs/contrail.md A.1)."""
+    """Whether a field has the value of a filter, as plain text (GO) or as JSON (PY).
+
+    Absent, false, zero and empty are equal (docs/contrail.md A.1).
+    """
     if value == text:
         return True
     try:

@@ -1,7 +1,7 @@
-"""The writing stage's two interfaces on an API server in the same process, without HTTP.
+"""Implements the writing stage's two interfaces on an API server in the same process, without HTTP.
 
 Why it exists: the offline compile and the engine's tests write through the same admission and the same transactions as
-a live system, only nearer. What a refusal means is decided by the code that reads HTTP answers.
+a live system. Errors are interpreted by the code that reads HTTP answers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LocalWriteService:
         answer = self._server.create(
             operation.kind, _plain(mutation), condition=Condition(must_be_new=True), fence=_fence(fence)
         )
-        return Written((await _told(answer, relates=mutation.relates)).revision)
+        return Written((await _answered(answer, relates=mutation.relates)).revision)
 
     async def update(self, operation: Update, fence: str | None = None, /) -> Written:
         mutation = encode_mutation(operation, self._server.schema)
@@ -52,11 +52,11 @@ class LocalWriteService:
             condition=Condition(operation.revision),
             fence=_fence(fence),
         )
-        return Written((await _told(answer, relates=mutation.relates)).revision)
+        return Written((await _answered(answer, relates=mutation.relates)).revision)
 
     async def delete(self, operation: Delete, fence: str | None = None, /) -> Written:
         condition = Condition(operation.revision)
-        return Written(await _told(self._server.delete(operation.key, condition=condition, fence=_fence(fence))))
+        return Written(await _answered(self._server.delete(operation.key, condition=condition, fence=_fence(fence))))
 
     async def add_ref(self, operation: AddReference, fence: str | None = None, /) -> Written:
         attribute = operation.target.attribute
@@ -69,18 +69,18 @@ class LocalWriteService:
             None if attribute is None else thaw(attribute),
             operation.relaxed,
         )
-        return Written(await _told(self._server.update_reference(update, fence=_fence(fence)), relates=True))
+        return Written(await _answered(self._server.update_reference(update, fence=_fence(fence)), relates=True))
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
         update = ReferenceUpdate(operation.key, operation.relation, False, operation.target.uuid)
-        return Written(await _told(self._server.update_reference(update, fence=_fence(fence)), relates=True))
+        return Written(await _answered(self._server.update_reference(update, fence=_fence(fence)), relates=True))
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
-        value, _ = await _told(self._server.allocate(pool, owner, fence=_fence(fence)))
+        value, _ = await _answered(self._server.allocate(pool, owner, fence=_fence(fence)))
         return value
 
     async def free(self, pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
-        await _told(self._server.free(pool, value=value, owner=owner, fence=_fence(fence)))
+        await _answered(self._server.free(pool, value=value, owner=owner, fence=_fence(fence)))
 
     async def read(self, key: Key, /) -> ReadBack | None:
         try:
@@ -100,7 +100,7 @@ class LocalWriteService:
             raise _failure(error) from None
 
     async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
-        return dict(await _told(self._server.allocations(pool, owner_prefix)))
+        return dict(await _answered(self._server.allocations(pool, owner_prefix)))
 
     async def ledger(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         return tuple(
@@ -120,7 +120,7 @@ def _fence(text: str | None) -> Fence | None:
     return None if text is None else Fence.parse(text)
 
 
-async def _told(call: Awaitable[Result], *, relates: bool = False) -> Result:
+async def _answered(call: Awaitable[Result], *, relates: bool = False) -> Result:
     try:
         return await call
     except ApiError as error:

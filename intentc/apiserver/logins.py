@@ -1,7 +1,7 @@
-"""Limits on log-ins: how often each user and each address may try, and how many tokens a user has at once.
+"""Limits log-ins: how often each user and each address may try, and how many tokens a user has at once.
 
-Why it exists: a log-in needs no token, so without limits one client has every failure answered at full speed, or fills
-the table of tokens until everybody else's are gone. Which password is right is ``auth``'s business.
+Why it exists: a log-in needs no token, so without limits one client could guess passwords at full speed, or fill the
+table of tokens until everybody else's are displaced. ``auth`` checks passwords.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import NamedTuple
 from .resources import Caller
 
 MOST_TOKENS = 100
-"""Of one user at once; a new one displaces the user's own oldest."""
+"""Tokens of one user at once; a new one displaces the user's own oldest."""
 _MOST_BUCKETS = 10_000
 _IPV6_NETWORK = 64
 """Bits: a client has all addresses of such a network."""
 
 
 class Rate:
-    """A token bucket for each key: ``burst`` tries at once, ``per_second`` in the long run. ``clock``: seconds."""
+    """A token bucket per key: ``burst`` tries at once, ``per_second`` in the long run. ``clock``: seconds."""
 
     def __init__(self, burst: int, per_second: float, clock: Callable[[], float]) -> None:
         self._burst = burst
         self._per_second = per_second
         self._clock = clock
-        # The one that was used longest ago first.
+        # The least recently used first.
         self._buckets: dict[Hashable, tuple[float, float]] = {}
 
     def allows(self, key: Hashable) -> bool:
@@ -55,7 +55,7 @@ class Session(NamedTuple):
 
 
 class Sessions:
-    """The tokens that are good: at most ``MOST_TOKENS`` of each user. ``clock``: seconds."""
+    """The valid tokens: at most ``MOST_TOKENS`` of each user. ``clock``: seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ class Sessions:
         self._tokens: dict[str, dict[str, None]] = {}
 
     def add(self, token: str, session: Session) -> None:
-        """Remember a token; the user's oldest goes if there are too many."""
+        """Remember a token; if there are too many, the user's oldest is dropped."""
         tokens = self._tokens.setdefault(session.user, {})
         while len(tokens) >= MOST_TOKENS:
             self._remove(next(iter(tokens)))
@@ -72,7 +72,7 @@ class Sessions:
         self._sessions[token] = session
 
     def find(self, token: str) -> Caller | None:
-        """On whose behalf a call with this token is made; None if the token is unknown or expired."""
+        """The caller of a request with this token; None if the token is unknown or expired."""
         session = self._sessions.get(token)
         if session is None:
             return None
@@ -87,7 +87,7 @@ class Sessions:
 
 
 def network_of(address: str) -> str:
-    """What counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
+    """The network that counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

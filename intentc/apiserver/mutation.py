@@ -1,6 +1,6 @@
-"""From a finished draft to one transaction, repeated while others are faster.
+"""Commits a draft in one transaction, and repeats the work while other writers are faster.
 
-Why it exists: here the index follows from the values, deletions are settled, operations are counted against etcd's
+Why it exists: here the index is derived from the values, deletions are resolved, operations are counted against etcd's
 limit, and the fence is added. Nothing else in the API server writes to the store.
 """
 
@@ -31,8 +31,10 @@ _LONGEST_PAUSE_SECONDS = 0.05
 
 
 class Fence(NamedTuple):
-    """``X-Intentc-Fence: <installation>/<revision>``: write only while the leader's key has that create revision. No
-    key has 0, so ``X/0`` never holds."""
+    """``X-Intentc-Fence: <installation>/<revision>``: write only while the leader's key has that create revision.
+
+    No key has revision 0, so ``X/0`` never holds.
+    """
 
     installation: str
     revision: int
@@ -42,7 +44,7 @@ class Fence(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Fence:
-        """Raises ``BadRequest``."""
+        """Parse the header. Raises ``BadRequest``."""
         installation, _, digits = text.rpartition("/")
         revision = parse_integer(digits)
         if not installation or revision is None:
@@ -53,7 +55,7 @@ class Fence(NamedTuple):
 
 
 class Mutator:
-    """Carries mutations out. ``limit``: operations that one transaction takes (etcd's --max-txn-ops)."""
+    """Carries out mutations. ``limit``: operations that one transaction takes (etcd's --max-txn-ops)."""
 
     def __init__(self, store: Store, schema: Schema, layout: Layout, limit: int) -> None:
         self.limit = limit
@@ -62,30 +64,30 @@ class Mutator:
         self._layout = layout
 
     def draft(self) -> Draft:
-        """An empty one."""
+        """Create an empty draft."""
         return Draft(self._store, self._schema, self._layout, self.limit)
 
     async def run(self, work: Callable[[Draft], Awaitable[Result]], fence: Fence | None = None) -> tuple[Result, int]:
-        """Do ``work`` on a draft and commit it; what it returned, and the revision at which it holds.
+        """Do ``work`` on a draft and commit it; returns its result and the revision at which it holds.
 
         Raises what ``work`` raises, ``TooLarge``, ``PreconditionFailed`` (fence), ``Busy``, ``OutcomeUnknown``.
         """
         for attempt in range(_ATTEMPTS):
             draft = self.draft()
             if fence is not None and fence.revision < 1:
-                # To etcd an absent key has create revision 0: its compare would hold exactly while nobody leads.
+                # For etcd an absent key has create revision 0: the compare would hold exactly while nobody leads.
                 await self._check_fence(draft, fence)
             try:
                 result = await work(draft)
                 revision = await self._commit(draft, fence)
             except ApiError:
-                # Whoever leads no more shall learn that, whatever else is wrong with what it wants.
+                # A former leader must learn that it is one, whatever else is wrong with its request.
                 if fence is not None:
                     await self._check_fence(draft, fence)
                 raise
             if revision is not None:
                 return result, revision
-            # Somebody else wrote what we had read. Under a crowd of writers a random pause lets one of them through.
+            # Another writer changed what was read. With many writers a random pause lets one of them succeed.
             await anyio.sleep(random.uniform(0, min(_LONGEST_PAUSE_SECONDS, 0.0005 * attempt)))  # noqa: S311
         raise Busy(f"{_ATTEMPTS} times others changed what this request reads; try again")
 
@@ -128,7 +130,7 @@ class Mutator:
 
 
 async def _settle(draft: Draft) -> None:
-    """See to what hangs on deleted resources: refuse, cascade, or let go, until nothing is left to see to."""
+    """Resolve the holders of deleted resources: reject the deletion, cascade it, or remove the references."""
     done: set[Key] = set()
     while True:
         gone = [key for key, staged in draft.staged.items() if staged.after is None and key not in done]
@@ -170,8 +172,10 @@ async def _settle_deletion(draft: Draft, key: Key, staged: Staged) -> None:
 
 
 async def _holds(draft: Draft, holder: Holder, target: str) -> bool | None:
-    """Whether an index entry is true (it may be stale: keys can be changed in etcd behind the server's back); None if
-    the holder's value can't be read."""
+    """Whether an index entry is true; None if the holder's value can't be read.
+
+    It may be stale, since others can change keys in etcd directly.
+    """
     try:
         document = await draft.document(holder.key)
     except Malformed:
@@ -186,8 +190,10 @@ async def _holds(draft: Draft, holder: Holder, target: str) -> bool | None:
 
 
 async def _operations(draft: Draft) -> tuple[list[Operation], int]:
-    """Puts and deletes of a draft, and the revision at which all holds if there are none: that of the resources that it
-    leaves as they are, else that of what was read."""
+    """The puts and deletes of a draft, and the revision at which its result holds if there are none.
+
+    That is the revision of the resources that it leaves unchanged, otherwise that of its reads.
+    """
     newest = 0
     values: list[Operation] = []
     await draft.reading.load(_index_keys(draft))
@@ -225,12 +231,12 @@ def _value(key: Key, staged: Staged, document: Document) -> bytes:
 
 
 def _size(operations: Sequence[Operation]) -> int:
-    """Bytes of keys and values."""
+    """The bytes of all keys and values."""
     return sum(len(one.key.encode()) + (len(one.value) if isinstance(one, Put) else 0) for one in operations)
 
 
 def _index_keys(draft: Draft) -> Iterator[str]:
-    """The keys of the index that resources which come or go need, so that they are read together."""
+    """The index keys of created, renamed and deleted resources, so that they are read together."""
     for key, staged in draft.staged.items():
         one, other = staged.before, staged.after
         if one is None or other is None or one["fq_name"] != other["fq_name"]:
@@ -250,7 +256,7 @@ async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
     if before is not None:
         index = draft.layout.name(before)
         item = await draft.reading.item(index)
-        # A copy that was put into etcd by hand doesn't take the name from its holder when it goes.
+        # A copy that was written to etcd by hand must not free the holder's name when it is deleted.
         if item is not None and item.value.decode() == key.uuid:
             await draft.guard(index)
             draft.drop(index)
@@ -266,7 +272,7 @@ async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
 async def _former_name(draft: Draft, key: Key, staged: Staged) -> Name | None:
     if staged.before is not None:
         return Name(key.kind, tuple(staged.before["fq_name"]))
-    # Its value can't be read, or there is none; the index still knows what it was called.
+    # Its value is unreadable or absent; the index still has its name.
     found = await draft.identity(key.uuid)
     return found if found is not None and found.kind == key.kind else None
 
@@ -296,7 +302,7 @@ def _index_relationships(draft: Draft, key: Key, staged: Staged) -> None:
 
 
 async def _index_relaxed(draft: Draft) -> None:
-    """References that shall not block a deletion move from those that hold to those that only link."""
+    """Move index entries of relaxed references from those that block deletions to those that don't."""
     layout = draft.layout
     moves: list[tuple[Key, str, str, str]] = []
     for key, target in draft.relaxed:
@@ -306,7 +312,7 @@ async def _index_relaxed(draft: Draft) -> None:
     for key, target, hold, link in moves:
         document = await draft.document(key)
         if document is None or target not in referred(draft.schema.kind(key.kind), document):
-            # This request itself has the reference go again, with its holder or its target.
+            # This request itself removes the reference again, with its holder or its target.
             continue
         await draft.guard(layout.value(key))
         if await draft.read(link) is None:
@@ -317,7 +323,7 @@ async def _index_relaxed(draft: Draft) -> None:
 def _forget(draft: Draft, key: Key, relationship: Relationship, derived: bool) -> None:
     holder = Holder(key, relationship.sort)
     uuid = relationship.target.uuid
-    # Only a reference can have been relaxed since; then its entry stands among the links.
+    # Only a reference can have been relaxed since; its entry is among the links then.
     if derived or relationship.sort == REFERENCE:
         draft.drop(draft.layout.link(uuid, holder))
     if not derived:

@@ -1,7 +1,7 @@
-"""Asking ``authorization`` on a draft: reads the rules that concern a caller, and raises ``Forbidden`` with the reason.
+"""Enforces permissions on a draft: reads the rules that concern a caller, and raises ``Forbidden`` with the reason.
 
-Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists must ask the same, so each step of a
-mutation asks here. The decisions themselves are made in ``authorization``.
+Why it exists: single calls, ``/sync``, ``/ref-update``, collections and lists must check the same, so each step of a
+mutation checks here. ``authorization`` makes the decisions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _VERBS = {Operation.CREATE: "create", Operation.READ: "read", Operation.UPDATE: 
 
 
 class Permissions:
-    """What callers may do under ``policy``."""
+    """The permissions of callers under ``policy``."""
 
     def __init__(self, schema: Schema, policy: Policy) -> None:
         self.policy = policy
@@ -56,7 +56,7 @@ class Permissions:
         self._found: WeakKeyDictionary[Draft, dict[Caller, Access]] = WeakKeyDictionary()
 
     def admit(self, caller: Caller, *, reading: bool) -> None:
-        """Raise ``Forbidden`` for a caller that may do nothing of the sort, before its request is read."""
+        """Raise ``Forbidden`` for a caller that may read or write nothing, before its request is read."""
         if not may_call(self.policy, caller, reading=reading):
             known = "only " + " and ".join(self._roles(reading))
             raise Forbidden(
@@ -65,12 +65,12 @@ class Permissions:
             )
 
     def administrate(self, caller: Caller, *, reading: bool) -> None:
-        """Raise ``Forbidden`` unless the caller is a cloud administrator (reading: or may read everything)."""
+        """Raise ``Forbidden`` unless the caller is a cloud administrator or, for reading, may read everything."""
         if not (reads_everything if reading else is_administrator)(self.policy, caller):
             raise Forbidden(f"number pools need the role {' or '.join(self._roles(reading))}")
 
     async def access(self, draft: Draft, caller: Caller) -> Access:
-        """What ``caller`` may do in ``draft``."""
+        """The access of ``caller`` in ``draft``."""
         found = self._found.setdefault(draft, {})
         if caller not in found:
             tenancy, rules = Tenancy(), tuple[Rule, ...]()
@@ -79,7 +79,7 @@ class Permissions:
                 try:
                     rules = await _rules(draft, self._schema, tenancy)
                 except Malformed as error:
-                    # What the list restricts is unknown, so nobody but a reader of everything goes on without it.
+                    # The list's restrictions are unknown, so only callers that may read everything continue.
                     if not reads_everything(self.policy, caller):
                         raise Forbidden(f"rights can't be decided: {error.message}") from None
             found[caller] = Access(self.policy, caller, tenancy, rules)
@@ -93,7 +93,7 @@ class Permissions:
 
 
 class Access:
-    """What one caller may do. All methods without an answer raise ``Forbidden``."""
+    """The permissions of one caller. Methods that return nothing raise ``Forbidden``."""
 
     def __init__(self, policy: Policy, caller: Caller, tenancy: Tenancy, rules: Sequence[Rule]) -> None:
         self.all = is_administrator(policy, caller)
@@ -104,7 +104,7 @@ class Access:
         self._rules = rules
 
     def rule(self, kind: Kind, operation: Operation, fields: Collection[str] = ()) -> None:
-        """The rules must allow ``operation`` on the kind with these fields."""
+        """Require that the rules allow ``operation`` on the kind with these fields."""
         if self.all or (self.reads_all and operation is Operation.READ):
             return
         denied = denied_by_rules(self._rules, self._caller.roles, kind, operation, fields)
@@ -120,7 +120,7 @@ class Access:
         return bool(access_to(document.get("perms2"), self._tenancy) & needed)
 
     def on(self, key: Key, document: Mapping[str, Any], needed: int) -> None:
-        """The resource's ``perms2`` must give the bit ``needed``."""
+        """Require that the resource's ``perms2`` gives the bit ``needed``."""
         if not self.allows(document, needed):
             raise Forbidden(
                 f"perms2 of {kebab(key.kind)} {key.uuid} does not let the project {self._caller.project_id or '(none)'}"
@@ -129,8 +129,10 @@ class Access:
             )
 
     async def change(self, draft: Draft, key: Key, before: Document | None, after: Document) -> None:
-        """What a change does beyond the resource's own fields must be done by those who may: compilers' fields and
-        entries, ownership, new references. Both states have their references in stored form."""
+        """Require the rights for compilers' fields and entries, ownership, and new references that a change affects.
+
+        Both states have their references in stored form.
+        """
         kind = draft.schema.kind(key.kind)
         if not self._writes_outputs:
             await self._outputs(draft, key, kind, before or {}, after)
@@ -161,7 +163,7 @@ class Access:
                 self.on(target, await draft.document(target) or {}, REFER)
 
     async def parent(self, draft: Draft, document: Document) -> None:
-        """The parent of a new resource must let the caller write it."""
+        """Require that the caller may write the parent of a new resource."""
         if not self.all and document.get("parent_uuid"):
             parent = Key(snake(document["parent_type"]), document["parent_uuid"])
             self.on(parent, await draft.document(parent) or {}, WRITE)
@@ -178,8 +180,10 @@ class Access:
 
 
 async def _tenancy(draft: Draft, schema: Schema, caller: Caller) -> Tenancy:
-    """The ids of the caller's project and domain, those of their resources included: with static users Keystone's id
-    may be a name."""
+    """The ids of the caller's project and domain, and those of their resources.
+
+    With static users Keystone's id may be a name.
+    """
     domain = DEFAULT_DOMAIN if caller.domain_name == "default" else caller.domain_name
     projects, domains = [caller.project_id], [caller.domain_id]
     for kind, fq_name, ids in ((PROJECT, (domain, caller.project_name), projects), (DOMAIN, (domain,), domains)):
@@ -189,7 +193,7 @@ async def _tenancy(draft: Draft, schema: Schema, caller: Caller) -> Tenancy:
 
 
 async def _rules(draft: Draft, schema: Schema, tenancy: Tenancy) -> tuple[Rule, ...]:
-    """The rules that concern a caller, of all levels. Raises ``Malformed`` for a list that can't be read."""
+    """The rules of all levels that concern a caller. Raises ``Malformed`` for a list that can't be read."""
     if ACCESS_LIST not in schema:
         return ()
     kind = schema.kind(ACCESS_LIST)

@@ -1,9 +1,9 @@
-"""Numbers out of pools: lowest free first, each with its owner, given once (docs/contrail.md B.2 /int-pool, B.6;
+"""Allocates numbers from pools, lowest free first, each to one owner (docs/contrail.md B.2 /int-pool, B.6;
 docs/engine.md §8).
 
 Why it exists: route target numbers and ids must be unique over all servers, stable, and findable by owner. A pool is
-one key with its ranges and its *free* ranges, so that giving a number reads one key however many are taken; beside it
-lie owner → value and value → owner, written in the same transaction.
+one key with its ranges and its *free* ranges, so that an allocation reads one key however many numbers are taken; the
+keys owner → value and value → owner are written in the same transaction.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .errors import BadRequest, Conflict, Exhausted
 
 
 class Pool(msgspec.Struct, forbid_unknown_fields=True):
-    """``ranges``: the half-open ranges of the pool; ``free``: those of its numbers that nobody holds, in order."""
+    """A pool. ``ranges``: its half-open ranges; ``free``: the ranges of its free numbers, in order."""
 
     ranges: list[tuple[int, int]]
     free: list[tuple[int, int]]
 
     def take(self, value: int) -> bool:
-        """Take ``value`` out of the free ones; False if it isn't free."""
+        """Remove ``value`` from the free ones; False if it isn't free."""
         place = bisect_right(self.free, value, key=lambda entry: entry[0]) - 1
         if place < 0 or value >= self.free[place][1]:
             return False
@@ -43,12 +43,12 @@ class Pool(msgspec.Struct, forbid_unknown_fields=True):
         self.free[first:last] = [(start, end)]
 
     def covers(self, value: int) -> bool:
-        """Whether ``value`` lies in the pool at all."""
+        """Whether ``value`` is in a range of the pool."""
         return any(start <= value < end for start, end in self.ranges)
 
 
 async def create(draft: Draft, pool: str, start: int, end: int) -> None:
-    """Add the range [start, end) to a pool, which is made if there is none. Raises ``Conflict`` if they overlap."""
+    """Add the range [start, end) to a pool, and create the pool if needed. Raises ``Conflict`` if ranges overlap."""
     _check_name(pool)
     if start < 0 or end <= start:
         raise BadRequest(f"pool {pool}: the range [{start}, {end}) is empty or negative; end is the first number after")
@@ -62,12 +62,12 @@ async def create(draft: Draft, pool: str, start: int, end: int) -> None:
 
 
 async def exists(draft: Draft, pool: str) -> bool:
-    """Whether there is such a pool."""
+    """Whether the pool exists."""
     return await draft.read(draft.layout.pool(pool)) is not None
 
 
 async def drop(draft: Draft, pool: str) -> None:
-    """Forget a pool and who holds its numbers; not there is as good.
+    """Delete a pool and its allocations, if it exists.
 
     Raises ``TooLarge`` (from the commit) if more numbers are taken than one transaction can free.
     """

@@ -1,7 +1,6 @@
-"""Whether the API server can serve requests: whether its etcd answers a read that needs a quorum.
+"""Checks whether the API server can serve requests: whether etcd answers a read that needs a quorum.
 
-Why it exists: ``/readyz`` is asked without a token, so an answer holds for a second, and one read serves all who ask
-meanwhile.
+Why it exists: ``/readyz`` needs no token, so an answer is reused for 1 s, and one read serves all requests meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 class Readiness:
-    """Of a server whose resources lie at ``/<path>/`` in ``store``. ``clock``: seconds."""
+    """The readiness of a server whose resources are at ``/<path>/`` in ``store``. ``clock``: seconds."""
 
     def __init__(self, store: Store, path: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store

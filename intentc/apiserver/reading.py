@@ -1,7 +1,7 @@
-"""What one mutation has read: each key once, in few transactions, remembered with its revision.
+"""Reads for one mutation: each key once, in few transactions, remembered with its revision.
 
 Why it exists: a mutation decides by what it reads and then commits under compares of exactly that, so reads and
-compares must come from one place. Reads are gathered: a batch of a hundred resources costs a handful of round trips.
+compares come from one place. Reads are gathered: a batch of a hundred resources costs a few round trips.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .errors import from_store
 
 
 class Reading:
-    """Reads through a store, remembered. ``limit``: operations that one transaction takes."""
+    """Remembered reads of a store. ``limit``: operations that one transaction takes."""
 
     def __init__(self, store: Store, limit: int) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class Reading:
         self._items: dict[str, KeyValue | None] = {}
         self._ranges: dict[str, tuple[tuple[KeyValue, ...], int]] = {}
         self.revision = 0
-        """Of the latest read."""
+        """The revision of the latest read."""
 
     async def load(self, keys: Iterable[str]) -> None:
         """Read many keys with as few transactions as the operation limit allows."""
@@ -49,7 +49,7 @@ class Reading:
                 self._items[key] = found[0] if found else None
 
     async def item(self, key: str) -> KeyValue | None:
-        """One key as it stands in the store."""
+        """One key of the store; None if it is absent."""
         if key not in self._items:
             await self.load([key])
         return self._items[key]
@@ -74,11 +74,11 @@ class Reading:
         return self._ranges[prefix][0]
 
     def seen(self, key: str) -> Compare:
-        """True while ``key``, which was read, is as it was read."""
+        """A compare that holds while ``key`` is as it was read."""
         item = self._items[key]
         return unchanged(key, item.mod_revision) if item else absent(key)
 
     def seen_below(self, prefix: str) -> Compare:
-        """True while nothing was added or changed below ``prefix``, which was read, since then."""
+        """A compare that holds while nothing is added or changed below ``prefix``, which was read."""
         revision = self._ranges[prefix][1]
         return Compare(prefix, Target.MOD_REVISION, Relation.LESS, revision + 1, prefix_end(prefix))

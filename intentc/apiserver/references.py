@@ -1,7 +1,7 @@
-"""References as clients give them and as they are stored: uuid and name completed, attributes checked
+"""Turns references that clients send into stored ones: completes uuid and name, checks attributes
 (docs/contrail.md B.5.6).
 
-Why it exists: a reference may name its target by ``uuid`` or by ``to``; stored are both, and nothing that can be
+Why it exists: a reference may name its target by ``uuid`` or by ``to``; both are stored, and nothing that can be
 computed. ``/ref-update`` changes one entry of a list by reading and writing it in one transaction.
 """
 
@@ -17,8 +17,10 @@ from .errors import BadRequest, Conflict
 
 
 class ReferenceUpdate(NamedTuple):
-    """One ``/ref-update``: ``add`` or take away the reference of ``holder`` to a target of kind ``relation``, named by
-    uuid or by fq_name. ``relaxed``: an added one must not block the target's deletion."""
+    """One ``/ref-update``: ``add`` or remove the reference of ``holder`` to a target of kind ``relation``.
+
+    The target is named by uuid or by fq_name. ``relaxed``: an added reference must not block the target's deletion.
+    """
 
     holder: Key
     relation: str
@@ -29,12 +31,12 @@ class ReferenceUpdate(NamedTuple):
     relaxed: bool = False
 
     def names(self, entry: Document) -> bool:
-        """Whether a stored entry is of the target in question."""
+        """Whether a stored entry refers to this target."""
         return bool(entry.get("uuid") == self.uuid if self.uuid else entry.get("to") == list(self.fq_name))
 
 
 async def complete(draft: Draft, kind: Kind, document: Document) -> None:
-    """Put the references in ``document`` into their stored form; fields that are absent stay so.
+    """Bring the references in ``document`` into their stored form; absent fields stay absent.
 
     Raises ``BadRequest`` (shape, unresolved ``to``), ``Conflict`` (no such uuid), naming field and place.
     """
@@ -59,7 +61,7 @@ async def complete(draft: Draft, kind: Kind, document: Document) -> None:
 
 
 async def apply(draft: Draft, kind: Kind, document: Document, update: ReferenceUpdate) -> Document:
-    """``document`` with one reference added (or its attribute replaced) or taken away; itself if nothing changes."""
+    """``document`` with one reference added, removed, or its attribute replaced; equal if nothing changes."""
     field = f"{update.relation}_refs"
     entries: list[Document] = list(document.get(field) or ())
     places = [place for place, entry in enumerate(entries) if update.names(entry)]

@@ -84,7 +84,7 @@ class Resources:
             given_uuid = over.uuid
         document["uuid"] = check_uuid(given_uuid) if given_uuid else self._new_uuid(kind, name)
         key = Key(kind.name, document["uuid"])
-        await self._refuse_duplicate(draft, key, name, replaces=over is not None)
+        await self._reject_duplicate(draft, key, name, replaces=over is not None)
         missing = missing_fields(kind, document)
         if missing:
             raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
@@ -103,7 +103,7 @@ class Resources:
             await draft.stage(key, document)
         for companion, companion_body in rules.companions(change):
             if over is None or await draft.find(Name(companion, tuple(companion_body["fq_name"]))) is None:
-                # It belongs to whom the resource belongs to, which an administrator may have made for another project.
+                # It gets the resource's owner: an administrator may have created the resource for another project.
                 server = caller._replace(privileged=True, project_id=document["perms2"]["owner"])
                 await self.create(draft, self._schema.kind(companion), companion_body, server)
         return document
@@ -117,14 +117,16 @@ class Resources:
         condition: Condition = NO_CONDITION,
         paths: Sequence[str] | None = None,
     ) -> Document:
-        """Stage new values of the fields in ``body`` (of all fields if it is a manifest), or of those at ``paths`` (the
-        field mask); the written fields with the uuid. A value that can't be read is replaced if ``body`` is a whole
-        resource: it has an fq_name, and there is no field mask."""
+        """Stage new values of the fields in ``body``, or of those at ``paths`` (the field mask).
+
+        A manifest sets all fields. Returns the written fields with the uuid. A value that can't be read is replaced if
+        ``body`` is a whole resource: it has an fq_name, and there is no field mask.
+        """
         kind = self._schema.kind(key.kind)
         sent = taken_in(kind, body)
         if paths is None and sent.fields.get("fq_name") and await draft.unreadable(key):
             await self._check_condition(draft, key, condition)
-            # Whose it was is unknown, as with a deletion.
+            # Its owner is unknown, as with a deletion.
             (await self._permissions.access(draft, caller)).on(key, {}, WRITE)
             return await self._create(draft, kind, body, caller, over=key)
         document, given = accept(self._schema, kind, sent.fields)
@@ -134,11 +136,11 @@ class Resources:
         access.on(key, before, WRITE)
         if sent.whole:
             given |= kind.user_fields | (before.keys() - common_fields(kind) - kind.properties.keys())
-            # What a whole resource leaves out is cleared, which is a change of it.
+            # A whole resource clears the fields that it leaves out, which is a change of them.
             access.rule(kind, Operation.UPDATE, given - IDENTITY)
         if paths is not None:
             document, given = _masked(before, document, paths)
-            # A path may lead into a list or to a field that there is not: what comes of it is checked as if sent.
+            # A path may lead into a list or to an unknown field: the result is checked as if it had been sent.
             document, given = accept(self._schema, kind, {field: document.get(field) for field in given})
         for field in IDENTITY & given:
             if field in document and document[field] != before.get(field) and not _is_unset(document[field]):
@@ -160,8 +162,7 @@ class Resources:
     async def replace(
         self, draft: Draft, key: Key, before: Document, after: Document, changed: frozenset[str], caller: Caller
     ) -> None:
-        """Stage ``after``, which was made from ``before`` by changing the fields ``changed`` and has its references in
-        stored form."""
+        """Stage ``after``, which differs from ``before`` in the fields ``changed`` and has stored references."""
         access = await self.may_update(draft, key, before, changed, caller)
         accept(self._schema, self._schema.kind(key.kind), {field: after.get(field) for field in changed})
         await access.change(draft, key, before, after)
@@ -170,14 +171,14 @@ class Resources:
     async def may_update(
         self, draft: Draft, key: Key, document: Document, fields: frozenset[str], caller: Caller
     ) -> Access:
-        """What ``caller`` may do, which includes to change ``fields`` of this resource. Raises ``Forbidden``."""
+        """Check that ``caller`` may change ``fields`` of a resource; returns its access. Raises ``Forbidden``."""
         access = await self._permissions.access(draft, caller)
         access.rule(self._schema.kind(key.kind), Operation.UPDATE, fields)
         access.on(key, document, WRITE)
         return access
 
     async def update_reference(self, draft: Draft, update: ReferenceUpdate, caller: Caller, c: Condition) -> None:
-        """Stage one reference more, changed or less; what is so already stays as it is."""
+        """Stage an added, changed or removed reference; idempotent."""
         kind = self._schema.kind(update.holder.kind)
         before = await self.existing(draft, update.holder, c)
         after = await references.apply(draft, kind, before, update)
@@ -187,7 +188,7 @@ class Resources:
             await self.relax(draft, update.holder, [entry["uuid"] for entry in after[field] if update.names(entry)])
 
     async def relax(self, draft: Draft, holder: Key, targets: Sequence[str]) -> None:
-        """Let references of ``holder``, as it will be, not block the deletion of their targets (uuids); idempotent.
+        """Stop references of ``holder`` from blocking the deletion of their targets (uuids); idempotent.
 
         Raises ``NotFound`` for a target to which it does not refer.
         """
@@ -201,7 +202,7 @@ class Resources:
             draft.relax(holder, target)
 
     async def delete(self, draft: Draft, key: Key, caller: Caller, condition: Condition = NO_CONDITION) -> None:
-        """Stage a deletion. Whether others hold the resource is seen to when the draft is complete."""
+        """Stage a deletion. Holders of the resource are checked when the draft is committed."""
         staged = draft.staged.get(key)
         if staged is not None and staged.after is None:
             return
@@ -214,7 +215,7 @@ class Resources:
             await draft.stage(key, None)
         else:
             draft.stage_malformed(key)
-            # What is unreadable still has a name in the index: what came with it and its numbers go, too.
+            # An unreadable resource still has a name in the index: its companions and numbers are deleted as well.
             known = await draft.identity(key.uuid)
             if known is None:
                 return
@@ -228,7 +229,7 @@ class Resources:
                 await draft.stage(Key(name.kind, companion), None, forced=True)
 
     async def existing(self, draft: Draft, key: Key, condition: Condition = NO_CONDITION) -> Document:
-        """The resource as it will be. Raises ``NotFound``, ``PreconditionFailed``, ``Malformed``."""
+        """The resource after this mutation. Raises ``NotFound``, ``PreconditionFailed``, ``Malformed``."""
         await self._check_condition(draft, key, condition)
         document = await draft.document(key)
         if document is None:
@@ -236,8 +237,10 @@ class Resources:
         return document
 
     async def verify(self, draft: Draft) -> None:
-        """Check each change against all that the request brings, once everything is staged. The error's ``key`` is
-        that of the resource whose change is refused."""
+        """Check each change against the whole request, once everything is staged.
+
+        The error's ``key`` is that of the resource whose change is rejected.
+        """
         changes, draft.changes = draft.changes, []
         for rules, change in changes:
             found = {lookup: await _look_up(draft, lookup) for lookup in rules.final_lookups(change)}
@@ -265,7 +268,7 @@ class Resources:
                 key=key,
             )
 
-    async def _refuse_duplicate(self, draft: Draft, key: Key, name: Name, *, replaces: bool) -> None:
+    async def _reject_duplicate(self, draft: Draft, key: Key, name: Name, *, replaces: bool) -> None:
         shown = f"{kebab(name.kind)} {':'.join(name.fq_name)}"
         staged = draft.staged.get(key)
         if staged is not None and staged.after is not None:
@@ -281,11 +284,11 @@ class Resources:
             raise Conflict(f"{shown} exists already, with uuid {holder}; update it, or choose another name", key=key)
 
     async def _kind_of(self, draft: Draft, uuid: str) -> str | None:
-        """The kind of the resource with a uuid, as the index says; an entry whose resource is gone doesn't count."""
-        told = await draft.identity(uuid)
-        if told is None or await draft.reading.item(draft.layout.value(Key(told.kind, uuid))) is None:
+        """The kind of the resource with a uuid by the index. Entries of deleted resources don't count."""
+        known = await draft.identity(uuid)
+        if known is None or await draft.reading.item(draft.layout.value(Key(known.kind, uuid))) is None:
             return None
-        return told.kind
+        return known.kind
 
     async def _restage(
         self, draft: Draft, key: Key, before: Document, after: Document, given: frozenset[str], caller: Caller
@@ -297,7 +300,7 @@ class Resources:
         if rules is not NO_RULES:
             draft.changes.append((rules, change))
         if after == before:
-            # Nothing to write; staged nevertheless, so that the answer tells its revision.
+            # Nothing to write; it is staged so that the answer has its revision.
             await draft.stage(key, before)
             return
         stamp_changed(before, after, now=self._source.now())
@@ -347,7 +350,7 @@ def _fields_of(paths: Sequence[str]) -> frozenset[str]:
 
 
 def _masked(before: Document, document: Document, paths: Sequence[str]) -> tuple[Document, frozenset[str]]:
-    """The fields to write so that what lies at ``paths`` (``a``, ``a.b``), and nothing else, becomes ``document``'s."""
+    """The fields to write so that only the values at ``paths`` (``a``, ``a.b``) become those of ``document``."""
     fields = _fields_of(paths)
     result: Document = {}
     for path in paths:

@@ -1,8 +1,7 @@
-"""What must be there before anybody works: the fixed objects and the number pools (docs/contrail.md A.5, B.6).
+"""Writes the fixed objects and the number pools of a new installation (docs/contrail.md A.5, B.6).
 
-Why it exists: networks need a project, groups a pool, route targets an autonomous system. Written at every start of
-every server, each only if it is missing, so that several servers may start at once. Which objects they are is told in
-``admission/seed_objects.py``.
+Why it exists: networks need a project, groups a pool, route targets an autonomous system. Every server writes those
+that are missing at every start, so that several servers may start at once. ``admission/seed_objects.py`` lists them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _SERVER = Caller(privileged=True)
 
 
 async def write_seeds(server: ApiServer) -> None:
-    """Write what is missing; a second time does nothing. Kinds that the schema doesn't have are left out."""
+    """Write missing objects and pools; idempotent. Kinds that the schema doesn't have are left out."""
     for pool, start, end in POOLS:
         await server.ensure_pool(pool, start, end)
     for kind, body in OBJECTS:
@@ -26,7 +25,7 @@ async def write_seeds(server: ApiServer) -> None:
             try:
                 await server.create(kind, body, caller=_SERVER)
             except Conflict:
-                # Another server that starts now was faster, or a user took the uuid; only the latter is a fault.
+                # Another starting server was faster, or a user took the uuid; only the latter is an error.
                 if not await _is_there(server, Name(kind, tuple(body["fq_name"]))):
                     raise
 

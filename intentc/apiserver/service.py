@@ -1,8 +1,8 @@
-"""The whole API server on plain values: docs/contrail.md B.1, B.2 and B.6 as async methods, without HTTP.
+"""The API server on plain values: docs/contrail.md B.1, B.2 and B.6 as async methods, without HTTP.
 
 Why it exists: ``app.py`` serves it over HTTP, ``local.py`` in process; both must behave the same. Each mutation is one
-compare-and-set transaction, so any number of servers may work on one etcd. What a mutation does stands in
-``resources``, ``batch`` and ``pools``; here they are only bound to the store.
+compare-and-set transaction, so any number of servers may work on one etcd. ``resources``, ``batch`` and ``pools``
+implement mutations; here they are bound to the store.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class Answer(NamedTuple):
 class ApiServer:
     """Resources of ``schema`` under ``/<path>/`` in ``store``.
 
-    ``max_txn_ops``: the operations that etcd takes in one transaction; a mutation that needs more is refused (413).
-    ``source``: where uuids and times come from. ``policy``: what callers may do; by default everything. All methods
-    raise ``ApiError`` kinds.
+    ``max_txn_ops``: the operations that etcd takes in one transaction; a mutation that needs more is rejected (413).
+    ``source``: generates uuids and times. ``policy``: what callers may do; by default everything. All methods raise
+    subclasses of ``ApiError``.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ApiServer:
         self._resources = Resources(schema, source or RandomSource(), self.permissions)
         self._mutator = Mutator(store, schema, Layout(path), max_txn_ops)
         self.readiness = Readiness(store, path)
-        # Two requests here that take numbers from one pool would only spoil each other's transaction.
+        # Two requests of this process that allocate from one pool would only fail each other's transaction.
         self._numbers = anyio.Lock()
 
     def kind(self, name: str) -> Kind:
@@ -91,7 +91,7 @@ class ApiServer:
         condition: Condition = NO_CONDITION,
         fence: Fence | None = None,
     ) -> Answer:
-        """Create a resource from ``body`` (its fields); the whole of it as stored."""
+        """Create a resource from ``body`` (its fields); returns it as stored."""
         found = self.kind(kind)
         fields = taken_in(found, body).fields
         items = batch.parse(self.schema, [{"kind": found.name, "data": fields}]) if batch.is_readable(fields) else []
@@ -103,7 +103,7 @@ class ApiServer:
         return Answer(*await self._mutate(work, fence, found.name))
 
     async def get(self, key: Key, *, caller: Caller = ANYONE) -> Answer:
-        """One resource with those of its back references and children that the caller may read."""
+        """One resource, with the back references and children that the caller may read."""
         draft = self._mutator.draft()
         access = await self.permissions.access(draft, caller)
         access.rule(self.schema.kind(key.kind), Operation.READ)
@@ -120,8 +120,10 @@ class ApiServer:
         condition: Condition = NO_CONDITION,
         fence: Fence | None = None,
     ) -> Answer:
-        """Write the fields in ``body``, or those at ``paths``; the written fields and the uuid. ``relaxed``: uuids of
-        targets whose deletion its references must not block."""
+        """Write the fields in ``body``, or those at ``paths``; returns the written fields and the uuid.
+
+        ``relaxed``: uuids of targets whose deletion its references must not block.
+        """
 
         async def work(draft: Draft) -> Document:
             written = await self._resources.update(draft, key, body, caller, condition, paths)
@@ -138,7 +140,7 @@ class ApiServer:
         condition: Condition = NO_CONDITION,
         fence: Fence | None = None,
     ) -> int:
-        """Delete a resource that nothing holds; the revision. Its own references vanish with it."""
+        """Delete a resource without holders, and its own references with it; returns the revision."""
 
         async def work(draft: Draft) -> None:
             await self._resources.delete(draft, key, caller, condition)
@@ -146,15 +148,17 @@ class ApiServer:
         return (await self._mutate(work, fence, key.kind))[1]
 
     async def find(self, kind: str, query: Query, *, caller: Caller = ANYONE) -> list[Document]:
-        """The resources of a kind that ``query`` asks for and the caller may read, by uuid."""
+        """The resources of a kind that match ``query`` and that the caller may read, by uuid."""
         draft, found = self._mutator.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
         access.rule(found, Operation.READ)
         return await listing.find(self._store, draft, found, query, access)
 
     async def unreadable(self, kind: str, *, caller: Caller = ANYONE) -> list[Document]:
-        """The stored values of a kind that can't be read: ``{"uuid", "fq_name", "message"}`` each; none for who may not
-        read everything, since nobody knows whose they are."""
+        """The stored values of a kind that can't be read: ``{"uuid", "fq_name", "message"}`` each.
+
+        Their owners are unknown, so callers that may not read everything get none.
+        """
         draft, found = self._mutator.draft(), self.kind(kind)
         access = await self.permissions.access(draft, caller)
         return await listing.unreadable(self._store, draft, found) if access.reads_all else []
@@ -167,7 +171,7 @@ class ApiServer:
         condition: Condition = NO_CONDITION,
         fence: Fence | None = None,
     ) -> int:
-        """Add, change or take away one reference; idempotent. The revision at which it is so."""
+        """Add, change or remove one reference; idempotent. Returns the revision at which the result holds."""
         kind = self.kind(update.holder.kind)
         if update.relation not in kind.relations:
             raise BadRequest(
@@ -183,7 +187,7 @@ class ApiServer:
     async def relax_reference(
         self, holder: str, target: str, *, caller: Caller = ANYONE, fence: Fence | None = None
     ) -> int:
-        """Let the reference of ``holder`` to ``target`` (uuids) no longer block the target's deletion."""
+        """Stop the reference of ``holder`` to ``target`` (uuids) from blocking the target's deletion."""
 
         async def work(draft: Draft) -> None:
             key = await self._known(draft, holder)
@@ -221,7 +225,7 @@ class ApiServer:
     async def update_collections(
         self, uuid: str, updates: Sequence[ElementUpdate], *, caller: Caller = ANYONE, fence: Fence | None = None
     ) -> int:
-        """Change single elements of properties that are maps or lists; the revision."""
+        """Change single elements of properties that are maps or lists; returns the revision."""
 
         async def work(draft: Draft) -> None:
             key = await self._known(draft, uuid)
@@ -235,8 +239,10 @@ class ApiServer:
     async def sync(
         self, elements: Any, *, caller: Caller = ANYONE, fence: Fence | None = None
     ) -> tuple[list[batch.Applied], int]:
-        """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?}]`` in one transaction,
-        all or nothing; what was done in the order in which it was done, and the revision."""
+        """Carry out ``[{"kind", "operation", "data", "if_match"?, "if_none_match"?, "relaxed"?}]`` in one transaction.
+
+        All items or none are applied. Returns what was done, in order, and the revision.
+        """
         items = batch.parse(self.schema, elements)
 
         async def work(draft: Draft) -> list[batch.Applied]:
@@ -248,7 +254,7 @@ class ApiServer:
             raise batch.blame(items, error) from None
 
     async def create_pool(self, pool: str, start: int, end: int, *, fence: Fence | None = None) -> int:
-        """Make the pool, or add the range [start, end) to it; the revision."""
+        """Create the pool, or add the range [start, end) to it; returns the revision."""
 
         async def work(draft: Draft) -> None:
             await pools.create(draft, pool, start, end)
@@ -256,7 +262,7 @@ class ApiServer:
         return (await self._mutate(work, fence))[1]
 
     async def ensure_pool(self, pool: str, start: int, end: int) -> None:
-        """Make the pool if there is none; leave it as it is if there is one."""
+        """Create the pool unless it exists."""
 
         async def work(draft: Draft) -> None:
             if not await pools.exists(draft, pool):
@@ -265,7 +271,7 @@ class ApiServer:
         await self._mutate(work, None)
 
     async def drop_pool(self, pool: str, *, fence: Fence | None = None) -> int:
-        """Forget a pool and its allocations; idempotent. The revision."""
+        """Delete a pool and its allocations; idempotent. Returns the revision."""
 
         async def work(draft: Draft) -> None:
             await pools.drop(draft, pool)
@@ -275,7 +281,7 @@ class ApiServer:
     async def allocate(
         self, pool: str, owner: str = "", value: int | None = None, *, fence: Fence | None = None
     ) -> tuple[int, int]:
-        """The number of ``owner`` (the one that it has, else ``value``, else the lowest free one), and the revision."""
+        """Allocate a number to ``owner``: its existing one, else ``value``, else the lowest free; with the revision."""
 
         async def work(draft: Draft) -> int:
             return await pools.allocate(draft, pool, owner, value)
@@ -284,7 +290,7 @@ class ApiServer:
             return await self._mutator.run(work, fence)
 
     async def free(self, pool: str, *, value: int | None = None, owner: str = "", fence: Fence | None = None) -> int:
-        """Give a number back, by value, owner or both; idempotent. The revision."""
+        """Free a number, by value, owner or both; idempotent. Returns the revision."""
 
         async def work(draft: Draft) -> None:
             await pools.free(draft, pool, value=value, owner=owner)
@@ -293,11 +299,11 @@ class ApiServer:
             return (await self._mutator.run(work, fence))[1]
 
     async def allocations(self, pool: str, owner_prefix: str) -> list[tuple[str, int]]:
-        """(owner, value) for all owners that begin with ``owner_prefix``, sorted."""
+        """(owner, value) of all owners that begin with ``owner_prefix``, sorted."""
         return await pools.allocations(self._mutator.draft(), pool, owner_prefix)
 
     async def owner_of(self, pool: str, value: int) -> str:
-        """Who holds a number. Raises ``NotFound`` if nobody does."""
+        """The owner of a number. Raises ``NotFound`` if it is free."""
         owner = await pools.owner_of(self._mutator.draft(), pool, value)
         if owner is None:
             raise NotFound(f"pool {pool}: {value} is free")
@@ -317,14 +323,17 @@ class ApiServer:
             return await self._mutator.run(verified, fence)
 
     async def _may_read(self, draft: Draft, key: Key, caller: Caller) -> None:
-        """``key.uuid`` empty: only the kind is asked for. Reads nothing for those who may read everything."""
+        """Require that the caller may read ``key``; with an empty uuid only the kind is checked.
+
+        Reads nothing for callers that may read everything.
+        """
         access = await self.permissions.access(draft, caller)
         access.rule(self.schema.kind(key.kind), Operation.READ)
         if key.uuid and not access.reads_all:
             access.on(key, await draft.readable(key) or {}, READ)
 
     async def _known(self, draft: Draft, uuid: str) -> Key:
-        told = await draft.identity(uuid)
-        if told is None or told.kind not in self.schema:
+        known = await draft.identity(uuid)
+        if known is None or known.kind not in self.schema:
             raise NotFound(f"there is no resource {uuid}")
-        return Key(told.kind, uuid)
+        return Key(known.kind, uuid)

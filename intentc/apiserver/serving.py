@@ -1,7 +1,6 @@
-"""The API server as a running program: a socket, uvicorn, seeds; started and ended by condition.
+"""Runs the API server: a socket, uvicorn, seeds.
 
-Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests all need exactly this. Commands and signals are
-left to them.
+Why it exists: ``intentc apiserver``, ``intentc dev`` and the tests share it. They handle commands and signals.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ async def running_api_server(
             ssl_cert_reqs=ssl.CERT_REQUIRED if client_ca else ssl.CERT_NONE,
             timeout_graceful_shutdown=_END_WITHIN_SECONDS,
         )
-        # Unusable certificates are told here, not from within a task.
+        # Unusable certificates raise here, not in a task.
         config.load()
         if config.ssl is not None:
             config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -117,7 +116,7 @@ async def running_api_server(
             await http.has_started.wait()
             try:
                 yield Running(f"{scheme}://{url_host(bound_host)}:{bound_port}", server)
-            except Exception as error:  # the caller's own, which shall not reach it wrapped in a group
+            except Exception as error:  # raised below, so that the caller gets it unwrapped, not in an exception group
                 failure = error
             finally:
                 http.should_exit = True
@@ -147,7 +146,7 @@ def _listen(host: str, port: int) -> Listener:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn inside our own program: it tells when it listens, and leaves signals alone."""
+    """uvicorn inside our own process: ``has_started`` is set when it listens, and it handles no signals."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

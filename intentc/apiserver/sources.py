@@ -1,7 +1,7 @@
-"""Where values come from that the server makes up: uuids and times.
+"""Generates the uuids and times that the server assigns.
 
-Why it exists: a live server takes random uuids and the clock; an offline compile must give the same bytes for the same
-input every time, so its source derives them from what they are for.
+Why it exists: a live server uses random uuids and the clock; an offline compile must give the same bytes for the same
+input every time, so its source derives them from their purpose.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _NAMESPACE = uuid_module.UUID("0b9ee7b0-35c7-5b0e-8f0e-6d4a6e2f9c11")
 
 
 class Source(Protocol):
-    """Makes up values. ``purpose`` tells apart several uuids for one resource (empty: its own)."""
+    """Generates values. ``purpose`` distinguishes several uuids for one resource (empty: its own)."""
 
     def uuid(self, name: Name, purpose: str = "") -> str: ...
 
     def now(self) -> str:
-        """UTC, ISO 8601 without zone, microseconds (so Contrail writes its timestamps)."""
+        """UTC, ISO 8601 without zone, microseconds: Contrail's form of timestamps."""
         ...
 
 
 class RandomSource:
-    """uuid4 and the clock."""
+    """Generates random uuids and takes the time from the clock."""
 
     def uuid(self, name: Name, purpose: str = "") -> str:
         return str(uuid_module.uuid4())
@@ -36,7 +36,7 @@ class RandomSource:
 
 
 class DerivedSource:
-    """uuid5 of kind, fq_name and purpose; one fixed time."""
+    """Derives uuids (uuid5) from kind, fq_name and purpose; the time is fixed."""
 
     def uuid(self, name: Name, purpose: str = "") -> str:
         return str(uuid_module.uuid5(_NAMESPACE, "\0".join((name.kind, ":".join(name.fq_name), purpose))))

@@ -51,7 +51,7 @@ def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, Inval
     from .places import place_of, told_of
 
     found = []
-    for item, detail in error.refused or ((error.item or 0, error.detail),):
+    for item, detail in error.rejected or ((error.item or 0, error.detail),):
         resource = inputs[item]
         found.append((item, InvalidInput(told_of(resource, detail), source=place_of(resource, detail))))
     return found

@@ -61,9 +61,9 @@ def taken_in(kind: Kind, body: Any) -> Body:
             # An opaque kind would take them for fields that nobody reads.
             raise BadRequest(f"{where}: this is half a manifest; take out fq_name, or metadata and spec")
         return Body(body, False)
-    told = body.get("kind")
-    if told is not None and str(told).lower() != kind.name.replace("_", ""):
-        raise BadRequest(f"{where}: the manifest's kind is {told!r}")
+    given = body.get("kind")
+    if given is not None and str(given).lower() != kind.name.replace("_", ""):
+        raise BadRequest(f"{where}: the manifest's kind is {given!r}")
     try:
         fields = flattened(body, kind.versions)
     except msgspec.ValidationError as error:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from intentc.model.names import Name
 
 from ..errors import BadRequest
-from .policy_rules import addresses, fill_rule_uuids, refuse_duplicates, rules_of
+from .policy_rules import addresses, fill_rule_uuids, reject_duplicates, rules_of
 from .rules import Change, Found, Rules, Uuids
 
 _FIELD = "network_policy_entries"
@@ -29,5 +29,5 @@ class NetworkPolicyRules(Rules):
                     raise BadRequest(f"{where}: action_list is missing; give for example simple_action: pass")
                 if any(address.get("security_group") for address in addresses(rule)):
                     raise BadRequest(f"{where}: a policy can't name security groups; name networks or subnets")
-            refuse_duplicates(rules, _FIELD)
+            reject_duplicates(rules, _FIELD)
         fill_rule_uuids(after, _FIELD, Name(self.kind, tuple(after["fq_name"])), uuids)

@@ -49,7 +49,7 @@ def fill_rule_uuids(document: Document, field: str, name: Name, uuids: Uuids) ->
     document[field] = {**document[field], "policy_rule": completed}
 
 
-def refuse_duplicates(rules: list[Document], field: str) -> None:
+def reject_duplicates(rules: list[Document], field: str) -> None:
     """Raises ``Conflict`` if two rules differ in uuid and times only."""
     seen: dict[bytes, int] = {}
     for place, rule in enumerate(rules):

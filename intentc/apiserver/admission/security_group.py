@@ -9,7 +9,7 @@ from intentc.model.names import Name
 
 from ..errors import BadRequest, Forbidden
 from ..integers import parse_integer
-from .policy_rules import addresses, check_family, fill_rule_uuids, refuse_duplicates, rules_of, subnets
+from .policy_rules import addresses, check_family, fill_rule_uuids, reject_duplicates, rules_of, subnets
 from .rules import Change, Document, Found, Number, Release, Rules, Uuids
 
 POOL = "security_group_id"
@@ -35,7 +35,7 @@ class SecurityGroupRules(Rules):
         if _FIELD in change.given:
             for place, rule in enumerate(rules):
                 _check_rule(rule, f"{_FIELD}.policy_rule[{place}]")
-            refuse_duplicates(rules, _FIELD)
+            reject_duplicates(rules, _FIELD)
         fill_rule_uuids(after, _FIELD, Name(self.kind, tuple(after["fq_name"])), uuids)
         configured = after.get("configured_security_group_id") or 0
         if configured > 0:

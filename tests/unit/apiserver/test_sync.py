@@ -235,7 +235,7 @@ async def test_every_refused_item_is_named_but_not_what_only_hangs_on_one(api: A
         {"kind": "network_policy", "operation": "CREATE", "data": {"fq_name": [*PROJECT, "good"]}},
         {"kind": "network_policy", "operation": "CREATE", "data": {"fq_name": [*PROJECT, "odd"], "nonsense": 1}},
     ]
-    with pytest.raises(ApiError) as refused_items:
+    with pytest.raises(ApiError) as rejected_items:
         await api.server.sync(entries)
-    assert [item for item, _ in refused_items.value.refused] == [0, 3]
-    assert "'nonsense'" in refused_items.value.refused[1][1]
+    assert [item for item, _ in rejected_items.value.rejected] == [0, 3]
+    assert "'nonsense'" in rejected_items.value.rejected[1][1]

@@ -1,7 +1,7 @@
-"""The compilers that run, found by name among the installed ones, with all that they bring.
+"""Loads the named compilers among the installed ones, with their kinds, reaction maps and intents.
 
-Why it exists: the service, the offline compile, tests and ``check`` must find the same ones, or say the same about it.
-Nothing is imported but what is named. What a compiler holds is its author's business.
+Why it exists: the service, the offline compile, tests and ``check`` must find the same compilers, or report the same
+error. Only named compilers are imported. Their authors decide what a compiler holds.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ GROUP = "intentc.compilers"
 
 
 class Loaded(NamedTuple):
-    """The compilers that run, and what they bring: kinds, reaction map, kind → intent, kind → the compiler whose schema
-    declares it."""
+    """The compilers that run, with their kinds, reaction map, kind → intent, and kind → compiler that declares it."""
 
     compilers: tuple[Compiler, ...]
     schema: Schema
@@ -39,7 +38,7 @@ class Loaded(NamedTuple):
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Compiler → version of the package that it came with."""
+        """Compiler → version of its package."""
         return {compiler.name: _version(compiler.name) for compiler in self.compilers}
 
     @property
@@ -49,18 +48,20 @@ class Loaded(NamedTuple):
 
     @property
     def views(self) -> Mapping[str, Overview]:
-        """What these compilers let people look at, by name."""
+        """The views of these compilers, by name."""
         return {name: view for compiler in self.compilers for name, view in compiler.views.items()}
 
     @property
     def names(self) -> Mapping[str, Naming]:
-        """What else people call what these compilers made, by the word that they give in place of a kind."""
+        """Other namings of outputs, by the word that people use in place of a kind."""
         return {word: naming for compiler in self.compilers for word, naming in compiler.names.items()}
 
 
 def installed(configuration: Configuration) -> Loaded:
-    """What ``intentc.compilers``, ``intentc.schemas`` and ``intentc.reactions`` of a configuration name. Raises
-    ``InvalidInput`` with the key, or file and line."""
+    """Load what ``intentc.compilers``, ``intentc.schemas`` and ``intentc.reactions`` of a configuration name.
+
+    Raises ``InvalidInput`` with the key, or file and line.
+    """
     settings = configuration.intentc
     if not settings.compilers:
         raise InvalidInput("no compiler is named; name one, such as contrail", source="intentc.compilers")
@@ -73,8 +74,11 @@ def installed(configuration: Configuration) -> Loaded:
 
 
 def check_settings(settings: Mapping[str, Any], compilers: Iterable[Compiler]) -> None:
-    """Raise ``InvalidInput`` for a setting that no evaluation reads: it names neither a compiler that is installed and
-    not in use, nor one that does not declare its settings."""
+    """Raise ``InvalidInput`` for a setting that no evaluation reads.
+
+    Settings of installed compilers that are not in use, and of compilers that don't declare their settings, are
+    accepted.
+    """
     compilers = tuple(compilers)
     declared = {compiler.name: compiler.settings for compiler in compilers}
     known = sorted(name for names in declared.values() for name in names or ())
@@ -94,8 +98,10 @@ def check_settings(settings: Mapping[str, Any], compilers: Iterable[Compiler]) -
 
 
 def reaction_maps(configuration: Configuration, compilers: Iterable[Compiler]) -> list[Path]:
-    """The files with the reaction maps of these compilers, as a configuration names them. Raises ``InvalidInput`` for a
-    map of a compiler that is none of them."""
+    """The files with the reaction maps of these compilers, as a configuration names them.
+
+    Raises ``InvalidInput`` for a map of another compiler.
+    """
     compilers, named = tuple(compilers), configuration.intentc.reactions
     names = [compiler.name for compiler in compilers]
     for name in named:
@@ -106,13 +112,16 @@ def reaction_maps(configuration: Configuration, compilers: Iterable[Compiler]) -
 
 
 def find_compilers(names: Iterable[str]) -> tuple[Compiler, ...]:
-    """The compilers of these names. Raises ``InvalidInput`` for one that isn't installed or can't be imported."""
+    """The compilers with these names. Raises ``InvalidInput`` for one that isn't installed or can't be imported."""
     return tuple(_find(name) for name in names)
 
 
 def load_all(compilers: Iterable[Compiler], reactions: Iterable[Path] = (), directories: Iterable[Path] = ()) -> Loaded:
-    """Everything that ``compilers`` bring. ``reactions``: map files in place of their own; ``directories``: further
-    folders with schemas, searched first. Raises ``InvalidInput`` with file and line for what can't be used."""
+    """Load the kinds, reaction maps and intents of ``compilers``.
+
+    ``reactions``: map files in place of their own; ``directories``: further folders with schemas, searched first.
+    Raises ``InvalidInput`` with file and line for what can't be used.
+    """
     compilers = tuple(compilers)
     folders = [*directories, *(path for compiler in compilers for path in compiler.schema_directories)]
     schema = load_schema(*(compiler.name for compiler in compilers), directories=folders)
@@ -138,7 +147,7 @@ def _own_map(compiler: Compiler) -> Path:
 
 
 def _version(name: str) -> str:
-    """Of the package that offers a compiler; ours for those that ship with intentc."""
+    """The version of the package that offers a compiler; intentc's for those that ship with it."""
     plugin = _offered().get(name)
     if plugin is not None and plugin.dist is not None:
         return plugin.dist.version
@@ -150,7 +159,7 @@ def _version(name: str) -> str:
 
 @functools.cache
 def _offered() -> Mapping[str, EntryPoint]:
-    """The compilers of all packages that are installed, by name."""
+    """The compilers of all installed packages, by name."""
     return {plugin.name: plugin for plugin in entry_points(group=GROUP)}
 
 

@@ -53,7 +53,7 @@ class Refused(CommandError):
         self.status = answer.status
         self.item = index if answer.item is None else answer.item
         """The index of the element of a ``/sync`` that this is about, None if the server names none."""
-        self.refused = {one.item: one.detail for one in answer.refused}
+        self.refused = {one.item: one.detail for one in answer.rejected}
         """Index → why, of all elements that are refused, as far as the server names them."""
 
     def about(self, message: str, where: str) -> CommandError:

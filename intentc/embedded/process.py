@@ -1,7 +1,7 @@
-"""A server of our own as a child process: started so that it can't outlive us, ended surely, on ports that are free.
+"""Runs servers as child processes that can't outlive this process.
 
-Why it exists: ``intentc dev`` and tests run an etcd and an Envoy beside themselves, and neither may be left behind by a
-crash, a SIGKILL or a Ctrl-C. What is started, and when it is ready, is left to ``embedded`` and ``embedded_envoy``.
+Why it exists: ``intentc dev`` and tests run an etcd and an Envoy, and a crash, a SIGKILL or a Ctrl-C must leave neither
+behind. ``etcd`` and ``envoy`` decide what is started, and when it is ready.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from pathlib import Path
 _STOP_WITHIN_SECONDS = 5.0
 
 _TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
-"""Run by a Python of its own before the server takes its place: PR_SET_PDEATHSIG, SIGKILL. Not as ``preexec_fn``:
-forking a process with gRPC's threads and running Python before exec may hang."""
+"""Run by a separate Python that becomes the server: PR_SET_PDEATHSIG, SIGKILL.
+
+Not as ``preexec_fn``: to fork a process with gRPC's threads and run Python before exec may hang.
+"""
 
 
 def start_tied(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a server whose output is appended to ``log``, and which the kernel kills when we end. Raises ``OSError``.
+    """Start a server that the kernel kills when this process ends; its output goes to ``log``. Raises ``OSError``.
 
-    It has a process group of its own: Ctrl-C in the terminal reaches us alone, and we end it in order.
+    It has a process group of its own: Ctrl-C in the terminal reaches only this process, which ends it gracefully.
     """
     if sys.platform == "linux":
         arguments = [sys.executable, "-I", "-S", "-c", _TIED, *arguments]
@@ -45,13 +47,13 @@ def start_tied(arguments: Sequence[str], log: Path, environment: Mapping[str, st
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Send a signal to the server and what it started; nothing if it is gone."""
+    """Send a signal to the server and its children, if it still runs."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)
 
 
 def end(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> None:
-    """End a server by ``number``, and by SIGKILL if it has not ended within five seconds."""
+    """End a server by the signal ``number``, and by SIGKILL after 5 s."""
     signal_group(process, number)
     try:
         process.wait(_STOP_WITHIN_SECONDS)
@@ -68,7 +70,7 @@ def log_tail(log: Path, lines: int = 15) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many ports of 127.0.0.1 that nobody listens on, all different; another program may still take one."""
+    """``count`` different free ports of 127.0.0.1; another program may still take one."""
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(count)]
     try:
         for one in sockets:
@@ -83,7 +85,7 @@ def _started_by_lasting_thread(start: Callable[[], subprocess.Popen[bytes]]) -> 
     """Start a process from a thread that ends when the process does. Raises what ``start`` raises.
 
     The kernel sends a child its death signal when the *thread* that started it ends, and a worker thread ends whenever
-    it has been idle; one that waits for the child ends before only if all of us do, even by SIGKILL.
+    it has been idle. A thread that waits for the child ends earlier only with the whole process, even by SIGKILL.
     """
     started: Future[subprocess.Popen[bytes]] = Future()
 

@@ -1,6 +1,5 @@
-"""What every port of intentc stands behind: limits on connections, and checks on where requests come from.
+"""Guards every port of intentc: limits on connections, and checks on the origin of requests.
 
-Why it exists: whoever can open a connection needs no token for that, and any web page can send requests to this
-machine. API server, diagnostics, xDS server and the echo services of ``dev`` share these guards. Who may ask what is
-left to each of them.
+Why it exists: to open a connection needs no token, and any web page can send requests to this machine. The API server,
+diagnostics, the xDS server and the echo services of ``dev`` share these guards. Each of them authorizes its callers.
 """

@@ -1,9 +1,9 @@
-"""Limits on the connections of one listener: how many at once, and how long each may take to send a request.
+"""Limits the connections of one listener: how many at once, and how long each may take to send a request.
 
-Why it exists: whoever opens connections and sends half a request, or half a handshake, needs no token for that, and
-would take all file descriptors of the process. The limit is applied where connections are accepted, before TLS and
-HTTP. At the limit a new connection displaces the oldest one that never sent a whole request, then the oldest idle one;
-connections with a request in progress stay. Requests themselves are checked by ``origin`` and by the applications.
+Why it exists: a client that opens connections and sends half a request, or half a handshake, needs no token, and could
+take all file descriptors of the process. The limit is applied where connections are accepted, before TLS and HTTP. At
+the limit a new connection displaces the oldest one that never sent a whole request, then the oldest idle one;
+connections with a request in progress stay. ``origin`` and the applications check requests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ READING_PATIENCE = 60.0
 MOST = 256
 """Connections at once, if the process may open enough files."""
 BACKLOG = 64
-"""Connections that the kernel queues; asyncio accepts as many in one turn of the loop, and more would hold it up."""
+"""Connections that the kernel queues. asyncio accepts as many in one turn of the loop; more would block it."""
 _LEAST = 16
 _SHARE = 4
 _PERIOD = 60.0
@@ -46,8 +46,8 @@ def most_connections(most: int = MOST, share: int = _SHARE) -> int:
 
 
 class Connections:
-    """The connections of one listener: ``most`` at once, ``patience`` in seconds. ``owner``: whose they are, in the
-    log (``the diagnostics``)."""
+    """The connections of one listener: ``most`` at once, ``patience`` in seconds. ``owner``: the listener's name in
+    logs (``the diagnostics``)."""
 
     def __init__(self, most: int, patience: float = PATIENCE, owner: str = "the diagnostics") -> None:
         self._most = most
@@ -64,10 +64,10 @@ class Connections:
         return len(self._open)
 
     def taken(self, connection: _Connection) -> None:
-        """A connection was accepted. Raises ``ConnectionAbortedError``, with it closed, if there is no place."""
+        """Note an accepted connection. At the limit closes it and raises ``ConnectionAbortedError``."""
         if len(self._open) >= self._most:
             self._make_room(f"{self._most} connections to {self._owner} are open, and more are not accepted")
-            # Those that are displaced are closed in a later turn of the loop.
+            # Displaced connections are closed in a later turn of the loop.
             if len(self._open) >= self._most + max(_LEAST, min(BACKLOG, self._most // 4)):
                 connection.close()
                 raise ConnectionAbortedError
@@ -75,13 +75,13 @@ class Connections:
         self.awaits(connection.fileno())
 
     def closed(self, file: int, connection: _Connection) -> None:
-        """A connection with this file descriptor was closed."""
+        """Note that the connection with this file descriptor was closed."""
         if self._open.get(file) is connection:
             del self._open[file]
         self._stop_waiting(connection)
 
     def awaits(self, file: int, patience: float | None = None) -> None:
-        """A request is expected over the connection with this file descriptor, from now on if it was not before."""
+        """Start to wait for a request over the connection with this file descriptor, unless that has begun."""
         connection = self._open.get(file)
         if connection is None or connection in self._new or connection in self._idle:
             return
@@ -90,13 +90,13 @@ class Connections:
         (self._idle if connection.has_asked else self._new)[connection] = timer
 
     def asked(self, file: int) -> None:
-        """A whole request has arrived over the connection with this file descriptor."""
+        """Note that a whole request has arrived over the connection with this file descriptor."""
         if (connection := self._open.get(file)) is not None:
             connection.has_asked = True
             self._stop_waiting(connection)
 
     def short_of_files(self) -> None:
-        """The process can't open more files: one connection is closed."""
+        """Close one connection, since the process can't open more files."""
         self._make_room(f"connections to {self._owner} can't be accepted: this process has no file descriptors left")
 
     def _stop_waiting(self, connection: _Connection) -> None:
@@ -105,7 +105,7 @@ class Connections:
                 timer.cancel()
 
     def _drop(self, connection: _Connection) -> None:
-        """Its transport finds the end and closes it, in a handshake as well as after one."""
+        """Shut a connection down; its transport sees the end and closes it, also during a handshake."""
         self._stop_waiting(connection)
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
@@ -129,7 +129,7 @@ class Listener(socket.socket):
 
     _connections: Connections | None = None
     _spare = -1
-    """A descriptor of /dev/null: given up for a moment to accept and close what waits when there is no other."""
+    """A descriptor of /dev/null, released briefly to accept and close a connection when there is no other."""
 
     def limit(self, connections: Connections) -> None:
         """Apply the limits of ``connections`` to what is accepted from now on."""
@@ -137,7 +137,7 @@ class Listener(socket.socket):
         self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """As of any socket; raises ``ConnectionAbortedError`` for a connection that is not accepted."""
+        """Accept as any socket; raises ``ConnectionAbortedError`` for a rejected connection."""
         if self._connections is None:
             return super().accept()
         try:
@@ -145,7 +145,7 @@ class Listener(socket.socket):
         except OSError as error:
             if error.errno not in _NO_FILES:
                 raise
-            # asyncio would write a traceback for each connection that waits, and look again at once.
+            # asyncio would log a traceback for each waiting connection, and try again at once.
             self._connections.short_of_files()
             self._refuse_one()
             raise ConnectionAbortedError from None
@@ -156,7 +156,7 @@ class Listener(socket.socket):
         return connection, address
 
     def close(self) -> None:
-        """As of any socket."""
+        """Close as any socket."""
         if self._spare >= 0:
             os.close(self._spare)
             self._spare = -1

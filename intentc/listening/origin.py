@@ -1,9 +1,9 @@
-"""Where an HTTP request comes from and in which form: ``Host``, ``Origin``, ``Sec-Fetch-Site``, ``Content-Type``.
+"""Checks the origin and form of an HTTP request: ``Host``, ``Origin``, ``Sec-Fetch-Site``, ``Content-Type``.
 
-Why it exists: a browser on this machine reaches what listens on loopback, on behalf of any page that it shows. A page
-can send a ``text/plain`` POST to any address, and a name that resolves to 127.0.0.1 (DNS rebinding) makes it even the
-same origin. Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Who may do what is left to
-tokens; how a refusal is written is left to the application.
+Why it exists: a browser on this machine reaches loopback ports on behalf of any page that it shows. A page can send a
+``text/plain`` POST to any address, and a name that resolves to 127.0.0.1 (DNS rebinding) even makes it the same origin.
+Clients that are no browsers send neither ``Origin`` nor ``Sec-Fetch-Site``. Tokens authorize callers; the application
+formats the answer to a rejected request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROBES = frozenset({"/healthz", "/readyz"})
 """Paths of probes, which may come without a ``Host``, as HTTP/1.0 allows and no browser does."""
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 ANY_HOST = None
-"""In place of the names that ``Host`` may have. No text means any, so that none can do so by accident."""
+"""Allows any ``Host``. It is no text, so that no text allows any host by accident."""
 _JSON = "application/json"
 _SHOWN = 200
 """Characters of a header that a message repeats."""
@@ -35,9 +35,12 @@ class Refusal(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """``hosts``: the names that ``Host`` may have, as ``own_hosts`` gives them; ``ANY_HOST``: any. ``setting``: the key
-    of the configuration that names further ones. ``only_json``: bodies must be
-    ``application/json``, which no page of another origin can send. ``pages``: links on other sites may lead here."""
+    """The checks of one server.
+
+    ``hosts``: the names that ``Host`` may have, as ``own_hosts`` returns them; ``ANY_HOST``: any. ``setting``: the key
+    of the configuration that names further ones. ``only_json``: bodies must be ``application/json``, which no page of
+    another origin can send. ``pages``: links on other sites may lead here.
+    """
 
     setting: str
     hosts: Sequence[str] | None = ANY_HOST
@@ -88,20 +91,22 @@ class Checks(NamedTuple):
 
 
 def own_hosts(host: str, further: Sequence[str] = (), *, is_loopback: bool) -> Sequence[str] | None:
-    """The names that requests to a server that listens at ``host`` may have as ``Host``: its own and ``further`` ones.
-    Beyond loopback a server can't know its names."""
+    """The names that ``Host`` may have for a server that listens at ``host``: its own and ``further`` ones.
+
+    Beyond loopback a server can't know its names, and allows any.
+    """
     if not is_loopback:
         return ANY_HOST
     return tuple(dict.fromkeys((*_LOOPBACK_HOSTS, canonical_host(host), *map(canonical_host, further))))
 
 
 def url_host(host: str) -> str:
-    """A name or an address as it stands in a URL."""
+    """Write a host name or address as in a URL."""
     return f"[{host}]" if ":" in host else host
 
 
 class OriginGuard:
-    """ASGI middleware that answers what ``checks`` rejects with ``answer(refusal)``, before the application sees it."""
+    """ASGI middleware that answers requests that ``checks`` rejects with ``answer(refusal)``."""
 
     def __init__(self, app: ASGIApp, checks: Checks, answer: Callable[[Refusal], ASGIApp]) -> None:
         self._app = app

@@ -1,11 +1,11 @@
-"""What authors use to test their intents (docs/authoring.md): the whole engine over memory, writing to a mock.
+"""Lets authors test their intents (docs/authoring.md): the whole engine over memory, writing to a mock.
 
     write = mocker.AsyncMock(spec=WriteService)
     service = service_for("mycompiler", write_service=write, cached=[load("parent.yml")])
     await service.create(load("thing.yml"))
     assert [call.args[0].fq_name[-1] for call in write.create.await_args_list] == [...]
 
-It depends on no test framework. Which compilers there are is left to their entry points.
+It depends on no test framework. Compilers are found by their entry points.
 """
 
 from intentc.model import AddReference, Create, Delete, Operation, Problem, RemoveReference, Update

@@ -1,6 +1,6 @@
-"""Resources as tests give them: from a YAML file, from a text, or as the plain value of one.
+"""Reads the resources that tests give: from a YAML file, from a text, or as plain values.
 
-Which kinds there are is known only to the service that takes them in; so a resource is read here, and understood there.
+Only the service that receives them knows the kinds, so files are read here and resolved there.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Given(NamedTuple):
 
 
 Resource = Given | Mapping[str, Any]
-"""What a service takes: the answer of ``load``, or ``{"kind": …, "data": {…}}``, or a manifest."""
+"""A resource for a service: the result of ``load``, or ``{"kind": …, "data": {…}}``, or a manifest."""
 
 
 def load(resource: str | Path, folder: Path | None = None) -> Given:
-    """The resources of a YAML or JSON file, or of a text (anything of several lines), as they are written.
+    """Load the resources of a YAML or JSON file, or of a text (anything of several lines).
 
-    ``folder``: what a relative path is relative to (default: the working directory). Raises ``InvalidInput`` with file
-    and line for what is no YAML; what the resources are is looked at by the service.
+    ``folder``: the base of a relative path (default: the working directory). Raises ``InvalidInput`` with file and line
+    for invalid YAML; the service checks the resources.
 
     >>> load("kind: thing\\ndata: {fq_name: [one]}\\n").documents[0].value["kind"]
     'thing'
@@ -44,7 +44,7 @@ def load(resource: str | Path, folder: Path | None = None) -> Given:
 
 
 def understood(resources: Iterable[Resource], schema: Schema) -> list[Loaded]:
-    """The single resources with their kinds. Raises ``InvalidInput`` for what is no resource, or of an unknown kind."""
+    """The single resources with their kinds. Raises ``InvalidInput`` for invalid resources and unknown kinds."""
     documents: list[Located] = []
     for resource in resources:
         if isinstance(resource, Given):

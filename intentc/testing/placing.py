@@ -1,7 +1,7 @@
-"""Puts resources into a store as an API server would have stored them, without asking its rules.
+"""Writes resources into a store as an API server would have stored them, without its rules.
 
-Tests of intents give resources whole: what admission would fill in or refuse is not their subject, and a parent or a
-target that does not matter need not be there. Identity, parents and references are completed; the rest stays as given.
+Tests of intents give whole resources: what admission would fill in or reject is not their subject, and parents or
+targets that don't matter may be missing. Identity, parents and references are completed; the rest stays as given.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from intentc.watch.protocol import Delete, Operation, Put
 
 
 class Placing:
-    """Knows what it put where, so that later resources can name earlier ones."""
+    """Writes resources and remembers them, so that later resources can refer to earlier ones."""
 
     def __init__(self, store: MemoryStore, schema: Schema, layout: Layout) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class Placing:
         self._documents: dict[Key, dict[str, Any]] = {}
 
     async def put(self, resources: Iterable[Loaded]) -> None:
-        """Store all of them in one revision; of one that is there already, its given fields."""
+        """Store all of them in one revision; of an existing one only its given fields."""
         found = [(self._identified(loaded), loaded) for loaded in resources]
         for key, loaded in found:
             earlier = self._documents.get(key)
@@ -81,8 +81,8 @@ class Placing:
                 self._complete_reference(relation, entry)
 
     def _complete_parent(self, kind: Kind, data: dict[str, Any]) -> None:
-        told = snake(data.get("parent_type") or "")
-        possible = [told] if told else [parent.kind for parent in kind.parents]
+        given = snake(data.get("parent_type") or "")
+        possible = [given] if given else [parent.kind for parent in kind.parents]
         for parent in possible:
             key = self._keys.get(Name(parent, tuple(data["fq_name"][:-1])))
             if key is not None:

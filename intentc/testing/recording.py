@@ -1,7 +1,7 @@
-"""What an engine under test writes: handed on to whoever answers, and noted in order.
+"""Records what an engine under test writes, and passes it on to a target.
 
-Two who answer beside a mock: the API server in this process, and one for the time before the test begins, who
-acknowledges everything and gives numbers, so that what follows from the cached resources counts as done.
+The target is a mock, the API server in this process, or, before the test begins, ``Acknowledging``: it acknowledges
+everything and allocates numbers, so that the outputs of the cached resources count as written.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from intentc.writing.dry_run import DryRun
 
 
 class Recording:
-    """A ``WriteService`` that hands everything on to ``target``. ``written``: the operations asked for so far, whether
-    they were acknowledged or not; ``granted`` and ``freed``: the owners of numbers asked for and given back."""
+    """A ``WriteService`` that passes everything on to ``target``.
+
+    ``written``: the operations so far, acknowledged or not; ``granted`` and ``freed``: the owners of requested and
+    freed numbers.
+    """
 
     def __init__(self, target: WriteService) -> None:
         self.target = target
@@ -25,7 +28,7 @@ class Recording:
 
     @property
     def calls(self) -> int:
-        """How often the server was asked to change anything."""
+        """The number of changing calls."""
         return len(self.written) + len(self.granted) + len(self.freed)
 
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
@@ -49,7 +52,7 @@ class Recording:
         return await self.target.remove_ref(operation, fence)
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
-        """Raises ``TypeError`` if a mock gives something else than a number."""
+        """Allocate a number. Raises ``TypeError`` if a mock returns something else."""
         self.granted.append(owner)
         number = await self.target.allocate(pool, owner, fence)
         if not isinstance(number, int):
@@ -62,7 +65,7 @@ class Recording:
 
 
 class Acknowledging(DryRun):
-    """Acknowledges everything; numbers are 1, 2, 3, …"""
+    """Acknowledges everything and allocates the numbers 1, 2, 3, …"""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""A compiler's whole engine over memory, as a service that a test can give resources to.
+"""Runs a compiler's whole engine over memory, as a service to which a test gives resources.
 
-With a mocked ``WriteService`` the test's resources are given whole, and what the engine would write goes to the mock;
-without one they pass through the API server in this process, with its seeds and its rules, as in ``intentc compile``.
+With a mocked ``WriteService`` the test gives whole resources, and the engine writes to the mock; without one they pass
+through the API server in this process, with its seeds and its rules, as in ``intentc compile``.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def service_for(
     cached: Iterable[Resource] = (),
     settings: Mapping[str, Any] | None = None,
 ) -> MemoryService:
-    """The service of one compiler, given itself or by the name of its entry point.
+    """Create the service of one compiler, which is given itself or by the name of its entry point.
 
-    ``write_service``: a mock, or another ``WriteService``, that gets what the engine writes. ``cached``: what is there
-    already, compiled and written; nothing of that reaches ``write_service``. ``settings``: the compilers'
-    configuration. Raises ``InvalidInput`` for an unknown compiler, schemas or maps that can't be used, and resources
+    ``write_service``: a mock, or another ``WriteService``, that receives the engine's writes. ``cached``: resources
+    that exist already, compiled and written; none of these writes reaches ``write_service``. ``settings``: the
+    compilers' configuration. Raises ``InvalidInput`` for an unknown compiler, unusable schemas or maps, and resources
     of unknown kinds.
     """
     compilers = find_compilers([compiler]) if isinstance(compiler, str) else (compiler,)
@@ -43,11 +43,11 @@ def service_for(
 
 
 class MemoryService:
-    """See ``service_for``. Every method does its change in one transaction and returns when nothing is left to do;
-    writes that failed and back off are not waited for.
+    """The service of ``service_for``.
 
-    What a mock acknowledges is taken for done, but never comes into the store: an update of a resource into whose
-    shared list a reference was written writes that reference again.
+    Every method makes its change in one transaction and returns when the engine has converged, without waiting for
+    failed writes that back off. Writes that a mock acknowledges count as done, but are never stored: an update of a
+    resource into whose shared list a reference was written writes that reference again.
     """
 
     def __init__(
@@ -63,17 +63,17 @@ class MemoryService:
         self._started = False
         self._recording = Recording(Acknowledging())
         self.offline = Offline(plugins, settings=settings, write=self._recording)
-        """Store, server and engine, for tests that must look closer."""
+        """Store, server and engine, for tests that need more than the methods here."""
         self._placing = Placing(self.offline.store, self._schema, Layout.of("/contrail/"))
 
     @property
     def written(self) -> list[Operation]:
-        """What the engine wrote, or would have written, since the cached resources were there; in order."""
+        """The engine's writes in order, without those for the cached resources."""
         return list(self._recording.written)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What people must mend now."""
+        """The problems that people must fix now."""
         return self.offline.problems()
 
     async def create(self, *resources: Resource) -> None:
@@ -81,8 +81,10 @@ class MemoryService:
         await self._change("CREATE", resources)
 
     async def update(self, *resources: Resource) -> None:
-        """Give resources that are there, found by uuid or name, the fields that are told; the others stay. A manifest
-        replaces the former one. Without a mock raises the API server's errors."""
+        """Set the given fields of existing resources, found by uuid or name; the other fields stay.
+
+        A manifest replaces the former one. Without a mock raises the API server's errors.
+        """
         await self._change("UPDATE", resources)
 
     async def delete(self, *resources: Resource) -> None:
@@ -95,7 +97,7 @@ class MemoryService:
         await self.offline.settle()
 
     async def _start(self) -> None:
-        """Bring in what is there before the test begins."""
+        """Write the cached resources and compile them, before the test begins."""
         if self._started:
             return
         self._started = True
@@ -119,7 +121,7 @@ class MemoryService:
             await self._placing.put(resources)
 
     def _element(self, operation: str, loaded: Loaded) -> dict[str, Any]:
-        """An entry of ``/sync``; resources that are there are found by their name."""
+        """An entry of ``/sync``; existing resources are found by their name."""
         data = loaded.data
         if operation == "UPDATE" and loaded.whole:
             data = dict.fromkeys(self._schema.kind(loaded.kind).user_fields) | data

@@ -1,6 +1,6 @@
-"""Carrying out writes: the two services, their errors, and their implementations (docs/engine.md §6).
+"""Carries out writes: the two services, their errors, and their implementations (docs/engine.md §6).
 
-``http`` (the API server) is imported where it is used, since the HTTP client takes its time to load.
+``http`` (the API server) is imported where it is used, since the HTTP client is slow to load.
 """
 
 from .dry_run import DryRun

@@ -1,6 +1,6 @@
-"""What an answer of the API server means: its revision, or which ``WriteError`` it is (docs/engine.md §6.3).
+"""Interprets an answer of the API server: its revision, or which ``WriteError`` it is (docs/engine.md §6.3).
 
-Pure functions of status, headers and body. What happens then is the caller's business.
+Pure functions of status, headers and body. Callers decide what follows from an error.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .service import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Writ
 
 REVISION_HEADER = "X-Etcd-Revision"
 DEFAULT_PAUSE = 1.0
-"""Seconds to wait when a server asks for a pause and doesn't say how long."""
+"""Seconds to pause if the server asks for a pause without a length."""
 LONGEST_PAUSE = 300.0
-"""Seconds; a longer ``Retry-After`` is taken for a mistake."""
+"""Seconds; a longer ``Retry-After`` counts as a mistake."""
 
 _NO_ROUTE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 _GATEWAY = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
@@ -38,22 +38,22 @@ class Answer(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The server's own words (docs/contrail.md B.4: ``{"message": …}``), empty if it says nothing in this form."""
+        """The server's message (docs/contrail.md B.4: ``{"message": …}``), empty if the body has another form."""
         return self._refusal.message
 
     @property
     def item(self) -> int | None:
-        """The index of the element of a batch that this refusal is about, None if the server names none."""
+        """The index of the item of a batch that the error concerns; None if the server names none."""
         return self._refusal.item
 
     @property
-    def refused(self) -> tuple[RefusedItem, ...]:
-        """Every element of a batch that is refused, as far as the server names them."""
-        return self._refusal.refused
+    def rejected(self) -> tuple[RejectedItem, ...]:
+        """The rejected items of a batch that the server names."""
+        return self._refusal.rejected
 
     @property
     def of_item(self) -> Answer:
-        """The refusal as if that element had come alone: without its place in the message."""
+        """The error as if the item had been sent alone: without its place in the message."""
         refusal = self._refusal
         return self._replace(content=msgspec.json.encode({"message": refusal.detail or refusal.message}))
 
@@ -71,26 +71,26 @@ class Answer(NamedTuple):
 
     @property
     def no_route(self) -> bool:
-        """Whether the server seems not to know the path at all."""
+        """Whether the server seems not to know the path."""
         return self.status in _NO_ROUTE and self.message in {"", HTTPStatus(self.status).phrase}
 
 
-class RefusedItem(msgspec.Struct, frozen=True):
-    """An element of a batch that is refused: its index, and why."""
+class RejectedItem(msgspec.Struct, frozen=True):
+    """A rejected item of a batch: its index, and why."""
 
     item: int
     detail: str
 
 
-class _Refusal(msgspec.Struct):
+class _Refusal(msgspec.Struct, rename={"rejected": "refused"}):
     message: str = ""
     item: int | None = None
     detail: str = ""
-    refused: tuple[RefusedItem, ...] = ()
+    rejected: tuple[RejectedItem, ...] = ()
 
 
 def failure(answer: Answer, *, relates: bool = False) -> WriteError:
-    """The error that an answer other than 2xx is. ``relates``: the write carries references or a parent."""
+    """The error for an answer other than 2xx. ``relates``: the write has references or a parent."""
     status, message = answer.status, answer.message
     match status:
         case 429 | 503:

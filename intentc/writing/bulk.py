@@ -1,10 +1,10 @@
-"""Gathering writes: those that arrive while others are under way share the next ``POST /sync``.
+"""Gathers writes: those that arrive while others are under way share the next ``POST /sync``.
 
-Why: a request costs the compiler and the server half a millisecond whatever it carries; a hundred writes in one share
-that, and one etcd transaction. There is no timer: a write that meets a free slot goes at once, alone; only those that
-would have to wait are gathered. A batch is one transaction, so one bad item refuses all: the one that the server names
-gets its words, and the others are sent again; if it names none, the batch is halved until the guilty one is alone.
-What an operation looks like is ``encode.py``'s business.
+Why it exists: a request of any size costs the compiler and the server 0.5 ms each; a hundred writes in one request
+share that, and one etcd transaction. There is no timer: a write that finds a free connection is sent at once, alone;
+only those that would have to wait are gathered. A batch is one transaction, so one bad item fails all: the item that
+the server names gets its error, and the others are sent again; if it names none, the batch is halved until the bad item
+is alone. ``encode.py`` encodes operations.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .service import Conflict, Rejected, UnknownOutcome, Unreachable, WriteError
 _LOG = logging.getLogger(__name__)
 
 _TOO_LARGE = 413
-_TOLD = 20
-"""Keys of a batch that a line of the log names."""
+_LOGGED_KEYS = 20
+"""Keys of a batch that a log line names."""
 _FULL_BATCHES_TO_GROW = 16
 
 
 class _Waiting:
-    """A write on its way. ``future``: its outcome, or a ``WriteError``; cancelled if nobody waits for it any more.
+    """A submitted write. ``future``: its outcome, or a ``WriteError``; cancelled if the caller no longer waits.
     ``over``: the outcome is known."""
 
     __slots__ = ("fence", "future", "item", "mutation", "over")
@@ -46,9 +46,11 @@ class _Waiting:
 
 
 class Gatherer:
-    """The way of every create, update and delete to the server. The caller sees to it that one object has one write
-    at a time (``turns.py``), so that no batch holds an object twice; ``ended`` is told when that write is over, be
-    its caller still there or not."""
+    """Sends every create, update and delete to the server.
+
+    Callers write one object one at a time (``turns.py``), so that no batch holds an object twice. ``ended`` is called
+    when that write is over, even if its caller no longer waits.
+    """
 
     def __init__(self, connection: Connection, capabilities: Capabilities, ended: Callable[[Key], None]) -> None:
         self._connection = connection
@@ -63,8 +65,10 @@ class Gatherer:
         self._closed = False
 
     def submit(self, mutation: Mutation, fence: str | None) -> asyncio.Future[Written]:
-        """Have a write carried out; the future gives its outcome, or raises a ``WriteError``. Cancelling it calls the
-        write off if it was not sent yet, and else changes nothing."""
+        """Submit a write; the future has its outcome, or raises a ``WriteError``.
+
+        Cancelling the future cancels the write if it was not sent yet, and otherwise changes nothing.
+        """
         waiting = _Waiting(mutation, fence)
         if self._closed:
             self._settle(waiting, Unreachable("the write service is closed"))
@@ -74,7 +78,7 @@ class Gatherer:
         return waiting.future
 
     async def aclose(self) -> None:
-        """Let writes that are under way end; those that wait are told that nothing was sent."""
+        """Wait for writes under way; waiting ones fail with ``Unreachable``."""
         self._closed = True
         while self._waiting:
             self._settle(self._waiting.popleft(), Unreachable("the write service is closed"))
@@ -86,7 +90,7 @@ class Gatherer:
                 task.cancel()
 
     def _flush_soon(self) -> None:
-        # At the end of this turn of the loop, so that writes asked for in one turn go together.
+        # At the end of this turn of the loop, so that writes submitted in one turn are sent together.
         if not self._flushing:
             self._flushing = True
             asyncio.get_running_loop().call_soon(self._flush)
@@ -128,8 +132,8 @@ class Gatherer:
             for waiting in batch:
                 self._settle(waiting, error)
         except Exception as error:
-            keys = [str(waiting.mutation.key) for waiting in batch[:_TOLD]]
-            _LOG.exception("writing failed in a way that it should not", extra={"keys": keys})
+            keys = [str(waiting.mutation.key) for waiting in batch[:_LOGGED_KEYS]]
+            _LOG.exception("writing failed unexpectedly", extra={"keys": keys})
             for waiting in batch:
                 self._settle(waiting, UnknownOutcome(f"{type(error).__name__} while writing"))
         except asyncio.CancelledError:
@@ -144,16 +148,19 @@ class Gatherer:
             if len(batch) > (self._capabilities.operations or len(batch)):
                 await self._halve(batch)
                 return
-            guilty = await self._together(batch)
-            if guilty is None:
+            rejected = await self._together(batch)
+            if rejected is None:
                 return
-            batch = [waiting for waiting in batch if waiting is not guilty]
+            batch = [waiting for waiting in batch if waiting is not rejected]
         for waiting in batch:
             await self._alone(waiting)
 
     async def _together(self, batch: list[_Waiting]) -> _Waiting | None:
-        """Send a batch as one request. If it is refused for one that the server names, that one, told so: the others
-        are still to be sent. Otherwise None: all are seen to. Raises what concerns all of a batch."""
+        """Send a batch as one request.
+
+        If the server rejects it and names an item, settles that item and returns it; the others must be sent again.
+        Otherwise all are settled, and it returns None. Raises errors that concern the whole batch.
+        """
         body = b'{"resources":[%b]}' % b",".join(waiting.item for waiting in batch)
         fence = fence_header(batch[0].fence)
         points = sorted({waiting.mutation.sent for waiting in batch})
@@ -165,15 +172,15 @@ class Gatherer:
         if answer.no_route:
             self._capabilities.note_no_bulk()
         elif answer.status == _TOO_LARGE:
-            # Not below two: a single item that is too large says nothing about batches, and only those grow again.
+            # At least two: a single item that is too large says nothing about batches, and only batches grow again.
             self._size = max(2, len(batch) // 2)
             self._full_batches = 0
         elif not isinstance(error, Conflict | Rejected):
             raise error
         elif answer.item is not None and 0 <= answer.item < len(batch):
-            guilty = batch[answer.item]
-            self._settle(guilty, failure(answer.of_item, relates=guilty.mutation.relates))
-            return guilty
+            rejected = batch[answer.item]
+            self._settle(rejected, failure(answer.of_item, relates=rejected.mutation.relates))
+            return rejected
         await self._halve(batch)
         return None
 
@@ -202,14 +209,14 @@ class Gatherer:
         for waiting in batch:
             self._settle(waiting, written)
         if len(batch) >= self._size:
-            # A limit that one heavy batch ran into is not for ever: what was refused may have been an exception.
+            # A batch that was too large may have been an exception, so the size grows again.
             self._full_batches += 1
             if self._full_batches >= _FULL_BATCHES_TO_GROW:
                 self._full_batches = 0
                 self._size = min(self._endpoint.batch_items, self._size + self._size // 2)
 
     def _settle(self, waiting: _Waiting, outcome: Written | WriteError) -> None:
-        """The first outcome counts: an error that ends a batch does not touch those that are over."""
+        """Settle a write. The first outcome counts: an error of the batch does not change earlier ones."""
         if waiting.over:
             return
         waiting.over = True

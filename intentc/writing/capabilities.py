@@ -1,7 +1,7 @@
-"""What the API server at the other end can do: asked once, and learned as it answers.
+"""Learns what the API server can do: from ``GET /``, asked once, and from its answers.
 
 Why it exists: Contrail's server lacks what ours adds (``apiserver/app.py`` lists it), and the compiler works with both.
-Each lack is said once, in the log. What follows from a lack is the business of those who write.
+Each missing capability is logged once. The modules that write adapt to it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ class _About(msgspec.Struct):
 
 
 class Capabilities:
-    """``bulk``: it has ``/sync``. ``revisions``: it tells ``X-Etcd-Revision``, and so keeps our conditions and the
-    fence (None: not known yet). ``operations``: the most operations of one of its transactions (None: not asked yet,
-    0: it does not tell). ``relaxes``: it relaxes references in the transaction that writes them. ``fences``: it refuses
-    writes of those who lead no more (None: not known yet)."""
+    """The capabilities of a server.
+
+    ``bulk``: it has ``/sync``. ``revisions``: it sends ``X-Etcd-Revision``, and so checks our conditions (None: not
+    known yet). ``operations``: the most operations of one of its transactions (None: not asked yet, 0: unknown to us).
+    ``relaxes``: it relaxes references in the transaction that writes them. ``fences``: it rejects writes of former
+    leaders (None: not known yet).
+    """
 
     def __init__(self) -> None:
         self.bulk = True
@@ -53,21 +56,21 @@ class Capabilities:
             self.note_about(answer)
 
     def note(self, answer: Answer) -> int | None:
-        """The revision of an acknowledged write; None if the server doesn't tell, and then this is said once."""
+        """The revision of an acknowledged write; None if the server sends none, which is logged once."""
         revision = answer.revision
         if revision is not None:
             self.revisions = True
         elif self.revisions is None:
             self.revisions = self.fences = False
             _LOG.warning(
-                "the API server tells no %s: going on without compare-and-set and without the fence;"
+                "the API server sends no %s: continuing without compare-and-set and without the fence;"
                 " let no second compiler write there",
                 REVISION_HEADER,
             )
         return revision
 
     def note_about(self, answer: Answer) -> None:
-        """Take what the answer to ``GET /`` tells."""
+        """Note the capabilities in the answer to ``GET /``."""
         try:
             about = msgspec.json.decode(answer.content, type=_About)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -76,13 +79,13 @@ class Capabilities:
         self.relaxes = about.relaxed_references
         if not about.fence and self.fences is None and self.revisions is not False:
             _LOG.warning(
-                "the API server checks no fences: a compiler that has lost its leadership without knowing it could"
-                " still write there for a moment"
+                "the API server checks no fences: a former leader that does not know yet that it is one could still"
+                " write there"
             )
         self.fences = about.fence
 
     def note_no_bulk(self) -> None:
-        """The server has no ``/sync``."""
+        """Note that the server has no ``/sync``."""
         if self.bulk:
             self.bulk = False
             _LOG.warning("the API server has no /sync: writing one by one, which is slower")

@@ -1,9 +1,8 @@
-"""One HTTP client to the API server: connections, TLS, login, and what a broken call means.
+"""The HTTP client of the API server: connections, TLS, log-in, and errors of broken calls.
 
-Why apart from ``http.py``: everything that is sent goes through here, so that two rules hold everywhere. A request is
-sent at most once, since an unknown outcome must be read back and never repeated blindly; only a connection that could
-not be made is tried again. And no header or body is ever part of a message. What answers mean is ``answers.py``'s
-business.
+Why it exists: all requests pass here, so that two rules hold everywhere. A request is sent at most once, since an
+unknown outcome must be read back and never repeated blindly; only a failed connection attempt is repeated. And no
+header or body is ever part of a message. ``answers.py`` interprets answers.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from .service import UnknownOutcome, Unreachable, Untrusted
 from .untrusted import trust_lack
 
 Trace = Callable[[str, dict[str, Any]], Awaitable[None]]
-"""How httpx tells of the steps of a request: (step, details)."""
+"""httpx's callback for the steps of a request: (step, details)."""
 
 _SENT = "http11.send_request_body.complete"
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 
 class Connection:
-    """``transport`` replaces the network (tests, an own transport); then TLS and limits are its business."""
+    """A connection to one endpoint. ``transport`` replaces the network; TLS and limits are up to it then."""
 
     def __init__(self, endpoint: Endpoint, *, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         url = httpx2.URL(endpoint.url)
@@ -41,11 +40,11 @@ class Connection:
             raise ValueError("the API server's address must not hold a password: use client.id and client.password")
         self.endpoint = endpoint
         self._base = endpoint.url.rstrip("/")
-        # Nothing comes from the environment: a proxy or a .netrc that is meant for other programs would get the token.
+        # Nothing is read from the environment: a proxy or .netrc for other programs would get the token.
         self._client = httpx2.AsyncClient(
             transport=transport or RotatingTransport(endpoint, lambda: _transport(endpoint)),
             trust_env=False,
-            # Waiting for a free connection is no fault: whoever holds one is bound by the other timeouts.
+            # Waiting for a free connection has no limit: the other timeouts limit those that use one.
             timeout=httpx2.Timeout(endpoint.answer_seconds, connect=endpoint.connect_seconds, pool=None),
             headers={"Content-Type": "application/json"},
         )
@@ -60,10 +59,10 @@ class Connection:
         *,
         points: Sequence[str] = (),
     ) -> Answer:
-        """Send one request once; log in again and repeat it if the server refuses the token. ``points``: the crash
-        points to which the process comes when the request has left it.
+        """Send one request once; after a rejected token log in again and repeat it.
 
-        Raises ``Unreachable`` if nothing was sent or we aren't let in, ``UnknownOutcome`` if no answer came.
+        ``points``: the crash points that are reached when the request is sent. Raises ``Unreachable`` if nothing was
+        sent or access is denied, ``UnknownOutcome`` if no answer came.
         """
         if self._tokens is None:
             answer = await self._once(method, path, body, headers or {}, points)
@@ -85,7 +84,7 @@ class Connection:
     async def _once(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], points: Sequence[str]
     ) -> Answer:
-        # Armed by tests alone: a trace makes httpx tell of each of its steps.
+        # Only tests arm crash points: with a trace httpx reports each step.
         extensions = {"trace": _reaching(points)} if points and crashpoints.armed() else None
         try:
             answer = await self._client.request(
@@ -100,7 +99,7 @@ class Connection:
         return Answer(answer.status_code, answer.headers, answer.content)
 
     def _hint(self, error: httpx2.HTTPError) -> str:
-        """A server that doesn't take our certificate says so after it took the connection, and then cuts it."""
+        """A hint for a cut connection: a server that rejects our certificate first accepts the connection."""
         cut = isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError)
         if not (cut and self._base.startswith("https")):
             return ""
@@ -108,12 +107,12 @@ class Connection:
 
 
 def in_process(application: Callable[..., Any]) -> Connection:
-    """A connection to an ASGI application in this process: the same calls and the same answers, and no network."""
+    """A connection to an ASGI application in this process, without a network."""
     return Connection(Endpoint(url="http://in-process"), transport=httpx2.ASGITransport(app=application))
 
 
 def _reaching(points: Sequence[str]) -> Trace:
-    """A trace that comes to ``points`` when the whole request is with the kernel and nothing of the answer is read."""
+    """A trace that reaches ``points`` when the kernel has the whole request and no answer is read."""
 
     async def trace(step: str, details: dict[str, Any]) -> None:
         if step == _SENT:

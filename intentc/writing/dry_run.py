@@ -1,7 +1,7 @@
-"""A write service that only writes down: for ``--observe``, plans and tests.
+"""A write service that only records: for ``--observe``, plans and tests.
 
-It answers as if every write had been acknowledged by a server that tells no revision. Numbers can't be made up, so it
-gives none; whoever runs dry shows a placeholder instead (docs/engine.md §8).
+It acknowledges every write without a revision. It allocates no numbers, since only the server can; callers show a
+placeholder instead (docs/engine.md §8).
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from .service import Rejected, Written
 
 
 class DryRun:
-    """``operations``: every write that was asked for, in order. ``wished``: (pool, owner) of every number.
-    ``freed``: (pool, owner, value) of every number given back."""
+    """Records calls in order: ``operations``; ``requested``: (pool, owner); ``freed``: (pool, owner, value)."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
-        self.wished: list[tuple[str, str]] = []
+        self.requested: list[tuple[str, str]] = []
         self.freed: list[tuple[str, str, int]] = []
 
     async def create(self, operation: Create, fence: str | None = None) -> Written:
@@ -36,9 +35,9 @@ class DryRun:
         return self._record(operation)
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None) -> int:
-        """Raises ``Rejected`` always."""
-        self.wished.append((pool, owner))
-        raise Rejected(403, f"a dry run gives no number of {pool} to {owner}")
+        """Record the request. Always raises ``Rejected``."""
+        self.requested.append((pool, owner))
+        raise Rejected(403, f"a dry run allocates no number of {pool} to {owner}")
 
     async def free(self, pool: str, owner: str, value: int, fence: str | None = None) -> None:
         self.freed.append((pool, owner, value))

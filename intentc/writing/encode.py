@@ -1,8 +1,7 @@
-"""Operations as the API server's JSON: one encoding, used alone and as an item of a ``/sync`` batch.
+"""Encodes operations as the API server's JSON, for single requests and as items of a ``/sync`` batch.
 
-The field's conventions are docs/contrail.md B.1 and B.2: kebab-case envelopes and paths, references as ``{uuid, to,
-attr}`` under ``<kind>_refs``, a mask that names the fields that a PUT replaces. Sending is left to ``http.py`` and
-``bulk.py``.
+The conventions are those of docs/contrail.md B.1 and B.2: kebab-case envelopes and paths, references as ``{uuid, to,
+attr}`` under ``<kind>_refs``, a mask that names the fields that a PUT replaces. ``http.py`` and ``bulk.py`` send.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from .service import Rejected
 
 
 class Mutation(NamedTuple):
-    """One create, update or delete, ready to be sent either way.
+    """One create, update or delete, ready to be sent alone or in a batch.
 
-    ``data``: the resource's JSON. ``mask``: the field paths that an update replaces. ``if_match``: the revision at
-    which the object must be, None if unknown. ``relates``: it carries a parent or references, so that a 400 may mean
-    that one of them is not there (yet). ``relaxed``: uuids of targets whose deletion its references must not block.
+    ``data``: the resource's JSON. ``mask``: the field paths that an update replaces. ``if_match``: the revision that
+    the object must have, None if unknown. ``relates``: it has a parent or references, so that a 400 may mean that one
+    of them does not exist (yet). ``relaxed``: uuids of targets whose deletion its references must not block.
     """
 
     key: Key
@@ -57,7 +56,7 @@ class Mutation(NamedTuple):
 
     @property
     def body(self) -> bytes | None:
-        """The request's body if it goes alone: the resource in its envelope."""
+        """The body of a single request: the resource in its envelope."""
         if self.operation == "DELETE":
             return None
         mask = b',"field_mask":{"paths":%b}' % ENCODER.encode(self.mask) if self.mask else b""
@@ -65,19 +64,19 @@ class Mutation(NamedTuple):
 
     @property
     def sent(self) -> str:
-        """The crash point at which its request has left."""
+        """The crash point after its request was sent."""
         return f"{self.operation.lower()}.sent"
 
     @property
     def headers(self) -> dict[str, str]:
-        """The preconditions if it goes alone."""
+        """The preconditions of a single request."""
         if self.operation == "CREATE":
             return {"If-None-Match": "*"}
         return {} if self.if_match is None else {"If-Match": str(self.if_match)}
 
     @property
     def item(self) -> bytes:
-        """The element of ``resources`` if it goes in a batch."""
+        """The element of ``resources`` in a batch."""
         if self.operation == "CREATE":
             condition = b',"if_none_match":true'
         else:
@@ -101,8 +100,10 @@ def resource_path(key: Key) -> str:
 
 
 def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Mutation:
-    """The mutation of an operation on one object. Raises ``Rejected`` if a value can't be written as JSON, and
-    ``InvalidInput`` for a kind that the schema doesn't have."""
+    """Encode an operation on one object.
+
+    Raises ``Rejected`` if a value can't be written as JSON, and ``InvalidInput`` for a kind that the schema lacks.
+    """
     key, kind = operation.key, schema.kind(operation.key.kind)
     collection = f"/{kebab(kind.plural)}"
     match operation:
@@ -119,7 +120,7 @@ def encode_mutation(operation: Create | Update | Delete, schema: Schema) -> Muta
 
 
 def encode_reference(operation: AddReference | RemoveReference, *, relaxed: bool = False) -> bytes:
-    """The body of ``/ref-update``. ``relaxed``: the server is to relax the reference in the same transaction.
+    """Encode the body of ``/ref-update``. ``relaxed``: the server relaxes the reference in the same transaction.
 
     Raises ``Rejected`` if the attribute can't be written as JSON.
     """

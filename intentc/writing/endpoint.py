@@ -1,6 +1,6 @@
-"""Where the API server is, as whom we speak to it, and how patient we are: the figures of ``http.py`` in one place.
+"""Describes the API server for the HTTP client: address, credentials, timeouts and limits.
 
-Values only. Filling them from a configuration is the caller's business; secrets are kept out of every ``repr``.
+Values only. Callers fill them from a configuration; no ``repr`` shows a secret.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from intentc.model.files import Stamp, stamps
 
 BATCH_ITEMS = 100
-"""Items of one ``/sync``: at this size a request's own cost has vanished behind its items'."""
+"""Items of one ``/sync``: at this size the cost of the request itself is negligible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Credentials:
     """A Keystone v3 user by ``user_id``, or by ``user_name`` in the domain, and the project to log in to
     (docs/contrail.md B.3).
 
-    ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``. ``password``: asked for at each log-in, since it
-    may be rotated.
+    ``auth_url``: without ``/auth/tokens``, ``http://…/keystone/v3``. ``password`` is called at each log-in, since the
+    password may be rotated.
     """
 
     auth_url: str
@@ -42,8 +42,8 @@ class Endpoint:
     ``url``: ``http://host:port`` with or without a path; no user or password in it. ``ca``, ``cert``, ``key``: PEM
     files, which may be replaced at any time; ``insecure`` trusts any certificate. ``credentials``: None is ``no_auth``.
     ``connect_seconds`` and ``answer_seconds``: after that, a call is ``Unreachable`` or its outcome unknown.
-    ``batch_items`` and ``batch_bytes`` bound one ``/sync`` (etcd takes 1.5 MB a request by default), ``batches`` how
-    many are under way. ``singles``: calls under way besides batches.
+    ``batch_items`` and ``batch_bytes`` limit one ``/sync`` (etcd takes 1.5 MB per request by default), ``batches`` the
+    number under way. ``singles``: other calls under way.
     """
 
     url: str
@@ -70,14 +70,13 @@ class Endpoint:
         return stamps(path for path in (self.ca, self.cert, self.key) if path)
 
     def tls(self) -> ssl.SSLContext:
-        """What the HTTP client is to verify with. Raises ``OSError`` naming the file that can't be read, or the files
-        that can't be used."""
+        """The TLS context of the HTTP client. Raises ``OSError`` naming the files that can't be read or used."""
         if not self.is_encrypted:
-            # Trusts nobody, and loads nobody's certificates, which takes longer than most commands' work.
+            # Without TLS no certificates are loaded, which would take longer than most commands.
             return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         files = [path for path in (self.ca, self.cert, self.key) if path]
         for path in files:
-            # What ssl raises for a file that isn't there names none.
+            # The error of ssl for a missing file does not name it.
             Path(path).open("rb").close()
         try:
             context = ssl.create_default_context(cafile=self.ca or None)

@@ -1,8 +1,8 @@
-"""The API server over HTTP: the write and read services by Contrail's REST conventions (docs/contrail.md B.1, B.2).
+"""Implements the write and read services over HTTP, by Contrail's REST conventions (docs/contrail.md B.1, B.2).
 
-Creates, updates and deletes go through the ``Gatherer``, which shares requests; single references, numbers and reads
-are one request each. Every write carries its preconditions and the fence, and none is ever repeated here, save once
-with a new token: whoever plans decides what a failure means.
+Creates, updates and deletes go through the ``Gatherer``, which shares requests; single references, allocations and
+reads are one request each. Every write carries its preconditions and the fence. Nothing is repeated here, except once
+with a new token: the engine decides what a failure means.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .turns import Turns
 T = TypeVar("T")
 
 _LAST_WRITES = 10.0
-"""Seconds that writes under way get to end when the services are closed."""
+"""Seconds for writes under way to end when the services are closed."""
 
 
 class _Number(msgspec.Struct):
@@ -54,8 +54,11 @@ class _Identity(msgspec.Struct):
 
 
 class HttpWriteService:
-    """``WriteService`` over a connection. ``capabilities``: what was learned about the server so far. ``relaxations``:
-    what it still owes to a server that relaxes references in a request of its own."""
+    """``WriteService`` over a connection.
+
+    ``capabilities``: what is known about the server; ``relaxations``: pending relaxations, for servers that relax
+    references in a separate request.
+    """
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
         self.capabilities = Capabilities()
@@ -100,12 +103,12 @@ class HttpWriteService:
             raise UnknownOutcome(f"POST /int-pool: the answer can't be read: {error}") from None
 
     async def free(self, pool: str, owner: str, value: int, fence: str | None = None) -> None:
-        # With the owner, so that a repeated call can't take the number from the next one who was given it.
+        # With the owner, so that a repeated call can't free the number of its next owner.
         body = msgspec.json.encode({"pool": pool, "value": value, "owner": owner})
         await self._acknowledged("DELETE", "/int-pool", body, fence, sent="free.sent")
 
     async def aclose(self) -> None:
-        """Let writes that are under way end, and refuse others. The connection stays open."""
+        """Wait for writes under way, and fail others. The connection stays open."""
         await self._gatherer.aclose()
         await self.relaxations.aclose()
 
@@ -130,7 +133,8 @@ class HttpWriteService:
 
     @contextmanager
     def _owing(self, holder: Key, targets: Sequence[Key], fence: str | None) -> Iterator[None]:
-        """A write whose outcome is unknown may have made the references, and no later plan relaxes them."""
+        """Note pending relaxations if the block's outcome is unknown: it may have written the references, and no later
+        plan relaxes them."""
         try:
             yield
         except (UnknownOutcome, asyncio.CancelledError):
@@ -173,7 +177,7 @@ class HttpReadService:
         path = f"/int-pool?{urlencode({'pool': pool, 'owner': owner_prefix})}"
         answer = await self._asked("GET", path)
         if answer is None:
-            # No empty ledger: that would be taken for leave to give out everything anew.
+            # Not an empty result: the engine would allocate all numbers again.
             raise Rejected(404, f"the API server doesn't list the numbers of pool {pool!r}")
         return {holder.owner: holder.value for holder in _decoded(answer, _Holders, f"GET {path}").allocations}
 
@@ -187,7 +191,7 @@ class HttpReadService:
         )
 
     async def _asked(self, method: str, path: str, body: bytes | None = None) -> Answer | None:
-        """The answer; None for 404. A read has no outcome to be unknown: then the server counts as unreachable."""
+        """The answer; None for 404. A read without an answer counts as ``Unreachable``."""
         try:
             answer = await self._connection.send(method, path, body)
             if answer.ok:
@@ -207,8 +211,11 @@ async def http_services(
     pools: Sequence[str],
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[tuple[HttpWriteService, HttpReadService]]:
-    """Both services over one connection to ``endpoint``; on leaving, writes under way may end. ``transport`` replaces
-    the network. Raises ``ValueError`` for an unusable address and ``OSError`` for unusable TLS files."""
+    """Both services over one connection to ``endpoint``; at the end of the block, writes under way may end.
+
+    ``transport`` replaces the network. Raises ``ValueError`` for an unusable address and ``OSError`` for unusable TLS
+    files.
+    """
     connection = Connection(endpoint, transport=transport)
     write = HttpWriteService(connection, schema)
     try:

@@ -1,7 +1,7 @@
-"""Logging in: a token from Keystone v3, kept until the API server refuses it (docs/contrail.md B.3).
+"""Logs in to Keystone v3 and keeps the token until the API server rejects it (docs/contrail.md B.3).
 
-Neither password nor token is ever part of a message: not even Keystone's own words are repeated, since they may quote
-what we sent. Sending requests, and trying again with the new token, is ``connection.py``'s business.
+Neither password nor token is ever part of a message: not even Keystone's own messages are repeated, since they may
+quote what we sent. ``connection.py`` sends requests, and repeats them with the new token.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from .service import Unreachable, Untrusted
 from .untrusted import trust_lack
 
 _PAUSE = 1.0
-"""Seconds before the same password is tried again: of many calls that meet a wrong one, one alone should count against
-the account."""
+"""Seconds before a rejected password is tried again, so that many calls count once against the account."""
 _CHECK = "check client.id, client.password, and the client's project and domain"
 
 TOKEN_HEADER = "X-Auth-Token"  # noqa: S105 - the header's name
 
 
 class Tokens:
-    """The current token; many calls that are refused at once log in once."""
+    """The current token. Many calls that are rejected at once log in once."""
 
     def __init__(self, credentials: Credentials, client: httpx2.AsyncClient) -> None:
         self._credentials = credentials
@@ -33,11 +32,11 @@ class Tokens:
         self._token = ""
         self._turn = asyncio.Lock()
         self._refused = ""
-        """The password that Keystone did not take the last time."""
+        """The password that Keystone rejected last."""
         self._refused_until = 0.0
 
     async def token(self) -> str:
-        """The token to send. Raises ``Unreachable`` if there is none and none can be had."""
+        """The token to send. Raises ``Unreachable`` if the log-in fails."""
         return self._token or await self.renewed("")
 
     async def renewed(self, refused: str) -> str:

@@ -1,9 +1,10 @@
-"""Relaxing references at a server that takes a request of its own for it, as Contrail's does.
+"""Relaxes references at a server that needs a separate request for it, as Contrail's does.
 
 Why it exists: there a reference and its relaxation are two requests, and the second may fail after the first was
-acknowledged. The reference is then as planned, so no later plan would make up for it, and a user could never delete
-the target (docs/engine.md §6.6). So what is owed is remembered here and tried until the server takes it, or has no such
-reference any more. What a crash forgets stays blocked: only a server that does both in one transaction has no such gap.
+acknowledged. The reference is as planned then, so no later plan would relax it, and a user could never delete the
+target (docs/engine.md §6.6). So pending relaxations are remembered here and retried until the server accepts them or
+the reference no longer exists. A crash loses them, and the targets stay blocked: only a server that does both in one
+transaction has no such gap.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
 class Relaxations:
-    """``owed``: (holder, target) of the references that may still block their target, with the fence to send."""
+    """Pending relaxations. ``owed``: (holder, target) of references that may still block → the fence to send."""
 
     def __init__(self, connection: Connection) -> None:
         self.owed: dict[tuple[Key, Key], str | None] = {}
@@ -38,7 +39,7 @@ class Relaxations:
         self._closed = False
 
     async def relax(self, holder: Key, target: Key, fence: str | None) -> None:
-        """Relax a reference that was written just now. A failure is no failure of that write: it is owed then."""
+        """Relax a reference that was just written. A failure is not one of that write: it is retried later."""
         try:
             await self._request(holder, target, fence)
         except asyncio.CancelledError:
@@ -54,23 +55,23 @@ class Relaxations:
                 )
             self.owe(holder, target, fence)
         else:
-            # The server takes them (again): what is owed need not wait for its time.
+            # The server accepts relaxations (again): retry pending ones now.
             self._wake.set()
 
     def owe(self, holder: Key, target: Key, fence: str | None) -> None:
-        """Have a reference relaxed later, if it is there then."""
+        """Relax a reference later, if it exists then."""
         self.owed[holder, target] = fence
         if self._making_up is None and not self._closed:
             self._wake.clear()
             self._making_up = asyncio.create_task(self._make_up(), name="relax references")
 
     async def settled(self) -> None:
-        """Wait until nothing is owed."""
+        """Wait until no relaxation is pending."""
         if self._making_up is not None:
             await asyncio.wait([self._making_up])
 
     async def aclose(self) -> None:
-        """Stop trying; what is owed is told."""
+        """Stop retrying, and log how many relaxations are pending."""
         self._closed = True
         if self._making_up is not None:
             self._making_up.cancel()
@@ -100,8 +101,11 @@ class Relaxations:
                 _LOG.info("relaxing the reference of %s to %s: %s", holder, target, error, extra=extra)
 
     async def _request(self, holder: Key, target: Key, fence: str | None) -> None:
-        """One try; idempotent. Nothing is owed any more if it succeeds, if there is no such reference, or if another
-        compiler leads and owes it now."""
+        """Try once; idempotent.
+
+        The relaxation is no longer pending if that succeeds, if the reference does not exist, or if another compiler
+        leads.
+        """
         body = msgspec.json.encode({"uuid": holder.uuid, "ref-uuid": target.uuid})
         answer = await self._connection.send("POST", "/ref-relax-for-delete", body, fence_header(fence))
         error = None if answer.ok else failure(answer)

@@ -1,8 +1,7 @@
-"""TLS connections to the API server whose certificate files may be replaced at any time.
+"""Opens new TLS connections to the API server when certificate files have been replaced.
 
-Why it exists: a certificate that is good for a day must not mean a restart a day. A request that finds other files
-than the last one had goes over new connections; those under way end on the old ones. What is sent is ``connection``'s
-business, which files there are the ``Endpoint``'s.
+Why it exists: certificates that are valid for a day must not require a restart every day. A request that finds changed
+files uses new connections; requests under way end on the old ones. ``connection`` sends; ``Endpoint`` names the files.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class _Generation:
-    """The connections that were made with one state of the files; ``under_way``: requests on them."""
+    """The connections opened with one state of the files; ``under_way``: requests on them."""
 
     transport: httpx2.AsyncBaseTransport
     under_way: int = 0
 
 
 class RotatingTransport(httpx2.AsyncBaseTransport):
-    """``opened`` makes the connections of one generation; it raises ``OSError`` if the files can't be used."""
+    """A transport that rotates. ``opened`` opens one generation; it raises ``OSError`` if the files can't be used."""
 
     def __init__(self, endpoint: Endpoint, opened: Callable[[], httpx2.AsyncBaseTransport]) -> None:
         self._endpoint = endpoint
@@ -61,7 +60,7 @@ class RotatingTransport(httpx2.AsyncBaseTransport):
         try:
             fresh = _Generation(self._opened())
         except OSError as error:
-            # Half of a pair may have been replaced: the other half's coming is a change again.
+            # Half of a pair may have been replaced: the other half will be another change.
             _LOG.warning("the TLS files for %s can't be used, the former ones stay: %s", self._endpoint.url, error)
             return self._current
         _LOG.info("the TLS files for %s have changed: new connections use them", self._endpoint.url)
@@ -82,7 +81,7 @@ class RotatingTransport(httpx2.AsyncBaseTransport):
 
 
 class _Answer(httpx2.AsyncByteStream):
-    """The body of an answer; its end is told."""
+    """The body of an answer; calls ``ended`` once it is closed."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, ended: Callable[[], Awaitable[None]]) -> None:
         self._stream = stream

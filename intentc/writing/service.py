@@ -1,8 +1,8 @@
-"""The two interfaces through which the compiler touches the API server, and how a call on them can fail.
+"""Declares the two interfaces to the API server, and the errors of their calls.
 
-Everything above (the engine, tests of intents, dry runs) knows these protocols only; ``http.py`` is one implementation,
-``apiserver.local`` another, a mock of theirs a third. Each write is of one object; gathering writes into requests is
-the implementation's business. What a failure means for the object is the engine's (docs/engine.md §6.3).
+The engine, tests of intents and dry runs know only these protocols; ``http.py`` and ``apiserver.local`` implement them,
+and tests mock them. Each write is of one object; implementations may gather writes into requests. The engine decides
+what a failure means for the object (docs/engine.md §6.3).
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReferen
 
 
 class Written(NamedTuple):
-    """An acknowledged write. ``revision``: the etcd revision that it made, None if the server doesn't tell."""
+    """An acknowledged write. ``revision``: the etcd revision that it made, None if the server doesn't report it."""
 
     revision: int | None
 
 
 class ReadBack(NamedTuple):
-    """One object as the server has it: its JSON without envelope, and the revision at which it was last written (None
-    if the server doesn't tell). The JSON may carry what the server computes (children, back references)."""
+    """One object on the server: its JSON without envelope, and the revision of its last write.
+
+    The revision is None if the server doesn't report it. The JSON may have computed fields (children, back references).
+    """
 
     value: bytes
     revision: int | None
@@ -35,7 +37,7 @@ class Allocation(NamedTuple):
 
 
 class WriteError(Exception):
-    """A call was not acknowledged. Which subclass it is says what is known about the outcome."""
+    """A call was not acknowledged. The subclass says what is known about the outcome."""
 
 
 class _Refusal(WriteError):
@@ -46,20 +48,22 @@ class _Refusal(WriteError):
 
 
 class Conflict(_Refusal):
-    """Nothing was written, since something is not as the plan assumed: the object, its name, a parent or a target
-    (409, 404, a failed ``If-Match``, 400 on a write with references). Read back, and plan again."""
+    """Nothing was written, since the object, its name, a parent or a target is not as the plan assumed.
+
+    That is 409, 404, a failed ``If-Match``, or 400 on a write with references. Read back, and plan again.
+    """
 
 
 class Rejected(_Refusal):
-    """Nothing was written, and the same write will be refused again; ``message`` holds the server's words."""
+    """Nothing was written, and the same write would be rejected again; ``message`` is the server's."""
 
 
 class Fenced(_Refusal):
-    """Nothing was written: another compiler leads now. Stop writing."""
+    """Nothing was written: another compiler leads. Stop writing."""
 
 
 class UnknownOutcome(WriteError):
-    """The write may or may not have happened: read back, never repeat it blindly."""
+    """The write may or may not have happened. Read back; never repeat it blindly."""
 
 
 class Throttled(WriteError):
@@ -71,19 +75,22 @@ class Throttled(WriteError):
 
 
 class Unreachable(WriteError):
-    """Nothing was sent, or nobody may send: no connection, no login. The whole server is concerned, not one object."""
+    """Nothing was sent: no connection, or no log-in. This concerns the whole server, not one object."""
 
 
 class Untrusted(Unreachable):
-    """One side does not take the other's certificate: nothing was sent. The message names the key to look at."""
+    """Nothing was sent: one side rejects the other's certificate. The message names the key to check."""
 
 
 class WriteService(Protocol):
-    """Writes of single objects. ``fence`` (``<installation>/<revision>``) has the server refuse the write once another
-    compiler leads. Every method raises one of ``WriteError``'s subclasses if the write isn't acknowledged."""
+    """Writes single objects.
+
+    ``fence`` (``<installation>/<revision>``): the server rejects the write once another compiler leads. Every method
+    raises a subclass of ``WriteError`` if the write isn't acknowledged.
+    """
 
     async def create(self, operation: Create, fence: str | None = None, /) -> Written:
-        """Make an object that must not exist yet."""
+        """Create an object that must not exist yet."""
         ...
 
     async def update(self, operation: Update, fence: str | None = None, /) -> Written:
@@ -95,37 +102,37 @@ class WriteService(Protocol):
         ...
 
     async def add_ref(self, operation: AddReference, fence: str | None = None, /) -> Written:
-        """Add one reference, or give it another attribute; idempotent."""
+        """Add one reference, or replace its attribute; idempotent."""
         ...
 
     async def remove_ref(self, operation: RemoveReference, fence: str | None = None, /) -> Written:
-        """Take one reference away; idempotent."""
+        """Remove one reference; idempotent."""
         ...
 
     async def allocate(self, pool: str, owner: str, fence: str | None = None, /) -> int:
-        """The number of ``owner`` in ``pool``: the one that it has, else the lowest free one."""
+        """Allocate a number of ``pool`` to ``owner``: its existing one, or the lowest free one."""
         ...
 
     async def free(self, pool: str, owner: str, value: int, fence: str | None = None, /) -> None:
-        """Give a number back; idempotent."""
+        """Free a number; idempotent."""
         ...
 
 
 class ReadService(Protocol):
-    """Reading back. Raises ``Unreachable``, ``Throttled`` or ``Rejected``."""
+    """Reads back. Methods raise ``Unreachable``, ``Throttled`` or ``Rejected``."""
 
     async def read(self, key: Key, /) -> ReadBack | None:
-        """One object, None if it does not exist."""
+        """Read one object; None if it does not exist."""
         ...
 
     async def identify(self, name: Name, /) -> Key | None:
-        """Which object has this name now, None if there is none."""
+        """The object that has this name now; None if there is none."""
         ...
 
     async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
-        """Owner → number, of all owners in ``pool`` whose name begins with ``owner_prefix``."""
+        """Owner → number in ``pool``, for owners whose name begins with ``owner_prefix``."""
         ...
 
     async def ledger(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
-        """All numbers, in all pools that compilers use, of the owners whose name begins with ``owner_prefix``."""
+        """The allocations in all pools that compilers use, of owners whose name begins with ``owner_prefix``."""
         ...

@@ -1,8 +1,7 @@
-"""One write per object at a time, in the order in which they were asked for.
+"""Serializes writes per object, in the order in which they were submitted.
 
-Why: two writes of one object in one batch would be one transaction with two puts of a key, and two requests under way
-may overtake each other. The engine plans one object in one place, so nobody waits here in the normal course; this
-keeps it true if somebody does not.
+Why it exists: two writes of one object in one batch would be one transaction with two puts of a key, and two requests
+under way may overtake each other. The engine normally has one write per object; this enforces it for all callers.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from intentc.model import Key
 
 
 class Turns:
-    """The objects whose turn is under way, each with those who wait for the next one."""
+    """The objects with a turn under way, each with the waiting turns."""
 
     def __init__(self) -> None:
         self._open: dict[Key, deque[asyncio.Future[None]] | None] = {}
 
     async def begin(self, key: Key) -> None:
-        """Wait until all earlier turns of ``key`` have ended. The caller owes an ``end``."""
+        """Wait until all earlier turns of ``key`` have ended. The caller must call ``end``."""
         if key not in self._open:
             self._open[key] = None
             return
@@ -33,12 +32,12 @@ class Turns:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                # It has become our turn just now, and we don't take it.
+                # The turn was granted just before the cancellation, so it must be passed on.
                 self.end(key)
             raise
 
     def end(self, key: Key) -> None:
-        """The turn is over: the next one begins."""
+        """End the turn of ``key`` and begin the next one."""
         waiting = self._open[key]
         while waiting:
             turn = waiting.popleft()

@@ -1,7 +1,7 @@
-"""Names what failed when one side does not take the other's certificate, out of what the TLS library says.
+"""Explains TLS errors when one side rejects the other's certificate.
 
-Why it exists: OpenSSL tells these failures apart by text alone, and a person must look at other files and keys than for
-a server that is away. Which keys those are differs between the servers, so the caller gives their section.
+Why it exists: OpenSSL distinguishes these errors only by their text, and a person must check other files and keys than
+for an unreachable server. The keys differ between the servers, so the caller gives their section.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ _HINTS = {
 
 
 def trust_lack(error: Exception, section: str = "client.tls") -> str:
-    """What is wrong between the certificates, and which key to look at; empty if ``error`` is no failure of trust.
-    ``section``: of the configuration, ``client.tls`` or ``intentc.diagnostics.tls``."""
+    """What is wrong with the certificates, and which key to check; empty if ``error`` is another one.
+
+    ``section``: the section of the configuration, ``client.tls`` or ``intentc.diagnostics.tls``.
+    """
     text = str(error)
     own = section == "intentc.diagnostics.tls"
     ca, certificate = ("ca", "client_cert") if own else ("trusted_ca_path", "certificate_path")

@@ -34,4 +34,4 @@ async def test_it_gives_no_numbers_but_notes_the_wish() -> None:
     with pytest.raises(Rejected, match="dry run"):
         await dry.allocate("numbers", "main/u/rt")
     await dry.free("numbers", "main/u/rt", 5)
-    assert (dry.wished, dry.freed) == ([("numbers", "main/u/rt")], [("numbers", "main/u/rt", 5)])
+    assert (dry.requested, dry.freed) == ([("numbers", "main/u/rt")], [("numbers", "main/u/rt", 5)])

@@ -76,7 +76,7 @@ class ElementState:
 
 
 class _Search:
-    """The search for the rejected element of one type.
+    """The search for rejected elements of one type.
 
     ``set_back``: groups of elements that are set back, the latest last; ``pending``: suspects that must be answered
     before the last group is released; ``found``: whether an element was rejected since.

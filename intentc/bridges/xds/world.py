@@ -147,10 +147,7 @@ class World:
         self._replace(key, before, offered)
 
     def _note_rejection(self, key: Key, state: ElementState | None) -> None:
-        """Note rejected clusters for the elements that wait for them, and rejected listeners that Envoys may have.
-
-        An Envoy may have a good version of such a listener from a former process.
-        """
+        """Note rejected clusters for those that wait, and listeners that Envoys may have from a former process."""
         is_rejected = state is not None and bool(state.rejection)
         name = state.wanted.known_as if state is not None and state.wanted is not None else ""
         if key[0] == CLUSTER and is_rejected != (key in self._rejected_clusters):
@@ -236,10 +233,7 @@ class World:
         return found
 
     def resource(self, kind: Type, name: str) -> Resource | None:
-        """The resource in force under a name; ``no_routes`` for a route configuration that does not exist.
-
-        An Envoy that asks for one has a listener that waits for it.
-        """
+        """The resource in force under a name; ``no_routes`` for a missing route configuration that a listener awaits."""
         found = self._served[kind].get(name)
         return self.no_routes(name) if found is None and kind is Type.ROUTES else found
 
@@ -274,10 +268,7 @@ class World:
         return doubted
 
     def drop_predecessors(self, versions: Iterable[Version]) -> bool:
-        """Withdraw predecessors that were never acknowledged; returns whether there were any.
-
-        A predecessor stays in force only until the clusters of its successor are.
-        """
+        """Withdraw unacknowledged versions that stay only until their successors' clusters exist; returns if any."""
         dropped = [version for version in versions if self._predecessor(version.key) is version]
         for version in dropped:
             key, good = version.key, self._accepted.get(version.key)
@@ -453,10 +444,7 @@ class World:
         return self.progress.answered(self.serial) >= self._unused_since.get(cluster, 0)
 
     def _withdraw(self, cluster: str) -> None:
-        """Withdraw a cluster that Envoy rejects, at once.
-
-        Versions that refer to it and were never acknowledged return to their good version, or wait.
-        """
+        """Withdraw a rejected cluster at once. Unacknowledged versions that refer to it fall back, or wait."""
         self._clusters.discard(cluster)
         for key in sorted(self._users.get(cluster, ())):
             state, version = self.states.get(key), self._in_force[key]

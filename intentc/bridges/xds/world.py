@@ -233,7 +233,7 @@ class World:
         return found
 
     def resource(self, kind: Type, name: str) -> Resource | None:
-        """The resource in force under a name; ``no_routes`` for a missing route configuration that a listener awaits."""
+        """The resource in force under a name; ``no_routes`` for a missing route configuration that is awaited."""
         found = self._served[kind].get(name)
         return self.no_routes(name) if found is None and kind is Type.ROUTES else found
 

@@ -1,7 +1,6 @@
-"""Files that people write, read into values: YAML and JSON with lines, kinds, reaction maps' text, input resources.
+"""Reads files that people write: YAML and JSON with line numbers, kinds, the configuration, input resources.
 
-The only part of intentc that knows YAML. It checks what can be said while file and line are known, and leaves the
-meaning of what it read to those who asked.
+Only this package knows YAML. It checks what it can while file and line are known; callers interpret the values.
 """
 
 from .convert import convert, did_you_mean, in_words, unknown_field

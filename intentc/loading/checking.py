@@ -1,7 +1,7 @@
-"""Whether a resource in its flat form is one that its kind allows: fields, types, enums and bounds, by the schema.
+"""Checks a resource in its flat form against its kind's schema: fields, types, enums and bounds.
 
-Why it exists: the API server refuses what is not, and whoever makes resources out of what people wrote elsewhere (in an
-annotation) must be able to say the same beforehand. Decoding stored values is lenient and the model's business.
+Why it exists: the API server rejects invalid resources, and compilers that extract resources from annotations must
+report the same faults beforehand. The model decodes stored values leniently.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from intentc.model.values import decode_hook
 from .convert import in_words, unknown_field
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-"""What Kubernetes allows as a name or namespace (RFC 1123)."""
+"""The names and namespaces that Kubernetes allows (RFC 1123)."""
 DESCRIBED_NAME = re.compile(r"[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?")
-"""What a resource may be called that stands within another one: Emissary's users write ``quote_mapping``."""
+"""The names of resources in annotations: Emissary's users write ``quote_mapping``."""
 LONGEST_NAME = 253
 _COMMON = frozenset({"fq_name", "api_version", "labels", "uuid"})
 
 
 def manifest_fields(schema: Schema, manifest: Any) -> tuple[Kind, tuple[str, ...], dict[str, Any]]:
-    """(kind, fq_name, fields) of a manifest as plain JSON: its properties, ``labels`` and ``api_version``, checked as
-    the API server checks them. Raises ``InvalidInput`` with all that a person needs to correct it."""
+    """(kind, fq_name, fields) of a manifest as plain JSON, checked as by the API server.
+
+    The fields are its properties, ``labels`` and ``api_version``. Raises ``InvalidInput`` saying how to correct it.
+    """
     if not isinstance(manifest, dict) or not isinstance(manifest.get("kind"), str):
         raise InvalidInput("a manifest with apiVersion, kind and metadata.name is expected")
     kind = schema.spelt(manifest["kind"])
@@ -70,9 +72,11 @@ def _check_types(kind: Kind, fields: dict[str, Any]) -> None:
 
 @lru_cache(maxsize=1024)
 def checked_kind(kind: Kind) -> type[msgspec.Struct]:
-    """A struct that accepts exactly what the schema allows. Fields at the top that it doesn't know are the caller's
-    business; further down they are refused where people write manifests: in Contrail's kinds the schema's types leave
-    out what no compiler reads."""
+    """A struct type that accepts exactly what the schema allows.
+
+    Callers check unknown fields at the top. Deeper ones are rejected in manifests; in Contrail's kinds they are
+    accepted, since the schema's types leave out fields that no compiler reads.
+    """
     strict = kind.written_as_manifests and not kind.opaque
     checked = _Checked(kind.types, strict)
     fields: list[tuple[str, Any, Any]] = [
@@ -109,7 +113,7 @@ class _Share(msgspec.Struct):
 
 
 class _Permissions(msgspec.Struct):
-    """``perms2``; it decides who may do what, so its shape is checked."""
+    """``perms2``. It decides who may do what, so its form is checked."""
 
     owner: str = ""
     owner_access: _Access = 0
@@ -127,8 +131,8 @@ class _Annotations(msgspec.Struct):
 
 
 class _Checked:
-    """The structured types of a schema with their enums and bounds, at every depth. ``strict``: unknown fields are
-    refused."""
+    """The structured types of a schema with their enums and bounds, at every depth. ``strict``: rejects unknown
+    fields."""
 
     def __init__(self, types: TypeTable, strict: bool) -> None:
         self._types = types

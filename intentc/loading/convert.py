@@ -1,8 +1,8 @@
-"""Plain values with lines to typed values, with errors that a person can act on.
+"""Converts plain values with line numbers to typed values, with errors that a person can act on.
 
-``msgspec`` says where in the value it failed (``$.routes[3].prefix``) and which types it expected; here that becomes
-``file:line`` and words for people, and an unknown key gets the nearest known ones. Used for schemas, reaction maps,
-configuration and input files alike.
+``msgspec`` reports a path in the value (``$.routes[3].prefix``) and the expected types. Here that becomes ``file:line``
+and words for people, and an unknown key gets the nearest known ones. Schemas, reaction maps, configuration and input
+files use it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TYPE_WORDS = {
 
 
 def convert(located: Located, wanted: type[T], path: Steps = ()) -> T:
-    """What stands at ``path`` as a ``wanted``, strictly. Raises ``InvalidInput`` naming file, line and key."""
+    """Convert the value at ``path`` to ``wanted``, strictly. Raises ``InvalidInput`` naming file, line and key."""
     value = located.value
     for step in path:
         value = value[step]
@@ -43,9 +43,11 @@ def convert(located: Located, wanted: type[T], path: Steps = ()) -> T:
 
 
 def in_words(error: Exception, wanted: Any = None) -> tuple[str, str]:
-    """What a conversion refused, for people: the path of the field (``a.b[0].c``, empty for the whole value), and what
-    is wrong with it, as it may stand behind the path: ``must be a list, is an integer``. ``wanted``: the type that the
-    conversion was to, from which is told which values there are."""
+    """Describe a failed conversion for people: (path of the field, what is wrong with it).
+
+    The path is as in ``a.b[0].c``, empty for the whole value; the description may follow it: ``must be a list, is an
+    integer``. ``wanted``: the target type, whose allowed values are listed then.
+    """
     message, _, inner = str(error).partition(" - at `")
     path = inner.removesuffix("`")
     return path.removeprefix("$").removeprefix("."), _in_words(message, wanted, _steps(path))
@@ -71,7 +73,7 @@ def _in_words(message: str, wanted_type: Any, steps: Steps) -> str:
 
 
 def unknown_field(error: msgspec.ValidationError, wanted: Any) -> tuple[str, str] | None:
-    """If a conversion to ``wanted`` failed at an unknown field: its path, and a hint to append (``did_you_mean``)."""
+    """The path and hint (``did_you_mean``) of an unknown field, if a conversion to ``wanted`` failed at one."""
     message, _, inner = str(error).partition(" - at `")
     unknown = _UNKNOWN.fullmatch(message)
     if unknown is None:
@@ -82,7 +84,7 @@ def unknown_field(error: msgspec.ValidationError, wanted: Any) -> tuple[str, str
 
 
 def explained(located: Located, path: Steps, error: msgspec.ValidationError, wanted: Any = None) -> InvalidInput:
-    """The ``InvalidInput`` that says what ``error``, raised for what stands at ``path``, means in the file."""
+    """The ``InvalidInput`` for ``error``, raised for the value at ``path``, with file and line."""
     message, _, inner = str(error).partition(" - at `")
     inner_steps = steps = _steps(inner.removesuffix("`"))
     unknown = _UNKNOWN.fullmatch(message)
@@ -92,11 +94,11 @@ def explained(located: Located, path: Steps, error: msgspec.ValidationError, wan
     for step in path:
         value = value[step]
     pinned = _pinned(value, steps, name)
-    told, steps = len(pinned) == len(steps), (*path, *pinned)
+    is_exact, steps = len(pinned) == len(steps), (*path, *pinned)
     if name is None:
         at = ".".join(map(str, steps))
         words = _in_words(message, wanted, inner_steps)
-        words = words if told else f"something in it: {words}"
+        words = words if is_exact else f"something in it: {words}"
         return located.error(f"{at}: {words}" if at else words, steps)
     steps = (*steps, name)
     at = ".".join(map(str, steps))
@@ -104,7 +106,7 @@ def explained(located: Located, path: Steps, error: msgspec.ValidationError, wan
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint to append to an error: the nearest known names, or all if they are few."""
+    """A hint to append to an error: the nearest known names, or all of at most 20."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, 2)
     if near:
@@ -113,7 +115,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def fields_at(wanted: Any, steps: Steps) -> list[str]:
-    """The field names of the struct type found by following ``steps`` from the type ``wanted``; [] if it is none."""
+    """The field names of the struct type at ``steps`` in the type ``wanted``; [] if it is no struct."""
     found = _struct(_type_at(wanted, steps))
     return [field.encode_name for field in found.fields] if found else []
 
@@ -126,7 +128,7 @@ def _type_at(wanted: Any, steps: Steps) -> msgspec.inspect.Type | None:
 
 
 def _values(kind: msgspec.inspect.Type | None) -> list[str]:
-    """The values of an enumeration, but for the empty one, which means that there is none."""
+    """The values of an enumeration without the empty one, which means unset."""
     parts = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
     literals = (part.values for part in parts if isinstance(part, msgspec.inspect.LiteralType))
     return [str(value) for values in literals for value in values if value != ""]
@@ -151,13 +153,15 @@ def _below(kind: msgspec.inspect.Type | None, step: str | int) -> msgspec.inspec
 
 
 def _steps(text: str) -> Steps:
-    """``$.a[3].b`` → ("a", 3, "b"); a key of a mapping, which msgspec does not tell, is ``...``."""
+    """``$.a[3].b`` → ("a", 3, "b"); a key of a mapping, which msgspec does not report, is ``...``."""
     return tuple(name or (index if index == "..." else int(index)) for name, index in _STEP.findall(text))
 
 
 def _pinned(value: Any, steps: Steps, name: str | None) -> Steps:
-    """``steps`` with each ``...`` replaced by the key that leads to a mapping in which ``name`` stands; cut off at the
-    first one that can't be told."""
+    """``steps`` with each ``...`` replaced by the key that leads to a mapping with ``name``.
+
+    Truncated at the first one that can't be determined.
+    """
     if not steps:
         return ()
     step, rest = steps[0], steps[1:]

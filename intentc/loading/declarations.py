@@ -1,7 +1,7 @@
-"""What can be wrong in a schema file, found while file and line are known.
+"""Checks a schema file while file and line are known.
 
-``model`` would refuse most of it, too, but can only say in which kind. Here each check names the line and what was
-probably meant. Reading the files and building the kinds is ``schemas.py``'s business.
+``model`` would reject most faults as well, but can only name the kind. Here each check names the line and what was
+probably meant. ``schemas.py`` reads the files and builds the kinds.
 """
 
 from __future__ import annotations
@@ -30,19 +30,21 @@ _WRITERS = tuple(writer.value for writer in Writer)
 _COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "string", "parent_uuid": "string"}
 _OF_MANIFESTS = {"labels": "map", "api_version": "string"}
 _RESERVED = frozenset({*_COMMON, *_OF_MANIFESTS, "annotations", "name", "display_name", "id_perms", "perms2"})
-"""Fields that every kind of Kubernetes' shape has, so that no property can be called so."""
+"""Fields of every Kubernetes-shaped kind; no property can have these names."""
 
 
 def check_types(located: Located, types: Types) -> None:
-    """That every field of every structured type has a known type."""
+    """Check that every field of every structured type has a known type."""
     for name, fields in types.items():
         for field, declared in fields.items():
             _check_field(located, ("types", name, field), declared, types, _FIELD_KEYS)
 
 
 def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
-    """That what a kind says of its fields, references, mentions and indexes makes sense by itself. Whether the kinds
-    that it refers to exist is seen when all are read. Raises ``InvalidInput``."""
+    """Check a kind's fields, references, mentions and indexes. Raises ``InvalidInput``.
+
+    ``schemas.py`` checks that the kinds to which it refers exist, once all are read.
+    """
     _check_choice(located, ("shape",), spec.shape, ("contrail", "kubernetes"))
     _check_pattern(located, ("ours",), spec.ours)
     for name, declared in spec.properties.items():
@@ -71,7 +73,7 @@ def check_kind(located: Located, spec: KindSpec, types: Types) -> None:
 
 
 def _check_field(located: Located, path: Steps, declared: Any, types: Types, keys: frozenset[str]) -> None:
-    """One field of a type, or one property of a kind: by its type's name alone, or as a mapping."""
+    """Check a field of a type or a property of a kind, declared by its type's name or as a mapping."""
     if isinstance(declared, str):
         _check_choice(located, path, declared, [*SCALARS, *types])
         return
@@ -110,7 +112,7 @@ def _check_pattern(located: Located, path: Steps, pattern: str) -> None:
 
 
 def _check_path(located: Located, at: Steps, path: str, fields: Mapping[str, Any], types: Types) -> None:
-    """That ``path`` leads from the kind's fields to text: ``a.b[].c``, with ``[]`` exactly where a list is."""
+    """Check that ``path`` leads from the kind's fields to text: ``a.b[].c``, with ``[]`` exactly at lists."""
     steps = split_path(path)
     declared: Any = None
     known: Mapping[str, Any] = fields

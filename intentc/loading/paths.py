@@ -1,6 +1,6 @@
-"""Where the data that ships with intentc lies: beside the package in a checkout, inside it in an installed wheel.
+"""Locates the data that ships with intentc: next to the package in a checkout, inside it in an installed wheel.
 
-Only places are known here; reading what lies there is left to the other modules of ``loading``.
+The other modules of ``loading`` read these files.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ def reactions_file(compiler: str) -> Path:
 
 
 def etcd_roles_file() -> Path:
-    """The shell script that makes the roles in etcd."""
+    """The shell script that creates the roles in etcd."""
     return _shipped("config/etcd-roles.sh", "etcd-roles.sh")

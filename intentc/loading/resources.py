@@ -1,10 +1,10 @@
-"""Resources from input files: what ``compile``, ``apply``, ``dev --load`` and ``intentc.testing`` are given.
+"""Loads resources from input files, for ``compile``, ``apply``, ``dev --load`` and ``intentc.testing``.
 
-Four forms, mixed freely over documents and files, YAML or JSON: Contrail's own ``resources: [{kind, data}]`` (with an
-``operation`` of CREATE, which the ancestor's init files carry), one bare ``{kind, data}``, what ``intentc get -o yaml``
-printed, and Kubernetes manifests (``apiVersion``, ``kind``, ``metadata``), alone or in a ``List``, which are turned
-into the flat form here, so that nobody behind knows manifests. Fields are only looked at as far as needed to say what
-each resource is and where it stands; refusing values is admission's business.
+It accepts four forms, mixed over documents and files, in YAML or JSON: Contrail's own ``resources: [{kind, data}]``
+(with an ``operation`` of CREATE, as in the ancestor's init files), one bare ``{kind, data}``, the output of ``intentc
+get -o yaml``, and Kubernetes manifests (``apiVersion``, ``kind``, ``metadata``), alone or in a ``List``. Manifests are
+flattened here, so that no other module handles them. Only the fields that identify a resource are checked; admission
+checks the others.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from .yaml import Located, Steps, load_documents, read_text
 
 _ENTRY_KEYS = ("kind", "data", "operation")
 ANSWER_VERSION = "intentc/v1"
-"""The ``apiVersion`` of what commands print as YAML or JSON."""
+"""The ``apiVersion`` of the YAML or JSON that commands print."""
 _ADDED_BY_SERVER = frozenset({"href", "parent_href", "id_perms", "perms2", "configuration_version"})
-"""What an answer holds of each resource that is not for the person who applies it to say."""
+"""Fields that the server adds to each resource of an answer; they are ignored when it is applied."""
 
 
 class Loaded(NamedTuple):
-    """One resource as it stands in a file. ``kind``: snake_case; ``data``: its own fields (of a manifest: flat);
-    ``source``: ``file:line``; ``document`` and ``path``: where ``data``, or the manifest, stands. ``moves``: of a
-    manifest, old path under ``spec`` → path in ``data`` (``model/manifest.py``)."""
+    """One resource of a file.
+
+    ``kind``: snake_case; ``data``: its own fields (of a manifest: flat); ``source``: ``file:line``; ``document`` and
+    ``path``: the position of ``data`` or of the manifest; ``moves``: of a manifest, old path under ``spec`` → path in
+    ``data`` (``model/manifest.py``).
+    """
 
     kind: str
     data: dict[str, Any]
@@ -48,12 +51,14 @@ class Loaded(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether it was a manifest, which says all of its resource: what it leaves out is not to be there."""
+        """Whether it was a manifest, which describes the whole resource: fields that it leaves out are cleared."""
         return self.moves is not None
 
     def where(self, field: Steps) -> str:
-        """``file:line`` of a field, given by its steps from ``data``; of the nearest thing around it if it isn't there;
-        ``source`` for the resource as a whole."""
+        """``file:line`` of a field, given by its steps from ``data``.
+
+        For an absent field that of the nearest value around it; ``source`` for the whole resource.
+        """
         if not field:
             return self.source
         if self.moves is not None:
@@ -65,11 +70,11 @@ class Loaded(NamedTuple):
 
 
 def load_resources(paths: str | Path | Iterable[str | Path], schema: Schema) -> list[Loaded]:
-    """The resources in files, in their order. A folder stands for its ``*.yml``, ``*.yaml`` and ``*.json`` in the
-    order of their names, ``-`` for stdin; a text of several lines is taken as such.
+    """Load the resources of files, in their order.
 
-    Raises ``InvalidInput`` naming file and line for what can't be read, is in none of the forms, is of an unknown kind,
-    or stands twice.
+    A folder stands for its ``*.yml``, ``*.yaml`` and ``*.json`` in the order of their names, ``-`` for stdin; a text of
+    several lines is itself the content. Raises ``InvalidInput`` naming file and line for unreadable files, other forms,
+    unknown kinds and duplicates.
     """
     found, errors = load_what_can_be(paths, schema)
     if errors:
@@ -80,7 +85,7 @@ def load_resources(paths: str | Path | Iterable[str | Path], schema: Schema) -> 
 def load_what_can_be(
     paths: str | Path | Iterable[str | Path], schema: Schema
 ) -> tuple[list[Loaded], list[InvalidInput]]:
-    """The resources in files that can be used, as ``load_resources``; and what is wrong with the others."""
+    """Load the usable resources of files, as ``load_resources``, and return the errors of the others."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     documents: list[Located] = []
     errors: list[InvalidInput] = []
@@ -106,7 +111,7 @@ def _noted(errors: list[InvalidInput]) -> Iterator[None]:
 
 
 def read_texts(paths: Iterable[str | Path]) -> list[tuple[str, str]]:
-    """(name for errors, text) of each file that ``load_resources`` would read; ``load_documents`` takes them on."""
+    """(name for errors, text) of each file that ``load_resources`` would read, for ``load_documents``."""
     found: list[tuple[str, str]] = []
     for path in paths:
         if str(path) == "-":
@@ -117,7 +122,7 @@ def read_texts(paths: Iterable[str | Path]) -> list[tuple[str, str]]:
 
 
 def resources_in(documents: Iterable[Located], schema: Schema) -> list[Loaded]:
-    """The resources in documents that are read already; as ``load_resources``."""
+    """The resources in documents that are already read, as ``load_resources``."""
     errors: list[InvalidInput] = []
     found = _resources_in(documents, schema, errors)
     if errors:
@@ -126,7 +131,7 @@ def resources_in(documents: Iterable[Located], schema: Schema) -> list[Loaded]:
 
 
 def resources_in_texts(texts: Iterable[tuple[str, str]], schema: Schema) -> tuple[list[Loaded], list[InvalidInput]]:
-    """The resources in texts that are read already (name for errors, text), and what is wrong with the others."""
+    """The usable resources in texts (name for errors, text), and the errors of the others."""
     errors: list[InvalidInput] = []
     documents: list[Located] = []
     for source, text in texts:
@@ -183,7 +188,7 @@ def _in_document(document: Located, schema: Schema, errors: list[InvalidInput]) 
 
 
 def _in_answer(document: Located, schema: Schema, errors: list[InvalidInput]) -> Iterator[tuple[Loaded, Steps]]:
-    """What ``intentc get -o yaml`` printed: fields beside ``kind``, and some that the server has added."""
+    """The resources in the output of ``intentc get -o yaml``: fields next to ``kind``, with some of the server."""
     entries = document.value["resources"]
     for key in document.value:
         if key not in ("apiVersion", "resources"):

@@ -5,8 +5,7 @@ A kind's file has the form of ``model.schema.KindSpec``. ``types.yml`` holds wha
     types: {SubnetType: {ip_prefix: string, ip_prefix_len: integer}, …}     # structured types: name → field → type
     every_kind: {references: {tag: {}}}                                     # added to each kind but the target itself
 
-What one file says is checked by ``declarations.py``; here, that every kind that is referred to exists. What a kind
-does with its declaration is ``model``'s business.
+``declarations.py`` checks each file; here references to unknown kinds are found. ``model`` builds the kinds.
 """
 
 from __future__ import annotations
@@ -41,17 +40,19 @@ class _Types(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_schema(*compilers: str, directories: Iterable[Path] = ()) -> Schema:
-    """The kinds of ``compilers`` together. A compiler's folder is looked for in ``directories``, then among what ships
-    with intentc. Read once per process; the ``Schema`` must not be changed.
+    """Load the kinds of ``compilers``. Raises ``InvalidInput`` naming file, line and key.
 
-    Raises ``InvalidInput`` naming file, line and key.
+    A compiler's folder is searched in ``directories``, then in the schemas that ship with intentc. The result is cached
+    for the process; the ``Schema`` must not be changed.
     """
     return _load(compilers, (*map(Path, directories), schemas_directory()))
 
 
 def known_elsewhere(name: str) -> str:
-    """A hint to append to an error about an unknown kind, in any spelling: which compilers that ship with intentc know
-    it, and what to do; empty if none does."""
+    """A hint to append to an error about an unknown kind: the shipped compilers that know it, and what to do.
+
+    ``name`` is in any spelling. Empty if no compiler knows it.
+    """
     shipped = sorted(folder.name for folder in schemas_directory().iterdir() if folder.is_dir())
     found = [compiler for compiler in shipped if load_schema(compiler).spelt(name, plural=True)]
     if not found:

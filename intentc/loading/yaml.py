@@ -1,9 +1,8 @@
-"""YAML (and so JSON) from untrusted files to plain values that still know their lines.
+"""Reads untrusted YAML (and so JSON) into plain values with line numbers.
 
-Why not ``yaml.safe_load``: it lets a kilobyte of aliases grow into gigabytes, takes the last of two equal keys in
-silence, turns the key ``on`` into ``True`` and ``1:1`` into 61, and forgets where things stood. Here the parser's
-events become values in one pass, under limits, by YAML 1.2's rules for plain scalars. What the values mean, and how
-they become typed, is ``convert.py``'s and the callers' business.
+Why not ``yaml.safe_load``: it lets a kilobyte of aliases grow into gigabytes, silently takes the last of two equal
+keys, turns the key ``on`` into ``True`` and ``1:1`` into 61, and forgets line numbers. Here the parser's events become
+values in one pass, within limits, by YAML 1.2's rules for plain scalars. ``convert.py`` converts them to types.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from intentc.model.files import read_regular
 from intentc.model.problem import InvalidInput
 
 Steps = tuple[str | int, ...]
-"""Where a value stands in a document: keys and list positions from its root."""
+"""The position of a value in a document: keys and list positions from its root."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+")
@@ -34,12 +33,15 @@ _STRING_TAGS = ("!", "tag:yaml.org,2002:str")
 _COLLECTION_TAGS = ("!", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
 _MAXIMUM_DIGITS = 300
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
-"""JSON writes rare characters as two escapes, which YAML refuses."""
+"""Surrogate pairs: JSON writes rare characters as two escapes, which YAML rejects."""
 
 
 class Limits(NamedTuple):
-    """What one text may be: ``size`` in bytes, ``depth`` of nesting, number of ``aliases``, number of ``copies`` that
-    they may come to (each node once for each alias that leads to it), and number of ``nodes`` in all."""
+    """The limits of one text.
+
+    ``size`` in bytes, ``depth`` of nesting, number of ``aliases``, number of ``copies`` that they make (each node
+    counts once per alias), and number of all ``nodes``.
+    """
 
     size: int = 256 * 1024 * 1024
     depth: int = 64
@@ -59,7 +61,7 @@ class Located:
         self._lines = lines or {}
 
     def line(self, path: Steps = ()) -> int:
-        """The line (from 1) of what stands at ``path``; of the nearest thing around it if that is not there."""
+        """The line (from 1) of the value at ``path``; for an absent one that of the nearest value around it."""
         line, value = self.first_line, self.value
         for step in path:
             try:
@@ -70,19 +72,19 @@ class Located:
         return line
 
     def where(self, path: Steps = ()) -> str:
-        """``file:line`` of what stands at ``path``."""
+        """``file:line`` of the value at ``path``."""
         return f"{self.source}:{self.line(path)}"
 
     def error(self, message: str, path: Steps = (), reason: str = "InvalidInput") -> InvalidInput:
-        """An error about what stands at ``path``, ready to be raised."""
+        """An error about the value at ``path``, ready to be raised."""
         return InvalidInput(message, source=self.where(path), reason=reason)
 
 
 def load_yaml(text: str | Path, *, source: str = "", limits: Limits = Limits()) -> Located:  # noqa: B008
-    """The one document in ``text``, or in the file if it is a ``Path``: a regular file, since such a file is read again
-    while a service runs, when a pipe would be empty or never answer. ``source``: the file's name for errors.
+    """Read the one document in ``text``, or in the file if it is a ``Path``. ``source``: the file's name for errors.
 
-    Raises ``InvalidInput`` naming file and line if it can't be read, passes a limit, or holds several documents.
+    The file must be regular: services read such files again, when a pipe would be empty or never answer. Raises
+    ``InvalidInput`` naming file and line if it can't be read, exceeds a limit, or holds several documents.
     """
     if isinstance(text, Path):
         source = source or str(text)
@@ -94,7 +96,7 @@ def load_yaml(text: str | Path, *, source: str = "", limits: Limits = Limits()) 
 
 
 def load_documents(text: str | Path, *, source: str = "", limits: Limits = Limits()) -> list[Located]:  # noqa: B008
-    """All documents in ``text``, or in the file if it is a ``Path``; empty ones are left out."""
+    """Read all documents in ``text``, or in the file if it is a ``Path``; empty ones are left out."""
     if isinstance(text, Path):
         source = source or str(text)
         text = read_text(text, limits)
@@ -164,7 +166,7 @@ class _Events:
                 context += f" that begins in line {begun.line + 1}"
             raise InvalidInput(f"is no valid YAML: {error.problem}{context}", source=f"{self._source}:{line}") from None
         except yaml.YAMLError as error:
-            # The reader's error: a character that may not occur; it tells a position only.
+            # The reader's error: a forbidden character; it has a position only.
             line = self._text.count("\n", 0, getattr(error, "position", 0) or 0) + 1
             raise InvalidInput(
                 f"is no valid YAML: {getattr(error, 'reason', error)}", source=f"{self._source}:{line}"

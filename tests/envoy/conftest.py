@@ -17,7 +17,7 @@ from tests.envoy.site import Site, built
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failure shows how the Envoys of the test, and those who tell them what to do, stand at that moment."""
+    """A failure shows the state of the test's Envoys and of their servers at that moment."""
     report = yield
     if report.failed:
         given = getattr(item, "funcargs", {})

@@ -37,7 +37,7 @@ def state(server: Server, envoy: Envoy) -> list[tuple[str, str]]:
 
 
 def _stream(stream: Any) -> dict[str, Any]:
-    """A session as it stands: ``serial``, its round, and of each type what is told, sent and blocked."""
+    """The state of a session: ``serial``, its round, and each type's known, sent and blocked resources."""
     own = _fields(stream)
     subscriptions = own.pop("_subscriptions", {})
     return {

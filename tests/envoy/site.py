@@ -96,8 +96,8 @@ async def built(incremental: bool) -> AsyncIterator[Site]:
             route("root", "/", "a"),
         )
         server = await stack.enter_async_context(running_xds(store, "gateway"))
-        told = bootstrap(Address("127.0.0.1", server.port), incremental=incremental)
-        envoy = await stack.enter_async_context(running_envoy(told))
+        configuration = bootstrap(Address("127.0.0.1", server.port), incremental=incremental)
+        envoy = await stack.enter_async_context(running_envoy(configuration))
         yield Site(server, envoy, store, port, a, b)
 
 

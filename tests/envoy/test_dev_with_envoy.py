@@ -160,7 +160,7 @@ async def test_a_changed_weight_moves_the_traffic(dev: Dev, changing: Sample) ->
     assert applied.code == 0, applied.err
     assert re.search(r"mapping\s+sample:greeting-canary\s+updated", applied.out)
     with anyio.fail_after(WITHIN_SECONDS):
-        # Envoy is told a moment after the compiler has written.
+        # Envoy is sent changes a moment after the compiler has written.
         while (await who_answers(changing.port, "/greeting/", 160)).keys() != {"greeting-green"}:
             pass
     after = await who_answers(changing.port, "/greeting/", REQUESTS)

@@ -63,7 +63,7 @@ async def test_it_ends_when_the_block_is_cancelled() -> None:
     assert pid and not runs(pid)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a process whose parent has died")
 def test_it_ends_with_a_process_that_is_killed() -> None:
     script = (
         "import time\nfrom intentc.embedded.envoy import Envoy\n"
@@ -80,7 +80,7 @@ def test_it_ends_with_a_process_that_is_killed() -> None:
     assert not runs(pid)
 
 
-async def test_what_it_is_told_stands_where_others_cant_read() -> None:
+async def test_its_bootstrap_is_where_others_cant_read() -> None:
     async with running_envoy(EMPTY) as envoy:
         assert envoy.folder.stat().st_mode & 0o077 == 0
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a Mapping: it is routed or told why not, and Envoy takes all that is made of it.
+"""Every Mapping, however malformed, is routed or has a problem, and Envoy accepts all outputs.
 
 Fields are filled with what makes no sense there. The server refuses some of it; the rest reaches the compiler. Seeded,
 so that a failure is found again.
@@ -101,7 +101,7 @@ class Nonsense:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_nonsense_is_told_or_routed_and_envoy_takes_the_routes(seed: int, tmp_path: Path) -> None:
+async def test_nonsense_is_reported_or_routed_and_envoy_takes_the_routes(seed: int, tmp_path: Path) -> None:
     nonsense, found = Nonsense(seed), await routes(RATE_LIMIT)
     taken = set()
     for number in range(MAPPINGS):
@@ -110,9 +110,9 @@ async def test_nonsense_is_told_or_routed_and_envoy_takes_the_routes(seed: int, 
         except BadRequest:
             continue
         taken.add(f"shop:m{number}")
-    told = {problem.name for problem in found.gate.service.problems}
+    reported = {problem.name for problem in found.gate.service.problems}
     assert len(taken) > MAPPINGS / 2
-    assert taken <= told | routed(found)
+    assert taken <= reported | routed(found)
     assert len(routed(found)) > MAPPINGS / 4
     assert complaints(bootstrap(found), tmp_path) == ""
 

@@ -1,4 +1,4 @@
-"""What Envoy itself refuses hurts nothing else, is told on the user's resource, and ends when that is fixed."""
+"""An element that Envoy rejects affects no other, is a problem of the user's resource, and ends when that is fixed."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Live,
         )
         await until_refused(live)
         assert await live.service("/one/") == "blue"
-        (told,) = [p for p in live.started.service.engine.parts.states.problems(()) if p.reason == "RefusedByEnvoy"
+        (problem,) = [p for p in live.started.service.engine.parts.states.problems(()) if p.reason == "RefusedByEnvoy"
                    and p.kind == "listener"]  # fmt: skip
-        assert "Address already in use" in told.message
+        assert "Address already in use" in problem.message
 
         await live.apply(mapping("one", "/one/", "green"))
         assert await live.service("/one/") == "green"

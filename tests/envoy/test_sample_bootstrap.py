@@ -25,8 +25,8 @@ def test_the_bootstrap_asks_where_the_xds_server_listens() -> None:
     (locality,) = cluster["load_assignment"]["endpoints"]
     (endpoint,) = locality["lb_endpoints"]
     place = endpoint["endpoint"]["address"]["socket_address"]
-    (told,) = [parameter.default for parameter in xds.params if parameter.name == "address"]
-    assert f"{place['address']}:{place['port_value']}" == told
+    (default,) = [parameter.default for parameter in xds.params if parameter.name == "address"]
+    assert f"{place['address']}:{place['port_value']}" == default
 
 
 def test_the_configuration_names_one_api_server_that_asks_nobody_who_he_is() -> None:

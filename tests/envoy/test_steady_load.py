@@ -52,7 +52,7 @@ async def test_no_request_fails_while_mappings_services_and_hosts_change(live: L
                     # Neighbours come and change; a host name comes beside.
                     mapping(f"other-{number}", f"/other-{number}/", colour),
                     host(f"host-{number}", f"host-{number}.test"),
-                    # Its cluster is told of other endpoints.
+                    # Its cluster gets other endpoints.
                     service("blue", spare if number % 2 else ports["blue"]),
                 )  # fmt: skip
                 if number:

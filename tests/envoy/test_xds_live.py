@@ -1,4 +1,4 @@
-"""A real Envoy told by the xDS server of elements written by hand: what it takes, and what it refuses."""
+"""A real Envoy and the xDS server with elements written by hand: what it accepts, and what it rejects."""
 
 from __future__ import annotations
 

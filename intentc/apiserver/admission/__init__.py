@@ -1,8 +1,8 @@
-"""What the API server fills in and refuses, kind by kind (docs/contrail.md B.5, B.7), as pure functions of values.
+"""Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7), as pure functions of values.
 
-Why it exists: the server over etcd and the offline compile must agree on it. Generic rules stand in ``fields`` and
-``stamps``; each kind that has rules of its own has a file named after it. They say what they need to look at, which
-numbers they want and what is made along with a resource (``rules.py``); reading and writing is the server's business.
+Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``fields`` and ``stamps``;
+each kind with rules of its own has a file named after it. Rules declare what they need to read, which numbers they
+request, and what is created along with a resource (``rules.py``); the server reads and writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Access lists: a rule that could never grant anything is rejected, since it looks like one that does."""
+"""Checks access lists: a rule that could never grant anything is rejected, since it looks like one that does."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which fields a kind takes, and of which types: what clients send is checked before anything else looks at it.
+"""Checks the fields that clients send, and their types, before any other code reads them.
 
-Why it exists: a misspelt field must not vanish in silence, and rules may rely on the shape of what they look at.
-Types, enums and bounds come from the schema. Decoding elsewhere is lenient (an old value must not hide a resource);
-admission is not.
+Why it exists: a misspelt field must not be dropped silently, and rules may rely on the form of their input. The schema
+defines types, enums and bounds. Decoding elsewhere is lenient (an old value must not hide a resource); admission is
+strict.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Manifests as the API server takes them: Kubernetes-shaped kinds may be sent as people write them, or flat.
+"""Flattens manifests: clients may send Kubernetes-shaped kinds as manifests, or flat.
 
-Why it exists: what is stored is always the flat form (``model/manifest.py``), and what stands in a manifest beside the
-resource's fields must not vanish in silence either. The fields themselves are ``fields.py``'s business.
+Why it exists: only the flat form is stored (``model/manifest.py``), and entries of a manifest outside of the resource's
+fields must not be dropped silently. ``fields.py`` checks the fields.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The mark by which compilers know their own objects, as it stands in a document.
+"""Reads the mark by which compilers recognize their own objects.
 
-Why it exists: rules of kinds and authorization both ask for it, and neither may import the other.
+Why it exists: rules of kinds and authorization both need it, and neither may import the other.
 """
 
 from __future__ import annotations

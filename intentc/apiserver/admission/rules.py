@@ -1,7 +1,7 @@
-"""The form of one kind's rules: what they look at, what they check and fill in, which numbers they take.
+"""Declares the interface of one kind's rules: what they read, check and fill in, and which numbers they request.
 
-Why it exists: rules must stay pure functions of values, and still depend on other resources (a port on its network).
-So they *name* what they need, and whoever runs them reads it. The default of each part is "nothing".
+Why it exists: rules must be pure functions of values, and still depend on other resources (a port on its network). So
+they *name* what they need, and the server reads it. The default of each part is "nothing".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The fixed objects and pools of a new installation (docs/contrail.md A.5, B.6).
+"""Lists the fixed objects and pools of a new installation (docs/contrail.md A.5, B.6).
 
-The primary routing instances of the networks and their numbers are not listed: they come with the networks. The
+The primary routing instances of the networks and their numbers are not listed: they are created with the networks. The
 group without rules has the number below the pool's, so that users' groups begin with 8000001.
 """
 

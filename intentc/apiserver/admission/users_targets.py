@@ -1,9 +1,9 @@
-"""Users' route targets: none may be one that the compiler numbers (docs/contrail.md B.7, D.1).
+"""Rejects users' route targets that the compiler could allocate (docs/contrail.md B.7, D.1).
 
-Whoever names the target of another network joins the two, whoever owns that other network. So the route targets that
-users make, and those that networks, routers, BGP VPNs, static routes and routing policies name, must lie outside the
+A network that names the target of another one joins the two, whoever owns the other one. So the route targets that
+users create, and those that networks, routers, BGP VPNs, static routes and routing policies name, must be outside the
 automatic range of the installation's autonomous system: when they are written, and when the autonomous system changes.
-What the compiler makes of those that are there all the same is not decided here.
+The compiler handles those that exist nevertheless.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What an operator sets: Contrail's own ``contrail.yml`` as it is, plus one section of ours.
+"""Loads the configuration: Contrail's own ``contrail.yml``, plus one section of ours.
 
-``sections`` says what can be set, ``reading`` gets it from file and environment, ``building`` checks it key by key,
-``risks`` says what is unwise about it.
-What a setting makes the program do is left to whoever reads it.
+``sections`` declares the settings, ``reading`` gets them from file and environment, ``building`` checks them key by
+key, ``risks`` reports unsafe ones. The modules that use a setting decide its effect.
 """
 
 from .reading import Loaded, load

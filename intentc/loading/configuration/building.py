@@ -1,7 +1,7 @@
-"""From plain values to sections, key by key, so that each complaint can say where and what instead.
+"""Builds sections from plain values, key by key, so that each error names a place and a remedy.
 
-Why it exists: a whole file converted at once would name a path inside a value; a person needs the file's line, or the
-environment variable, and the key that was probably meant. Where values come from is ``reading``'s business.
+Why it exists: converting a whole file at once would name a path inside a value; a person needs the file's line, or the
+environment variable, and the key that was probably meant. ``reading`` gets the values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Section = TypeVar("_Section", bound=Section)
 FILE_SUFFIX = "_file"
 
 _MISSPELT = 0.75
-"""Similarity from which an unknown key of a shared section is taken for a misspelling of ours: two letters of four
+"""The similarity at which an unknown key of a shared section counts as a misspelling of ours: two letters of four
 exchanged."""
 
 _BOOLEANS = {"yes": True, "on": True, "y": True, "no": False, "off": False, "n": False}
@@ -37,13 +37,13 @@ def dotted(path: KeyPath) -> str:
 
 
 class Builder:
-    """Builds sections; what it met on the way is in ``passed_over`` (keys that serve other programs), ``unknown`` (keys
-    of the file that no program is known to read),
-    ``literal_secrets`` (keys of secrets that were written down where they are used) and ``secret_files`` (key → the
-    file that holds its secret).
+    """Builds sections and collects findings.
 
-    ``source(path)`` says where a value stands: ``file:line``, or an environment variable. ``variables``: the paths that
-    the environment set; all of them are meant for us, so that an unknown one is an error.
+    ``passed_over``: keys of other programs; ``unknown``: keys of the file that no program is known to read;
+    ``literal_secrets``: keys of secrets that the file contains; ``secret_files``: key → the file with its secret.
+
+    ``source(path)`` returns the origin of a value: ``file:line``, or an environment variable. ``variables``: the paths
+    that the environment sets; all of them are meant for intentc, so that an unknown one is an error.
     """
 
     def __init__(self, source: Callable[[KeyPath], str], variables: Container[KeyPath] = ()) -> None:
@@ -55,7 +55,7 @@ class Builder:
         self.secret_files: dict[KeyPath, Path] = {}
 
     def section(self, wanted: type[_Section], raw: Any, path: KeyPath = ()) -> _Section:
-        """A section from a mapping. Raises ``InvalidInput`` naming source, key, and what to do."""
+        """Build a section from a mapping. Raises ``InvalidInput`` naming source, key, and what to do."""
         if not isinstance(raw, Mapping):
             raise self._error(path, f"{dotted(path) or 'the file'} must be a mapping of keys to values")
         fields = typing.get_type_hints(wanted, include_extras=True)
@@ -106,7 +106,7 @@ class Builder:
         return converted
 
     def _from_file(self, wanted: Any, name: Any, path: KeyPath) -> Any:
-        """A value that stands in a file of its own. A secret stays bound to the file; the others are read once."""
+        """Read a value from a file of its own. A secret stays bound to the file; others are read once."""
         try:
             secret = Secret.of_file(Path(str(name)))
         except (OSError, UnicodeDecodeError) as error:

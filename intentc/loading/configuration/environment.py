@@ -1,7 +1,7 @@
-"""Settings from the environment: ``INTENTC_ETCD__PASSWORD`` sets ``etcd.password``.
+"""Applies settings from the environment: ``INTENTC_ETCD__PASSWORD`` sets ``etcd.password``.
 
-Why it exists: containers get their secrets and addresses so. A variable stands for a key by its path in capitals with
-two underscores between the parts; it wins over the file. What a key's value may be is known to ``building`` alone.
+Why it exists: containers get their secrets and addresses this way. A variable names a key by its path in capitals with
+two underscores between the parts; it overrides the file. ``building`` checks the values.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _MISSPELT = 0.8
 
 
 def overlay(raw: dict[str, Any], environ: Mapping[str, str]) -> dict[tuple[str, ...], str]:
-    """Put what ``environ`` sets into ``raw`` (in place) and return key path → variable.
+    """Write the settings in ``environ`` into ``raw`` (in place) and return key path → variable.
 
-    A variable without two underscores counts only if it names a single value of the top level: orchestrators put
-    variables such as ``INTENTC_PORT`` into every container beside a service of that name. Raises ``InvalidInput``
-    naming a variable that is surely meant for us and sets nothing, and the one that was probably meant.
+    A variable without two underscores counts only if it names a single value of the top level: orchestrators set
+    variables such as ``INTENTC_PORT`` in every container next to a service of that name. Raises ``InvalidInput`` naming
+    a variable that is meant for intentc and sets nothing, and the one that was probably meant.
     """
     known = {path[0] for path in _keys(Configuration)}
     scalars = {path[0] for path in _keys(Configuration) if len(path) == 1}
@@ -50,7 +50,7 @@ def overlay(raw: dict[str, Any], environ: Mapping[str, str]) -> dict[tuple[str, 
             if not isinstance(below, dict):
                 below = holder[part] = {}
             holder = below
-        # What the file says by the other spelling of the key is overridden, too.
+        # The file's value under the other spelling of the key is overridden as well.
         key = path[-1]
         holder.pop(key.removesuffix(_FILE_SUFFIX) if key.endswith(_FILE_SUFFIX) else key + _FILE_SUFFIX, None)
         holder[key] = environ[variable]
@@ -63,7 +63,7 @@ def _variable(*path: str) -> str:
 
 
 def _check_single(variable: str, name: str, scalars: set[str]) -> None:
-    """Raise for a single underscore where two belong, and for a misspelt single value."""
+    """Raise for a single underscore where two are needed, and for a misspelt single value."""
     for path in _keys(Configuration):
         for spelling in (path, path[1:] if path[0] == _OWN else path):
             if name.removesuffix(_FILE_SUFFIX) == "_".join(spelling) and len(path) > 1:

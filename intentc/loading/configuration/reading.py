@@ -1,7 +1,7 @@
-"""The configuration from its file and the environment, with what should be said about it.
+"""Reads the configuration from its file and the environment, with notes about it.
 
-Why it exists: commands want one call that gives a checked configuration, or one error with a line number. Nothing is
-logged here, since how to log is part of what is read: the caller says the notes once it can.
+Why it exists: commands need one call that returns a checked configuration, or raises one error with a line number.
+Nothing is logged here, since the configuration says how to log: callers log the notes once they can.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .sections import Configuration, Intentc
 from .values import Secret
 
 _LIMITS = Limits(size=4 * 1024 * 1024)
-"""A configuration of more bytes than that is some other file."""
+"""The size limit of a configuration; a larger file is not one."""
 
 
 class Loaded(NamedTuple):
-    """A configuration, what to say about it, the secrets in it, and the file that it was read from."""
+    """A configuration, the notes about it, its secrets, and the file that it was read from."""
 
     configuration: Configuration
     notes: tuple[Note, ...]
@@ -32,12 +32,12 @@ class Loaded(NamedTuple):
     file: Path | None = None
 
     def secrets(self) -> frozenset[str]:
-        """The texts that must never show: what the secrets are now, and what they were before a rotation."""
+        """The texts that must never be shown: the current secrets, and those before a rotation."""
         return frozenset(text for secret in self.kept for text in secret.texts if text)
 
 
 def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
-    """The configuration in the file ``path`` (None: defaults only), with ``environ`` over it.
+    """Load the configuration from the file ``path`` (None: defaults only), overridden by ``environ``.
 
     Raises ``InvalidInput`` naming ``file:line`` or the variable, the key, and what was probably meant.
     """

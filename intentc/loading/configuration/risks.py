@@ -1,7 +1,7 @@
-"""What a configuration lays open: said loudly when a service starts, and refused where nobody can mean it.
+"""Finds unsafe configurations: most are reported when a service starts, and some are rejected.
 
-Why apart: each setting is valid by itself; these are about what it means for whoever listens on the wire or logs in
-to the machine. How a setting is read is ``building``'s business, how the notes are logged the caller's.
+Why it exists: each setting is valid by itself; these checks are about its effect for those who listen on the wire or
+log in to the machine. ``building`` checks single settings; callers log the notes.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from .sections import Configuration
 from .values import Url, is_loopback
 
 SHORTEST_TOKEN = 16
-"""Characters of the diagnostics' token; a shorter one could be guessed."""
+"""The fewest characters of the diagnostics' token; a shorter one could be guessed."""
 SHORTEST_LEASE = 2.0
 """Seconds; etcd's own at its default election timeout."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Note(NamedTuple):
-    """One line to log: ``warning``, or else for information."""
+    """One line to log, as a warning or for information."""
 
     warning: bool
     text: str
 
 
 def refuse_unchecked_certificates(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
-    """Raise ``InvalidInput`` if ``insecure`` is set for a server that is not on this machine: whoever stands between
-    would be given the password. ``source``: where a key's value stands."""
+    """Raise ``InvalidInput`` if ``insecure`` is set for a server on another machine.
+
+    A man in the middle would get the password. ``source`` returns the origin of a key's value.
+    """
     flags: tuple[tuple[KeyPath, bool], ...] = (
         (("insecure",), configuration.insecure),
         (("keystone", "insecure"), configuration.keystone.insecure),
@@ -50,8 +52,7 @@ def refuse_unchecked_certificates(configuration: Configuration, source: Callable
 
 
 def refuse_open_diagnostics(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
-    """Raise ``InvalidInput`` if the diagnostics would show names and problems to whoever reaches an address that is not
-    this machine's own, or if what is to keep others off can't."""
+    """Raise ``InvalidInput`` if anybody could read the diagnostics beyond loopback, or if their guards can't work."""
     own = configuration.intentc.diagnostics
     tls, at = own.tls, ("intentc", "diagnostics")
 
@@ -99,7 +100,7 @@ def refuse_two_modes(configuration: Configuration, source: Callable[[KeyPath], s
 
 
 def open_api_server(configuration: Configuration) -> str:
-    """What to say of an API server that others reach and that asks nobody who they are; empty if it is none."""
+    """A warning about an API server that others can reach without authentication; empty for others."""
     server = configuration.server
     has_client_ca = server.tls.enabled and server.tls.client_ca_file
     if not configuration.is_open or has_client_ca or is_loopback(server.address.host):
@@ -111,16 +112,15 @@ def open_api_server(configuration: Configuration) -> str:
 
 
 def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) -> Iterator[Note]:
-    """What should be said of a configuration before it is used, each thing once. ``secret_files``: key → file."""
+    """The notes about a configuration, to log before it is used. ``secret_files``: key → file."""
     if configuration.insecure or configuration.keystone.insecure:
         yield Note(True, "insecure: the certificates of API server and Keystone are NOT checked")
     if configuration.keystone.authurl:
         for name, url in _servers(configuration):
             if url.is_remote and not url.startswith("https"):
                 yield Note(True, f"{name} {url} is plain http: passwords and tokens go over the wire unencrypted")
-    told = open_api_server(configuration)
-    if told:
-        yield Note(True, told)
+    if warning := open_api_server(configuration):
+        yield Note(True, warning)
     etcd = configuration.etcd
     if etcd.username and not etcd.tls.enabled and not all(map(_is_encrypted_or_here, etcd.endpoints)):
         yield Note(True, "etcd.username without etcd.tls: the password goes over the wire unencrypted")
@@ -180,7 +180,7 @@ def _is_encrypted_or_here(endpoint: str) -> bool:
 
 
 def _mode(path: Path) -> int:
-    """The permission bits; none for what isn't there, which is told where it is used."""
+    """The permission bits; 0 for a missing file, which is reported where it is used."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -1,11 +1,11 @@
-"""Every setting there is, with its default: the sections of Contrail's file that we read, and our own.
+"""Declares all settings with their defaults: the sections of Contrail's file that we read, and our own.
 
-Why it exists: one place that answers "what can I set". All sections have defaults, so that an empty file, or none, is
-a configuration. Reading them is ``reading``'s and ``building``'s business.
+Why it exists: one place answers "what can I set". All sections have defaults, so that an empty file, or none, is a
+configuration. ``reading`` and ``building`` read them.
 
-``passed_over`` names Contrail's keys of a section that serve other programs. ``closed`` sections are ours alone: there
-every unknown key is an error. Elsewhere only a key that looks like a misspelling of ours is one, since the file is
-shared with programs that we don't know.
+``passed_over`` names Contrail's keys of a section that serve other programs. ``closed`` sections are ours alone: every
+unknown key there is an error. Elsewhere only a likely misspelling of our keys is one, since the file is shared with
+programs that we don't know.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class ClientTls(Section, frozen=True):
-    """``etcd.tls`` and ``client.tls``: paths of PEM files; they count only if ``enabled``. ``certificate_path`` and
-    ``key_path`` say who we are, where the server asks; without ``trusted_ca_path`` the system's roots are trusted.
-    Files that are replaced are read again for the next connection."""
+    """``etcd.tls`` and ``client.tls``: paths of PEM files, used only if ``enabled``.
+
+    ``certificate_path`` and ``key_path`` are our certificate, if the server asks for one; without ``trusted_ca_path``
+    the system's roots are trusted. Replaced files are read again for the next connection.
+    """
 
     enabled: bool = False
     certificate_path: FilePath = FilePath()
@@ -53,7 +55,7 @@ class Etcd(Section, frozen=True):
 
 
 class Client(Section, frozen=True):
-    """``client``: the API server that we write to, and as whom; ``tls`` counts for Keystone, too."""
+    """``client``: the API server to which we write, and our credentials; ``tls`` also applies to Keystone."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"schema_root"})
 
@@ -91,7 +93,7 @@ class KeystoneRole(Section, frozen=True):
 
 
 class KeystoneUser(Section, frozen=True):
-    """A user whom ``intentc apiserver`` knows by itself."""
+    """A static user of ``intentc apiserver``."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"email"})
 
@@ -103,7 +105,7 @@ class KeystoneUser(Section, frozen=True):
 
 
 class KeystoneData(Section, frozen=True):
-    """``keystone.assignment.data``: each entry by a name that only the file knows."""
+    """``keystone.assignment.data``: entries by names that are local to the file."""
 
     domains: dict[str, KeystoneDomain] = {}
     projects: dict[str, KeystoneProject] = {}
@@ -118,7 +120,7 @@ class KeystoneAssignment(Section, frozen=True):
 
 
 class KeystoneStore(Section, frozen=True):
-    """``keystone.store``: how long a token that ``intentc apiserver`` gives out is valid."""
+    """``keystone.store``: how long a token that ``intentc apiserver`` issues is valid."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"type"})
 
@@ -126,7 +128,7 @@ class KeystoneStore(Section, frozen=True):
 
 
 class Keystone(Section, frozen=True):
-    """``keystone``: where tokens come from (``authurl``); ``local``: ``intentc apiserver`` gives them out itself."""
+    """``keystone``: the service that issues tokens (``authurl``); ``local``: ``intentc apiserver`` issues them."""
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"service_user"})
 
@@ -138,8 +140,8 @@ class Keystone(Section, frozen=True):
 
 
 class ServerTls(Section, frozen=True):
-    """``server.tls``: PEM files; they count only if ``enabled``. ``client_ca_file``: only clients with a certificate
-    that one of its authorities signed are let in."""
+    """``server.tls``: PEM files, used only if ``enabled``. ``client_ca_file``: clients need a certificate that one of
+    its authorities signed."""
 
     enabled: bool = False
     key_file: FilePath = FilePath()
@@ -148,8 +150,11 @@ class ServerTls(Section, frozen=True):
 
 
 class Server(Section, frozen=True):
-    """``server``: where ``intentc apiserver`` listens. ``hosts``: names that requests to a loopback address may have as
-    ``Host``, besides those of this machine: what a proxy in front of it passes on."""
+    """``server``: the address of ``intentc apiserver``.
+
+    ``hosts``: further names that requests to a loopback address may have as ``Host``, in addition to those of this
+    machine: what a proxy in front of it passes on.
+    """
 
     passed_over: ClassVar[frozenset[str]] = frozenset(
         [
@@ -179,11 +184,11 @@ class Server(Section, frozen=True):
 class Compilation(Section, frozen=True):
     """``compilation``: the compiler itself.
 
-    ``enabled: false`` is what Contrail's all-in-one file says when no compiler should run. ``max_job_queue_len``,
-    ``msg_index_string`` and ``read_lock_string`` are read for the ancestor's sake: our queue holds each intent once
-    and is never full, and progress is known from etcd itself. ``master_election``: one of all processes of an
-    installation leads and writes, the others stand by; ``msg_queue_lock_time`` is the time after which one that died
-    is replaced, the life of the leader's lease (whole seconds, 2 at least).
+    ``enabled: false`` in Contrail's all-in-one file means that no compiler runs. ``max_job_queue_len``,
+    ``msg_index_string`` and ``read_lock_string`` are accepted for compatibility with the ancestor: our queue holds each
+    intent once and is never full, and progress is known from etcd. ``master_election``: one process of an installation
+    leads and writes, the others stand by; ``msg_queue_lock_time`` is the time after which a dead leader is replaced,
+    the lifetime of the leader's lease (whole seconds, at least 2).
     """
 
     passed_over: ClassVar[frozenset[str]] = frozenset({"plugin_directory", "plugin", "plugin_names", "service_name"})
@@ -198,10 +203,12 @@ class Compilation(Section, frozen=True):
 
 
 class DiagnosticsTls(Section, frozen=True):
-    """``intentc.diagnostics.tls``: PEM files. ``cert`` and ``key``: of the service, which then speaks https only;
-    ``client_ca``: only clients with a certificate that one of its authorities signed are let in. For commands that ask
-    the service: ``ca``, whom they trust (without it the system's roots), and ``client_cert`` and ``client_key``, which
-    they show."""
+    """``intentc.diagnostics.tls``: PEM files.
+
+    ``cert`` and ``key``: the service's, which serves only https then; ``client_ca``: clients need a certificate that
+    one of its authorities signed. For commands that ask the service: ``ca``, the authorities that they trust (without
+    it the system's roots), and ``client_cert`` and ``client_key``, their certificate.
+    """
 
     closed: ClassVar[bool] = True
 
@@ -214,15 +221,16 @@ class DiagnosticsTls(Section, frozen=True):
 
     @property
     def enabled(self) -> bool:
-        """Whether https is spoken."""
+        """Whether the diagnostics use https."""
         return bool(self.cert or self.ca or self.client_cert)
 
 
 class Diagnostics(Section, frozen=True):
-    """``intentc.diagnostics``: where health, status, metrics and the page are served. ``hosts``: names that requests to
-    a loopback address may have as ``Host``, besides those of this machine. ``token``: whoever asks must show it, as a
-    bearer token or as a browser's password; at an address that others reach it is required, unless ``tls.client_ca``
-    is set."""
+    """``intentc.diagnostics``: the address of health, status, metrics and the page.
+
+    ``hosts``: further names that requests to a loopback address may have as ``Host``. ``token``: clients must send it,
+    as a bearer token or as a browser's password; it is required beyond loopback unless ``tls.client_ca`` is set.
+    """
 
     closed: ClassVar[bool] = True
 
@@ -233,11 +241,11 @@ class Diagnostics(Section, frozen=True):
 
 
 class Journal(Section, frozen=True):
-    """``intentc.journal``: what was done and why.
+    """``intentc.journal``: the record of evaluations and writes.
 
-    ``entries`` and ``bytes``: how much is kept in memory (about); the oldest go first. ``directory``: where it is kept
-    besides, in a ring of ``files`` files of ``file_bytes`` each, for the time after a restart; empty: nowhere. Files
-    hold names and revisions, and are for the owner alone. Processes on one machine may share a directory.
+    ``entries`` and ``bytes``: approximate limits in memory; the oldest entries are dropped first. ``directory``: also
+    keep it in a ring of ``files`` files of ``file_bytes`` each, for the time after a restart; empty: no files. Files
+    hold names and revisions, and only their owner may read them. Processes on one machine may share a directory.
     """
 
     closed: ClassVar[bool] = True
@@ -254,9 +262,9 @@ class Limits(Section, frozen=True):
 
     ``max_txn_ops``: etcd's own ``--max-txn-ops``. ``concurrent_writes``: requests under way at once.
     ``writes_in_batch``: writes gathered into one ``/sync``. ``writes_per_second``: 0 for no limit.
-    ``max_writes_on_upgrade``: after a leader with other versions, so many planned writes at most are made unseen.
-    ``max_deletes`` and ``max_deletes_percent`` (of a kind's
-    owned objects): a pass that would delete more orphans than both is held (docs/engine.md §5.7).
+    ``max_writes_on_upgrade``: after a leader with other versions, at most so many planned writes are made without
+    approval. ``max_deletes`` and ``max_deletes_percent`` (of a kind's owned objects): a pass that would delete more
+    orphans than both is held (docs/engine.md §5.7).
     """
 
     closed: ClassVar[bool] = True
@@ -271,8 +279,10 @@ class Limits(Section, frozen=True):
 
 
 class Audit(Section, frozen=True):
-    """``intentc.audit``: how often the service compares what it believes with a compile from scratch (``period``, 0 for
-    never), made in a process of its own, and how long that may take (``time_limit``)."""
+    """``intentc.audit``: the comparison of the service's state with a compile from scratch, in a separate process.
+
+    ``period``: its interval, 0 for never; ``time_limit``: its longest duration.
+    """
 
     closed: ClassVar[bool] = True
 
@@ -283,8 +293,9 @@ class Audit(Section, frozen=True):
 class Watch(Section, frozen=True):
     """``intentc.watch``.
 
-    ``heartbeat``: how often each process writes a key that it watches itself; three missing ones and the watch counts
-    as dead. ``relist_slice``: time between two slices of the background relist, 3,600 of which are the whole world.
+    ``heartbeat``: the interval at which each process writes a key that it watches itself; after three missing ones the
+    watch counts as dead. ``relist_slice``: the time between two slices of the background relist; 3,600 slices are the
+    whole world.
     """
 
     closed: ClassVar[bool] = True
@@ -294,10 +305,10 @@ class Watch(Section, frozen=True):
 
 
 class Envoy(Section, frozen=True):
-    """``intentc.envoy``: what is known of the Envoys that ``intentc xds`` serves.
+    """``intentc.envoy``: properties of the Envoys that ``intentc xds`` serves.
 
-    ``drain_time``: their ``--drain-time-s``, for which they serve open connections of a listener that has changed; as
-    long the clusters that its services need are kept. ``intentc dev`` starts its Envoy with it.
+    ``drain_time``: their ``--drain-time-s``, for which they serve open connections of a changed listener; the clusters
+    that its services need are kept as long. ``intentc dev`` starts its Envoy with it.
     """
 
     closed: ClassVar[bool] = True
@@ -314,15 +325,14 @@ class Log(Section, frozen=True):
 
 
 class Intentc(Section, frozen=True):
-    """``intentc``: what Contrail's file has no place for.
+    """``intentc``: settings that Contrail's file does not have.
 
-    ``installation`` tells several compilers beside one etcd apart, and stands in every mark and fence: changing it
-    makes all objects strangers. Each has an ``etcd.path`` of its own, which it claims in etcd. ``compilers``: which
-    run. ``compiler_users``: ids of the users that ``intentc apiserver`` lets write the fields that schemas give to
-    compilers; without it ``client.id``. ``reactions``: compiler → file that replaces the shipped map. ``schemas``:
-    further directories with ``<compiler>/*.yml``, searched first.
-    ``settings``: values that evaluations read by
-    ``ctx.setting(name)``.
+    ``installation`` distinguishes several compilers that share an etcd, and is part of every mark and fence: after a
+    change all existing objects belong to another installation. Each has an ``etcd.path`` of its own, which it claims in
+    etcd. ``compilers``: those that run. ``compiler_users``: ids of the users that ``intentc apiserver`` lets write the
+    fields that schemas give to compilers; without it ``client.id``. ``reactions``: compiler → file that replaces the
+    shipped map. ``schemas``: further directories with ``<compiler>/*.yml``, searched first. ``settings``: values that
+    evaluations read by ``ctx.setting(name)``.
     """
 
     closed: ClassVar[bool] = True
@@ -343,13 +353,13 @@ class Intentc(Section, frozen=True):
 
 
 class Configuration(Section, frozen=True):
-    """The whole file. ``insecure``: certificates of API server and Keystone are not checked, which is refused unless
-    both are on this machine. ``no_auth``: the API server asks for no token.
+    """The whole file.
 
-    ``aaa_mode``, who may do what at ``intentc apiserver``, as in Contrail: ``no-auth`` (as ``no_auth``),
-    ``cloud-admin`` (the default: only the role ``cloud_admin_role`` does anything), ``rbac`` (api-access-lists and
-    ``perms2`` decide).
-    ``global_read_only_role``: the role that reads everything; empty: none.
+    ``insecure``: certificates of API server and Keystone are not checked, which is rejected unless both are on this
+    machine. ``no_auth``: the API server asks for no token. ``aaa_mode``: who may do what at ``intentc apiserver``, as
+    in Contrail: ``no-auth`` (as ``no_auth``), ``cloud-admin`` (the default: only the role ``cloud_admin_role`` may do
+    anything), ``rbac`` (api-access-lists and ``perms2`` decide). ``global_read_only_role``: the role that may read
+    everything; empty: none.
     """
 
     passed_over: ClassVar[frozenset[str]] = frozenset(
@@ -371,5 +381,5 @@ class Configuration(Section, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether the API server asks nobody who they are."""
+        """Whether the API server does not authenticate."""
         return self.no_auth or self.aaa_mode == "no-auth"

@@ -1,7 +1,7 @@
-"""The types of single settings that plain strings and numbers can't carry safely.
+"""Types of settings that plain strings and numbers can't represent safely: secrets, addresses, URLs, durations.
 
-Why it exists: a secret must not show wherever a configuration is printed, and an address, a URL or a duration should
-be refused where it is written and not where it is first used. Which setting has which type stands in ``sections``.
+Why it exists: a printed configuration must not show a secret, and an invalid address, URL or duration should be
+rejected where it is written, not where it is first used. ``sections`` assigns types to settings.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from urllib.parse import urlsplit
 from intentc.model.files import Stamp, read_regular, stamps
 
 _OWN_PREFIX = "intentc"
-"""Below ``/intentc/`` lie the leader's key, directives, heartbeats (``watch.keys``)."""
+"""The prefix of the leader's key, directives and heartbeats (``watch.keys``)."""
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
 _LARGEST_SECRET = 64 * 1024
-"""Bytes of a file that holds one secret; more is some other file."""
+"""The size limit of a file with one secret; a larger file is not one."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 _LONGEST_PORT = len("65535")
@@ -31,10 +31,10 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
 
 class Secret:
-    """A text that shows as ``<secret>`` wherever it is printed; ``reveal()`` gives it away. False if empty.
+    """A text that is printed as ``<secret>``; ``reveal()`` returns it. False if empty.
 
-    One that stands in a file of its own (``of_file``) is read again whenever that file has changed, so that a password
-    can be rotated under a running process.
+    A secret from a file of its own (``of_file``) is read again whenever that file has changed, so that a password can
+    be rotated while the process runs.
     """
 
     __slots__ = ("_path", "_stamp", "_texts")
@@ -46,14 +46,14 @@ class Secret:
 
     @classmethod
     def of_file(cls, path: Path) -> Secret:
-        """The text in ``path`` without line ends behind it. Raises ``OSError``, and ``UnicodeDecodeError``."""
+        """Read the text in ``path`` without trailing line ends. Raises ``OSError`` and ``UnicodeDecodeError``."""
         stamp = stamps([path])
         secret = cls(_content(path))
         secret._path, secret._stamp = path, stamp
         return secret
 
     def reveal(self) -> str:
-        """The text as it is now: for the one place that sends it. A file that is being replaced counts as unchanged."""
+        """The current text, for the code that sends it. A file that is being replaced counts as unchanged."""
         if self._path is not None and (stamp := stamps([self._path])) != self._stamp:
             with suppress(OSError, UnicodeDecodeError):
                 text = _content(self._path)
@@ -64,8 +64,10 @@ class Secret:
         return self._texts[-1]
 
     def present(self, least: int = 1) -> str:
-        """As ``reveal``, but empty while its file is not there, can't be read, or has fewer than ``least`` characters:
-        for what lets people in, which must end when the file does."""
+        """As ``reveal``, but empty while its file is absent, unreadable, or shorter than ``least`` characters.
+
+        For secrets that grant access, which must end with the file.
+        """
         text = self._texts[-1]
         if self._path is not None and (stamp := stamps([self._path])) != self._stamp:
             try:
@@ -80,12 +82,12 @@ class Secret:
 
     @property
     def file(self) -> Path | None:
-        """The file that it stands in, if it has one of its own."""
+        """The file that contains it, if it has one of its own."""
         return self._path
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All that it was so far: a former password is still none to show."""
+        """The current and all former texts: a former password must not be shown either."""
         return tuple(self._texts)
 
     def __repr__(self) -> str:
@@ -116,7 +118,7 @@ class Address(str):
 
     @property
     def host(self) -> str:
-        """The host without brackets; ``0.0.0.0`` where none is written."""
+        """The host without brackets; ``0.0.0.0`` if none is given."""
         return self.rpartition(":")[0].strip("[]") or "0.0.0.0"  # noqa: S104 - the operator wrote it so
 
     @property
@@ -134,14 +136,14 @@ class Address(str):
 
 
 class Url(str):
-    """An ``http`` or ``https`` URL without a slash at its end; empty where none is set."""
+    """An ``http`` or ``https`` URL without a trailing slash; empty if none is set."""
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> Url:
         """Raises ``ValueError``."""
-        # First of all: no other complaint may quote a password.
+        # This check comes first, since other messages quote the text.
         if "@" in text:
             raise ValueError("the URL holds a password or a user; set them under their own keys")
         parts = urlsplit(text)
@@ -151,7 +153,7 @@ class Url(str):
 
     @property
     def is_remote(self) -> bool:
-        """Whether it leads off this machine, as far as its host's name tells."""
+        """Whether it leads to another machine, by its host's name."""
         host = urlsplit(self).hostname
         return host is not None and not is_loopback(host)
 
@@ -164,14 +166,16 @@ def is_loopback(host: str) -> bool:
 
 
 class HostName(str):
-    """A name or an address that requests may give as ``Host``, without port, in its canonical form: lower case, no dot
-    at the end, IPv6 in brackets."""
+    """A host name or address that ``Host`` may have, without port, in canonical form.
+
+    That is lower case, without a dot at the end, IPv6 in brackets.
+    """
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> HostName:
-        """Raises ``ValueError``, for ``*`` and other patterns, too: a page of any site could send requests then."""
+        """Raises ``ValueError``, also for ``*`` and other patterns: a page of any site could send requests then."""
         host = canonical_host(text)
         if host.startswith("["):
             with suppress(ValueError):
@@ -185,7 +189,7 @@ class HostName(str):
 
 
 def canonical_host(host: str) -> str:
-    """``host`` (IPv6 with or without brackets) in the one form in which hosts are compared."""
+    """Normalize ``host`` (IPv6 with or without brackets) for comparison."""
     with suppress(ValueError):
         address = ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
         return f"[{address}]" if address.version == 6 else str(address)
@@ -210,7 +214,7 @@ class Seconds(float):
 
 
 class AtLeast(NamedTuple):
-    """The least of a number, in its own unit; ``or_zero``: zero is allowed as well, and means never."""
+    """A minimum, in the number's own unit; ``or_zero``: zero is allowed as well, and means never."""
 
     least: float
     or_zero: bool = False
@@ -235,14 +239,16 @@ class PrefixInEtcd:
 
 
 class FilePath(str):
-    """The path of a file that is read when it is used; empty where none is set. ``key`` and ``source``: where it was
-    configured."""
+    """The path of a file that is read when it is used; empty if none is set.
+
+    ``key`` and ``source``: the setting, and its place in the configuration.
+    """
 
     key: str = ""
     source: str = ""
 
     def lack(self) -> str:
-        """Why the file can't be read, for people; empty if it can, or none is set."""
+        """Why the file can't be read, for people; empty if it can, or if none is set."""
         if not self:
             return ""
         try:
@@ -253,13 +259,13 @@ class FilePath(str):
 
 
 class Settings(dict[str, Any]):
-    """Values that evaluations read, by name. ``sources``: name → where it was set."""
+    """Values that evaluations read, by name. ``sources``: name → its place in the configuration."""
 
     sources: Mapping[str, str] = {}
 
 
 def decode_setting(wanted: type, value: Any) -> Any:
-    """``msgspec``'s hook: how the types of this module are made from what stands in a file. Raises ``ValueError``."""
+    """``msgspec``'s hook: builds the types of this module from values of a file. Raises ``ValueError``."""
     if wanted is Seconds:
         return Seconds.parse(value)
     if wanted is Settings:

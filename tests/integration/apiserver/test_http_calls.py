@@ -24,10 +24,10 @@ async def create(client: httpx2.AsyncClient, kind: str, name: str, **fields: Any
 
 
 async def test_the_root_tells_the_operation_limit_and_the_collections(client: httpx2.AsyncClient) -> None:
-    told = (await client.get("/")).json()
-    assert told["max_txn_ops"] == 1024
-    assert told["fence"] is True
-    assert f"{told['href']}/virtual-networks" in [link["link"]["href"] for link in told["links"]]
+    about = (await client.get("/")).json()
+    assert about["max_txn_ops"] == 1024
+    assert about["fence"] is True
+    assert f"{about['href']}/virtual-networks" in [link["link"]["href"] for link in about["links"]]
 
 
 async def test_create_get_update_delete(client: httpx2.AsyncClient, etcd_store: EtcdStore, path: str) -> None:

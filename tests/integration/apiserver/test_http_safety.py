@@ -231,5 +231,5 @@ async def test_repeated_frees_at_two_servers_never_give_a_number_to_two(
     assert len(holders) == 8
     assert len({holder["value"] for holder in holders}) == 8
     for holder in holders:
-        told = (await two_clients[1].get(f"/int-pool?pool={pool}&value={holder['value']}")).json()
-        assert told == {"owner": holder["owner"]}
+        answer = (await two_clients[1].get(f"/int-pool?pool={pool}&value={holder['value']}")).json()
+        assert answer == {"owner": holder["owner"]}

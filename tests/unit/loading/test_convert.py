@@ -73,7 +73,7 @@ def test_another_error_inside_a_mapping_has_the_line_of_the_mapping() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "value", "told"),
+    ("wanted", "value", "described"),
     [
         (dict[str, int], [], ("", "must be an object, is a list")),
         (dict[str, list[int]], {"a": [1, "b"]}, ("[...][1]", "must be an integer, is a string")),
@@ -87,11 +87,11 @@ def test_another_error_inside_a_mapping_has_the_line_of_the_mapping() -> None:
         (dict[str, Literal["a", "b"] | None], {"x": "d"}, ("[...]", "must be a or b, is 'd'")),
     ],
 )
-def test_a_refused_conversion_is_told_in_peoples_words(wanted: Any, value: Any, told: tuple[str, str]) -> None:
+def test_a_failed_conversion_is_described_for_people(wanted: Any, value: Any, described: tuple[str, str]) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(value, wanted)
 
-    assert in_words(caught.value, wanted) == told
+    assert in_words(caught.value, wanted) == described
 
 
 def test_many_known_names_without_a_near_one_give_no_hint() -> None:

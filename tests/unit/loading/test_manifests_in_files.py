@@ -1,4 +1,4 @@
-"""Manifests in input files: flat once they are read, every field with its line, and what bad ones are told."""
+"""Manifests in input files: flat once they are read, every field with its line, and the errors of bad ones."""
 
 from __future__ import annotations
 

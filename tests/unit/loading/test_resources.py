@@ -1,4 +1,4 @@
-"""Input files: the forms that are taken, the line that each resource knows, and what bad ones are told."""
+"""Input files: the accepted forms, the line of each resource, and the errors of bad files."""
 
 from __future__ import annotations
 

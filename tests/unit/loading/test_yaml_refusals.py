@@ -1,4 +1,4 @@
-"""What a hostile or broken file is told: which file, which line, what to do."""
+"""Errors of hostile and broken files: which file, which line, what to do."""
 
 from __future__ import annotations
 

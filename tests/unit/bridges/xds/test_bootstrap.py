@@ -69,7 +69,7 @@ def test_a_static_configuration_has_routes_endpoints_and_secrets_in_their_places
     assert document["secrets"] == [{"name": "s"}]
 
 
-def test_an_element_that_is_no_message_is_left_out_alone_and_told() -> None:
+def test_only_an_element_that_is_no_message_is_left_out_and_it_is_reported() -> None:
     left_out: list[tuple[str, str]] = []
     good = Element("envoy_cluster", "good", 1, {"name": "good"})
     bad = Element("envoy_cluster", "bad", 1, {"name": "bad", "nonsense": 1})

@@ -45,7 +45,7 @@ def test_a_prefix_for_any_host_is_asked_at_its_port() -> None:
     assert curls(*elements) == ["curl -s http://127.0.0.1:8080/a/"]
 
 
-def test_the_first_route_is_told_first() -> None:
+def test_the_first_route_is_shown_first() -> None:
     routes = [route("a", "|*", {"prefix": "/a/"}), route("b", "|*", {"path": "/b"})]
     assert curls(WEB, virtual_host("web|cleartext", "*"), *routes) == [
         "curl -s http://127.0.0.1:8080/b",

@@ -261,7 +261,7 @@ def test_names_that_a_client_brings_leave_nothing_behind() -> None:
     assert world.changed_since(Type.CLUSTERS, 0) == ["a"]
 
 
-def test_what_is_remembered_of_clusters_that_are_gone_is_bounded_and_streams_are_told_all_the_same() -> None:
+def test_the_memory_of_deleted_clusters_is_bounded_and_streams_are_sent_deletions_all_the_same() -> None:
     bench = Bench()
     world = bench.world
     want(world, cluster("stays"), cluster("goes"))
@@ -345,7 +345,7 @@ def test_a_long_response_is_written_in_parts(dialect: Dialect) -> None:
     assert (len(message.resources), message.nonce) == (5_000, "7")
 
 
-def test_what_an_envoy_newly_asks_for_is_told_in_parts() -> None:
+def test_what_an_envoy_newly_asks_for_is_sent_in_parts() -> None:
     world = Bench().world
     session = session_of(world)
     session.receive(Request(Type.ROUTES, more=tuple(f"{n}" for n in range(2_500))))

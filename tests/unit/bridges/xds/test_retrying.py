@@ -38,7 +38,7 @@ def at(name: str, port: int) -> Version:
     return listener(name, address=address)
 
 
-def test_a_port_of_another_program_is_told_at_once_and_tried_less_and_less_often() -> None:
+def test_a_port_of_another_program_is_reported_at_once_and_retried_with_back_off() -> None:
     bench = _Clocked()
     want(bench.world, at("web", 80))
     assert bench.offered() == {"web"}

@@ -24,7 +24,7 @@ BAD_PREFIX = "/bad"
 
 
 class Envoy:
-    """Takes what it is told, one message after the other, and refuses what is bad as Envoy does: clusters by name, a
+    """Takes one message after the other, and rejects what is bad as Envoy does: clusters by name, a
     route configuration as a whole and without a name."""
 
     def __init__(self, bench: Bench, *, whole: bool) -> None:

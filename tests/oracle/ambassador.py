@@ -138,7 +138,7 @@ class Sides:
         speaks_tls = spec["protocol"] == "HTTPS"
         hosts = [host for host in world.all("Host") if binds(listener, host)]
         if not world.all("Host"):
-            hosts = [stand_in(world, name(listener)[0])]
+            hosts = [fallback_host(world, name(listener)[0])]
         self.hosts: dict[str, dict[str, list[Json]]] = {"tls": {}, "cleartext": {}}
         for pattern in {hostname(host) for host in hosts}:
             together = [host for host in hosts if hostname(host) == pattern]
@@ -156,7 +156,7 @@ class Sides:
         return self.hosts[side].get(best(set(self.hosts[side]), domain) or "", [])
 
 
-def stand_in(world: World, namespace: str) -> Json:
+def fallback_host(world: World, namespace: str) -> Json:
     """Serves everything while there is no Host."""
     spec: Json = {"requestPolicy": {"insecure": {"action": "Route"}}}
     host: Json = {"metadata": {"namespace": namespace, "name": ""}, "spec": spec}

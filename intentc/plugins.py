@@ -165,7 +165,7 @@ def _offered() -> Mapping[str, EntryPoint]:
 
 def _find(name: str) -> Compiler:
     offered = dict(_offered())
-    # A checkout that nobody installed has no entry points, but its own compilers beside this module.
+    # A checkout that is not installed has no entry points, but its compilers are next to this module.
     if name not in offered and name.isidentifier() and importlib.util.find_spec(f"{GROUP}.{name}"):
         offered[name] = EntryPoint(name, f"{GROUP}.{name}:compiler", GROUP)
     if name not in offered:

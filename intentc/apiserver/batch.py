@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.model.manifest import manifest_uuid
 
-from .admission.manifests import taken_in
+from .admission.manifests import flat_body
 from .documents import Document, relationships
 from .draft import Draft
 from .errors import ApiError, BadRequest
@@ -100,7 +100,7 @@ def _item(schema: Schema, place: int, element: Any) -> Item:
     if operation not in (CREATE, UPDATE, DELETE):
         raise BadRequest(f"operation {operation!r} is none of CREATE, UPDATE, DELETE")
     body = element.get("data") or {}
-    data = taken_in(kind, body).fields
+    data = flat_body(kind, body).fields
     if not is_readable(data):
         raise BadRequest("uuid must be a text and fq_name a list of texts")
     if operation != CREATE and kind.written_as_manifests and data.get("fq_name"):

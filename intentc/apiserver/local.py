@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class LocalWriteService:
-    """``writing.WriteService`` and ``ReadService`` over ``server``. ``pools``: the pools that ``ledger`` reads."""
+    """``WriteService`` and ``ReadService`` over ``server``. ``pools``: the pools that ``all_allocations`` reads."""
 
     def __init__(self, server: ApiServer, *, pools: Sequence[str] = ()) -> None:
         self._server = server
@@ -102,7 +102,7 @@ class LocalWriteService:
     async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
         return dict(await _answered(self._server.allocations(pool, owner_prefix)))
 
-    async def ledger(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
+    async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         return tuple(
             [
                 Allocation(pool, owner, value)

@@ -83,7 +83,7 @@ async def drop(draft: Draft, pool: str) -> None:
 
 
 async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None) -> int:
-    """The number that ``owner`` holds, or ``value``, or the lowest free one. Without owner the number is anonymous.
+    """Allocate a number: the one of ``owner``, or ``value``, or the lowest free one. Without owner it is anonymous.
 
     Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken.
     """
@@ -116,7 +116,7 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
 
 
 async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str = "") -> None:
-    """Give a number back, found by value, by owner, or by both; what isn't held (by that owner) is left alone."""
+    """Free a number, given by value, by owner, or by both; does nothing if it isn't held (by that owner)."""
     _check_name(pool)
     if value is None:
         held = await draft.read(draft.layout.pool_owners(pool) + owner)
@@ -131,7 +131,7 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
         return
     current.give_back(value)
     await _write(draft, pool, current)
-    # The holder was read before the pool: meanwhile another server may have given the number to somebody else.
+    # The holder was read before the pool: another server may have allocated the number to another owner meanwhile.
     held_keys = [draft.layout.pool_values(pool) + str(value)]
     if holder:
         held_keys.append(draft.layout.pool_owners(pool) + holder)
@@ -141,13 +141,13 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
 
 
 async def covers(draft: Draft, pool: str, value: int) -> bool:
-    """Whether ``value`` is one of the pool's numbers, taken or not."""
+    """Whether ``value`` is in the pool, taken or not."""
     current = await _read(draft, pool)
     return current is not None and current.covers(value)
 
 
 async def owner_of(draft: Draft, pool: str, value: int) -> str | None:
-    """Who holds ``value``; empty for an anonymous allocation, None if it is free."""
+    """The owner of ``value``; empty for an anonymous allocation, None if it is free."""
     held = await draft.read(draft.layout.pool_values(pool) + str(value))
     return None if held is None else held.decode()
 
@@ -167,7 +167,7 @@ async def _read(draft: Draft, pool: str) -> Pool | None:
 
 
 async def _write(draft: Draft, pool: str, current: Pool) -> None:
-    # One key is written by every change of the pool, so its compare alone keeps numbers from being given twice.
+    # Every change of the pool writes this key, so its compare alone prevents double allocations.
     await draft.guard(draft.layout.pool(pool))
     draft.put(draft.layout.pool(pool), encode(msgspec.to_builtins(current)))
 

@@ -1,7 +1,6 @@
-"""HTTP requests as values: bodies, query parameters and headers, checked, with clear errors (docs/contrail.md B.1,
-B.2).
+"""Decodes and checks HTTP requests: bodies, query parameters and headers (docs/contrail.md B.1, B.2).
 
-Why it exists: ``app.py`` should read as the list of calls. Nothing here touches the store.
+Why it exists: ``app.py`` stays a list of calls. Nothing here touches the store.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Request = TypeVar("Request")
 
 _LARGEST_PAGE = 10_000
 _DEEPEST_BODY = 64
-"""Levels of objects and arrays: no deeper than what compilers take from etcd (``logic/decoding.py``)."""
+"""Levels of objects and arrays: compilers accept no deeper values from etcd (``logic/decoding.py``)."""
 
 
 class ReferenceRequest(
@@ -115,8 +114,11 @@ class NumberRequest(msgspec.Struct):
 
 
 class Envelope(NamedTuple):
-    """The resource in a body, the paths of the field mask (None: no mask), and the uuids of targets whose deletion its
-    references must not block."""
+    """The content of a body.
+
+    It has the resource, the paths of the field mask (None: no mask), and the uuids of targets whose deletion its
+    references must not block.
+    """
 
     resource: Any
     paths: Sequence[str] | None
@@ -124,7 +126,7 @@ class Envelope(NamedTuple):
 
 
 def decode(raw: bytes, wanted: type[Request]) -> Request:
-    """A body as ``wanted``. Raises ``BadRequest`` with the place of the fault."""
+    """Decode a body as ``wanted``. Raises ``BadRequest`` with the place of the error."""
     if deeper_than(raw, _DEEPEST_BODY):
         raise BadRequest(f"the body is nested deeper than {_DEEPEST_BODY} levels")
     try:
@@ -134,7 +136,7 @@ def decode(raw: bytes, wanted: type[Request]) -> Request:
 
 
 def envelope(raw: bytes, kind: Kind) -> Envelope:
-    """``{"virtual-x": {…}, "field_mask": {"paths": […]}, "relaxed": […]}``. Raises ``BadRequest``."""
+    """Decode ``{"virtual-x": {…}, "field_mask": {"paths": […]}, "relaxed": […]}``. Raises ``BadRequest``."""
     body: Any = decode(raw, dict[str, Any])
     name = kebab(kind.name)
     if name not in body:
@@ -147,7 +149,7 @@ def envelope(raw: bytes, kind: Kind) -> Envelope:
 
 
 def condition(headers: Mapping[str, str]) -> Condition:
-    """``If-Match`` and ``If-None-Match``. Raises ``BadRequest`` for values that are no revision and no ``*``."""
+    """Read ``If-Match`` and ``If-None-Match``. Raises ``BadRequest`` unless they are a revision or ``*``."""
     none_match = headers.get("if-none-match", "").strip()
     if none_match not in ("", "*"):
         raise BadRequest(f"If-None-Match is {shortened(none_match)!r}; only * is understood")
@@ -161,13 +163,13 @@ def condition(headers: Mapping[str, str]) -> Condition:
 
 
 def fence(headers: Mapping[str, str]) -> Fence | None:
-    """``X-Intentc-Fence``. Raises ``BadRequest``."""
+    """Read ``X-Intentc-Fence``. Raises ``BadRequest``."""
     text = headers.get("x-intentc-fence", "").strip()
     return Fence.parse(text) if text else None
 
 
 def query(parameters: Mapping[str, str]) -> Query:
-    """The parameters of a list. Raises ``BadRequest``."""
+    """Read the parameters of a list. Raises ``BadRequest``."""
     return Query(
         filters=[_filter(text) for text in _split(parameters, "filters")],
         parent_ids=_split(parameters, "parent_id"),
@@ -182,7 +184,7 @@ def query(parameters: Mapping[str, str]) -> Query:
 
 
 def flag(parameters: Mapping[str, str], name: str) -> bool:
-    """A parameter that is ``true`` or ``false``. Raises ``BadRequest``."""
+    """Read a parameter that is ``true`` or ``false``. Raises ``BadRequest``."""
     text = parameters.get(name, "").lower()
     if text not in ("", "0", "1", "true", "false"):
         raise BadRequest(f"{name} is {shortened(text)!r}; give true or false")
@@ -190,7 +192,7 @@ def flag(parameters: Mapping[str, str], name: str) -> bool:
 
 
 def number(parameters: Mapping[str, str], name: str) -> int | None:
-    """A parameter that is a number, None if it is missing. Raises ``BadRequest``."""
+    """Read a parameter that is a number; None if it is missing. Raises ``BadRequest``."""
     text = parameters.get(name, "")
     if not text:
         return None

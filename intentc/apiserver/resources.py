@@ -1,7 +1,7 @@
-"""Create, change and delete one resource, on a draft (docs/contrail.md B.1, B.5, B.7).
+"""Creates, changes and deletes single resources on a draft (docs/contrail.md B.1, B.5, B.7).
 
-Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds do the same things to resources; here each is one
-step of a mutation. Committing is ``mutation.py``'s business, what kinds demand stands in ``admission``.
+Why it exists: single calls, ``/sync``, ``/ref-update`` and seeds share these steps of a mutation. ``mutation.py``
+commits the draft; ``admission`` has the rules of the kinds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from intentc.model.manifest import manifest_uuid
 from . import pools, references
 from .admission import NO_RULES, RULES
 from .admission.fields import IDENTITY, accept, common_fields, missing_fields
-from .admission.manifests import taken_in
+from .admission.manifests import flat_body
 from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules, UnchangedByName
 from .admission.stamps import stamp_changed, stamp_created
 from .authorization import WRITE, Operation, Policy, is_compiler
@@ -32,7 +32,7 @@ _SERVER_OWNED = frozenset({"configuration_version"})
 
 
 class Caller(NamedTuple):
-    """On whose behalf: the project, the roles in it, whether it is the server itself (seeds), the user, and names."""
+    """The caller: its project, its roles there, whether it is the server itself (seeds), the user, and names."""
 
     project_id: str = DEFAULT_OWNER
     roles: frozenset[str] = frozenset({"admin"})
@@ -54,7 +54,7 @@ NO_CONDITION = Condition()
 
 
 class Resources:
-    """Steps of mutations. All raise ``ApiError`` kinds and leave a draft that must not be committed if they do."""
+    """The steps of mutations. All raise subclasses of ``ApiError``; the draft must not be committed then."""
 
     def __init__(self, schema: Schema, source: Source, permissions: Permissions | None = None) -> None:
         self._schema = schema
@@ -64,7 +64,7 @@ class Resources:
     async def create(
         self, draft: Draft, kind: Kind, body: Any, caller: Caller, condition: Condition = NO_CONDITION
     ) -> Document:
-        """Stage a new resource; the document as it will be stored. Raises ``Conflict`` for a uuid or name in use."""
+        """Stage a new resource; returns the document to store. Raises ``Conflict`` for a uuid or name in use."""
         if condition.revision is not None:
             raise PreconditionFailed("If-Match can't hold for a resource that is to be created; leave it out")
         return await self._create(draft, kind, body, caller)
@@ -72,8 +72,8 @@ class Resources:
     async def _create(
         self, draft: Draft, kind: Kind, body: Any, caller: Caller, *, over: Key | None = None
     ) -> Document:
-        """``over``: the key whose value can't be read, and in whose place the resource goes."""
-        document, given = accept(self._schema, kind, taken_in(kind, body).fields)
+        """Stage a new resource. ``over``: the key of an unreadable value that the resource replaces."""
+        document, given = accept(self._schema, kind, flat_body(kind, body).fields)
         access = await self._permissions.access(draft, caller)
         access.rule(kind, Operation.CREATE, given - IDENTITY)
         await place(draft, kind, document)
@@ -123,7 +123,7 @@ class Resources:
         ``body`` is a whole resource: it has an fq_name, and there is no field mask.
         """
         kind = self._schema.kind(key.kind)
-        sent = taken_in(kind, body)
+        sent = flat_body(kind, body)
         if paths is None and sent.fields.get("fq_name") and await draft.unreadable(key):
             await self._check_condition(draft, key, condition)
             # Its owner is unknown, as with a deletion.

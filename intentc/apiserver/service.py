@@ -17,7 +17,7 @@ from intentc.watch.protocol import Store
 
 from . import batch, collections, listing, pools
 from .admission import NO_RULES, RULES
-from .admission.manifests import taken_in
+from .admission.manifests import flat_body
 from .authorization import READ, Operation, Policy
 from .collections import ElementUpdate
 from .documents import Document
@@ -93,7 +93,7 @@ class ApiServer:
     ) -> Answer:
         """Create a resource from ``body`` (its fields); returns it as stored."""
         found = self.kind(kind)
-        fields = taken_in(found, body).fields
+        fields = flat_body(found, body).fields
         items = batch.parse(self.schema, [{"kind": found.name, "data": fields}]) if batch.is_readable(fields) else []
 
         async def work(draft: Draft) -> Document:

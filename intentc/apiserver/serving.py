@@ -66,15 +66,15 @@ async def running_api_server(
     source: Source | None = None,
     seeds: bool = True,
 ) -> AsyncIterator[Running]:
-    """Serve on ``host``:``port`` (0: a free one) until the block is left; calls under way may end.
+    """Serve on ``host``:``port`` (0: a free one) until the block ends; calls under way may end.
 
     ``certificate``, ``certificate_key``: PEM files for TLS (1.2 and newer); ``client_ca``: clients must show a
     certificate signed by one of these authorities. ``keystone``: None is ``no_auth``. ``policy``: who may do what; by
-    default only the role ``admin`` may do anything, once there is ``keystone``. Raises ``AddressTaken``,
-    ``OSError`` for unusable certificates, and ``ApiError`` kinds if the seeds can't be written.
+    default only the role ``admin`` may do anything if there is ``keystone``. Raises ``AddressTaken``, ``OSError`` for
+    unusable certificates, and subclasses of ``ApiError`` if the seeds can't be written.
 
-    Stands behind the limits of ``listening.connections`` and the checks of ``listening.origin``: on loopback ``Host``
-    must name it, or be one of ``hosts``.
+    The limits of ``listening.connections`` and the checks of ``listening.origin`` apply: on loopback ``Host`` must name
+    this server, or be one of ``hosts``.
     """
     if policy is None:
         policy = Policy() if keystone is None else Policy(Mode.CLOUD_ADMIN)

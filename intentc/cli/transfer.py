@@ -75,13 +75,13 @@ def faultless(resources: list[Loaded], errors: list[InvalidInput], schema: Schem
 def _field_faults(resources: Iterable[Loaded], schema: Schema) -> Iterator[InvalidInput]:
     """What an API server refuses of a resource whatever else there is: unknown fields, and values of another type."""
     from intentc.apiserver.admission.fields import accept
-    from intentc.apiserver.admission.manifests import taken_in
+    from intentc.apiserver.admission.manifests import flat_body
     from intentc.apiserver.errors import ApiError
 
     for resource in resources:
         kind = schema.kind(resource.kind)
         try:
-            accept(schema, kind, taken_in(kind, resource.data).fields)
+            accept(schema, kind, flat_body(kind, resource.data).fields)
         except ApiError as error:
             yield InvalidInput(told_of(resource, error.message), source=place_of(resource, error.message))
 

@@ -79,7 +79,7 @@ class Allocations:
 
     async def load(self) -> None:
         """Read all allocations: before the first evaluation, and after the store was restored to an older state."""
-        entries = await self._parts.read.ledger(f"{self._parts.installation}/")
+        entries = await self._parts.read.all_allocations(f"{self._parts.installation}/")
         found = {Place(pool, owner): value for pool, owner, value in entries}
         for place in [place for places in self._held.values() for place in places]:
             if place not in found:

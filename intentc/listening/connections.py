@@ -147,7 +147,7 @@ class Listener(socket.socket):
                 raise
             # asyncio would log a traceback for each waiting connection, and try again at once.
             self._connections.short_of_files()
-            self._refuse_one()
+            self._reject_one()
             raise ConnectionAbortedError from None
         connection = _Connection(self.family, self.type, self.proto, accepted.detach())
         connection.setblocking(False)
@@ -162,7 +162,7 @@ class Listener(socket.socket):
             self._spare = -1
         super().close()
 
-    def _refuse_one(self) -> None:
+    def _reject_one(self) -> None:
         if self._spare < 0:
             return
         os.close(self._spare)

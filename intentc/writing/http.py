@@ -152,7 +152,7 @@ class HttpWriteService:
 
 
 class HttpReadService:
-    """``ReadService`` over a connection. ``pools``: the names of the pools that ``ledger`` reads."""
+    """``ReadService`` over a connection. ``pools``: the names of the pools that ``all_allocations`` reads."""
 
     def __init__(self, connection: Connection, *, pools: Sequence[str]) -> None:
         self._connection = connection
@@ -181,7 +181,7 @@ class HttpReadService:
             raise Rejected(404, f"the API server doesn't list the numbers of pool {pool!r}")
         return {holder.owner: holder.value for holder in _decoded(answer, _Holders, f"GET {path}").allocations}
 
-    async def ledger(self, owner_prefix: str) -> tuple[Allocation, ...]:
+    async def all_allocations(self, owner_prefix: str) -> tuple[Allocation, ...]:
         return tuple(
             [
                 Allocation(pool, owner, value)

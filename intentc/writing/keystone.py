@@ -31,18 +31,18 @@ class Tokens:
         self._client = client
         self._token = ""
         self._turn = asyncio.Lock()
-        self._refused = ""
+        self._rejected = ""
         """The password that Keystone rejected last."""
-        self._refused_until = 0.0
+        self._rejected_until = 0.0
 
     async def token(self) -> str:
         """The token to send. Raises ``Unreachable`` if the log-in fails."""
         return self._token or await self.renewed("")
 
-    async def renewed(self, refused: str) -> str:
-        """A token other than ``refused``. Raises ``Unreachable`` naming what to check."""
+    async def renewed(self, rejected: str) -> str:
+        """A token other than ``rejected``. Raises ``Unreachable`` naming what to check."""
         async with self._turn:
-            if self._token == refused:
+            if self._token == rejected:
                 self._token = ""
                 self._token = await self._log_in()
             return self._token
@@ -51,7 +51,7 @@ class Tokens:
         where = f"{self._credentials.auth_url.rstrip('/')}/auth/tokens"
         password = self._credentials.password()
         clock = asyncio.get_running_loop().time
-        if password == self._refused and clock() < self._refused_until:
+        if password == self._rejected and clock() < self._rejected_until:
             raise Unreachable(f"Keystone at {where} gave no token just now; {_CHECK}")
         try:
             answer = await self._client.post(
@@ -63,11 +63,11 @@ class Tokens:
             raise Unreachable(f"no answer from Keystone at {where}: {type(error).__name__}") from None
         token = answer.headers.get("X-Subject-Token", "")
         if answer.status_code not in {200, 201} or not token:
-            self._refused, self._refused_until = password, clock() + _PAUSE
+            self._rejected, self._rejected_until = password, clock() + _PAUSE
             if answer.status_code == httpx2.codes.TOO_MANY_REQUESTS:
                 raise Unreachable(f"Keystone at {where} gives no token: too many log-ins (429), try again later")
             raise Unreachable(f"Keystone at {where} gives no token (status {answer.status_code}): {_CHECK}")
-        self._refused = ""
+        self._rejected = ""
         return str(token)
 
 

@@ -133,6 +133,6 @@ class ReadService(Protocol):
         """Owner → number in ``pool``, for owners whose name begins with ``owner_prefix``."""
         ...
 
-    async def ledger(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
+    async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         """The allocations in all pools that compilers use, of owners whose name begins with ``owner_prefix``."""
         ...

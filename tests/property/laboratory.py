@@ -326,7 +326,7 @@ class Laboratory:
         return sorted(found, key=lambda item: (item[0].kind, item[1]["fq_name"]))
 
     async def ledger(self) -> tuple[Allocation, ...]:
-        return await self.service.ledger(f"{INSTALLATION}/")
+        return await self.service.all_allocations(f"{INSTALLATION}/")
 
     async def _value(self, key: str) -> bytes:
         return (await self.store.range(key)).items[0].value

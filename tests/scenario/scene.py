@@ -138,7 +138,7 @@ class Scene:
 
     async def numbers(self) -> dict[str, int]:
         """The ledger: origin's uuid → number."""
-        ledger = await self.offline.local.ledger("default/")
+        ledger = await self.offline.local.all_allocations("default/")
         return {owner.split("/")[1]: value for _, owner, value in ledger}
 
     @property

@@ -98,7 +98,7 @@ async def test_a_users_object_at_a_name_that_we_need_is_reported_and_left_alone(
     assert NEXT in scene.problems["RouteTargetTaken"]
     assert (await scene.stored("route_target"))[NEXT] == THEIRS
     assert list(await scene.targets("routing_instance", "blue:net:net")) == [NEXT_BUT_ONE]
-    ledger = await scene.offline.local.ledger("default/")
+    ledger = await scene.offline.local.all_allocations("default/")
     assert sorted(value for _, _, value in ledger)[-2:] == [8000102, 8000103]
 
 

@@ -53,7 +53,7 @@ class Body(NamedTuple):
     whole: bool
 
 
-def taken_in(kind: Kind, body: Any) -> Body:
+def flat_body(kind: Kind, body: Any) -> Body:
     """``body`` flat. Raises ``BadRequest`` for a manifest that is none of ``kind``."""
     where = kebab(kind.name)
     if not (kind.written_as_manifests and is_manifest(body)):

@@ -1,4 +1,5 @@
-"""Route targets: all that they say is their name, and who may make which (docs/contrail.md B.7)."""
+"""Checks route targets: their name is their only content, and only the compiler creates automatic ones
+(docs/contrail.md B.7)."""
 
 from __future__ import annotations
 

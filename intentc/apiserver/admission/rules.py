@@ -82,49 +82,49 @@ class Change(NamedTuple):
     by_compiler: bool = False
 
     def changes(self, field: str) -> bool:
-        """Whether the client gave ``field`` a value other than it had (missing, null and zero are equal)."""
+        """Whether the client gave ``field`` another value than before (missing, null and zero are equal)."""
         return field in self.given and self.value(self.before, field) != self.value(self.after, field)
 
     @staticmethod
     def value(document: Document | None, field: str) -> Any:
-        """A field, with None for all that means "not set"."""
+        """The value of a field; None for all forms of unset."""
         return ((document or {}).get(field)) or None
 
 
 class Uuids(Protocol):
-    """``Source`` as rules see it."""
+    """The part of ``Source`` that rules use."""
 
     def uuid(self, name: Name, purpose: str = "") -> str: ...
 
 
 class Rules:
-    """One kind's rules. ``takes_numbers``: its creation or change may take numbers out of pools."""
+    """One kind's rules. ``takes_numbers``: a creation or change may allocate numbers."""
 
     kind: ClassVar[str] = ""
     takes_numbers: ClassVar[bool] = False
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
-        """What ``admit`` must see."""
+        """The resources that ``admit`` needs."""
         return ()
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
-        """Check a creation or a change and complete ``change.after``. Raises ``ApiError`` kinds."""
+        """Check a creation or a change and complete ``change.after``. Raises subclasses of ``ApiError``."""
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        """What ``verify`` must see, as it will be once the whole request is carried out."""
+        """The resources that ``verify`` needs, in their state after the whole request."""
         return ()
 
     def verify(self, change: Change, found: Found) -> None:
-        """Check a creation or a change against all else that the same request brings. Raises ``ApiError`` kinds."""
+        """Check a creation or a change against the whole request. Raises subclasses of ``ApiError``."""
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
-        """Numbers to take and to give back, deletions included."""
+        """The numbers to allocate and to free, also for deletions."""
         return ()
 
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
-        """(kind, document) to create along with a created resource."""
+        """The (kind, document) pairs to create along with a created resource."""
         return ()
 
     def companions_gone(self, change: Change) -> Iterable[Name]:
-        """What goes with a deleted resource, whoever holds it."""
+        """The resources to delete along with a deleted resource, even if others hold them."""
         return ()

@@ -68,19 +68,19 @@ def _check_single(variable: str, name: str, scalars: set[str]) -> None:
         for spelling in (path, path[1:] if path[0] == _OWN else path):
             if name.removesuffix(_FILE_SUFFIX) == "_".join(spelling) and len(path) > 1:
                 suffix = _FILE_SUFFIX if name.endswith(_FILE_SUFFIX) and not path[-1].endswith(_FILE_SUFFIX) else ""
-                raise _refused(variable, _variable(*path[:-1], path[-1] + suffix))
+                raise _without_effect(variable, _variable(*path[:-1], path[-1] + suffix))
     if meant := difflib.get_close_matches(name, scalars, 1, cutoff=_MISSPELT):
-        raise _refused(variable, _variable(meant[0]))
+        raise _without_effect(variable, _variable(meant[0]))
 
 
 def _unknown(variable: str, path: tuple[str, ...], known: set[str]) -> InvalidInput:
     if path[0] in {field.name for field in msgspec.structs.fields(Intentc)}:
-        return _refused(variable, _variable(_OWN, *path))
+        return _without_effect(variable, _variable(_OWN, *path))
     meant = difflib.get_close_matches(path[0], known, 1, cutoff=0.6)
-    return _refused(variable, _variable(meant[0], *path[1:]) if meant else "")
+    return _without_effect(variable, _variable(meant[0], *path[1:]) if meant else "")
 
 
-def _refused(variable: str, meant: str) -> InvalidInput:
+def _without_effect(variable: str, meant: str) -> InvalidInput:
     hint = f"did you mean {meant}?" if meant else "see sample/contrail.yml for what can be set"
     return InvalidInput(f"{variable} sets nothing; {hint}", source=variable, reason="InvalidConfiguration")
 

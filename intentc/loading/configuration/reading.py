@@ -15,7 +15,7 @@ from intentc.loading.yaml import Limits, Located, load_yaml
 
 from .building import Builder, KeyPath, dotted, secrets_in
 from .environment import PREFIX, overlay
-from .risks import Note, refuse_open_diagnostics, refuse_two_modes, refuse_unchecked_certificates, risks
+from .risks import Note, reject_open_diagnostics, reject_two_modes, reject_unchecked_certificates, risks
 from .sections import Configuration, Intentc
 from .values import Secret
 
@@ -57,9 +57,9 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
 
     builder = Builder(source, variables)
     configuration = builder.section(Configuration, raw)
-    refuse_unchecked_certificates(configuration, source)
-    refuse_open_diagnostics(configuration, source)
-    refuse_two_modes(configuration, source)
+    reject_unchecked_certificates(configuration, source)
+    reject_open_diagnostics(configuration, source)
+    reject_two_modes(configuration, source)
     notes = [*_notes(builder, variables, located), *risks(configuration, builder.secret_files)]
     return Loaded(configuration, tuple(notes), tuple(secrets_in(configuration)), path)
 

@@ -31,7 +31,7 @@ class Note(NamedTuple):
     text: str
 
 
-def refuse_unchecked_certificates(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
+def reject_unchecked_certificates(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
     """Raise ``InvalidInput`` if ``insecure`` is set for a server on another machine.
 
     A man in the middle would get the password. ``source`` returns the origin of a key's value.
@@ -51,16 +51,16 @@ def refuse_unchecked_certificates(configuration: Configuration, source: Callable
                 )
 
 
-def refuse_open_diagnostics(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
+def reject_open_diagnostics(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
     """Raise ``InvalidInput`` if anybody could read the diagnostics beyond loopback, or if their guards can't work."""
     own = configuration.intentc.diagnostics
     tls, at = own.tls, ("intentc", "diagnostics")
 
-    def refused(message: str, *key: str) -> InvalidInput:
+    def rejection(message: str, *key: str) -> InvalidInput:
         return InvalidInput(message, source=source((*at, *key)), reason="InvalidConfiguration")
 
     if own.token and len(own.token.reveal()) < SHORTEST_TOKEN:
-        raise refused(
+        raise rejection(
             f"intentc.diagnostics.token has fewer than {SHORTEST_TOKEN} characters and could be guessed; make one with"
             " `openssl rand -hex 32`",
             "token",
@@ -68,20 +68,20 @@ def refuse_open_diagnostics(configuration: Configuration, source: Callable[[KeyP
     for cert, key in (("cert", "key"), ("client_cert", "client_key")):
         if bool(getattr(tls, cert)) != bool(getattr(tls, key)):
             there, lacks = (cert, key) if getattr(tls, cert) else (key, cert)
-            raise refused(
+            raise rejection(
                 f"intentc.diagnostics.tls.{there} is of no use without intentc.diagnostics.tls.{lacks}; set both",
                 "tls",
                 there,
             )
     if tls.client_ca and not tls.cert:
-        raise refused(
+        raise rejection(
             "intentc.diagnostics.tls.client_ca is of no use without a certificate of the service; set"
             " intentc.diagnostics.tls.cert and key",
             "tls",
             "client_ca",
         )
     if not (is_loopback(own.address.host) or own.token or tls.client_ca or tls.client_cert):
-        raise refused(
+        raise rejection(
             f"intentc.diagnostics.address {own.address} can be reached from elsewhere, and nobody would be asked who he"
             " is; set intentc.diagnostics.token_file (and tls.cert and tls.key), or tls.client_ca, or listen on"
             " 127.0.0.1",
@@ -89,7 +89,7 @@ def refuse_open_diagnostics(configuration: Configuration, source: Callable[[KeyP
         )
 
 
-def refuse_two_modes(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
+def reject_two_modes(configuration: Configuration, source: Callable[[KeyPath], str]) -> None:
     """Raise ``InvalidInput`` if ``no_auth`` and ``aaa_mode`` contradict each other."""
     if configuration.no_auth and configuration.aaa_mode not in ("", "no-auth"):
         raise InvalidInput(

@@ -57,7 +57,7 @@ async def gather(store: Store, read: ReadService, schema: Schema, *, path: str, 
                 names[uuid] = item.value
     except AccessDenied:
         links = None
-    ledger = await read.ledger(f"{installation}/")
+    ledger = await read.all_allocations(f"{installation}/")
     directives = await Book(store, installation).list()
     retained = RetainedValues(store, schema, path=path, installation=installation)
     last_good = await KnownValues.of(retained, schema, listing.snapshot.changes)

@@ -105,7 +105,7 @@ async def test_numbers_are_given_listed_and_freed(api: Api) -> None:
     value = await write.allocate("route_target_number", "default/u/rt")
     assert value == await write.allocate("route_target_number", "default/u/rt") == 8000100
     assert await read.allocations("route_target_number", "default/") == {"default/u/rt": value}
-    assert [entry.value for entry in await read.ledger("default/")] == [value]
+    assert [entry.value for entry in await read.all_allocations("default/")] == [value]
     await write.free("route_target_number", "default/u/rt", value)
     assert await read.allocations("route_target_number", "") == {}
 

@@ -37,7 +37,7 @@ class Server:
     async def allocations(self, pool: str, owner_prefix: str, /) -> dict[str, int]:
         raise NotImplementedError
 
-    async def ledger(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
+    async def all_allocations(self, owner_prefix: str, /) -> tuple[Allocation, ...]:
         raise NotImplementedError
 
 

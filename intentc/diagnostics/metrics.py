@@ -36,56 +36,58 @@ ROLES = ("leader", "standby", "alone", "observer")
 
 GAUGES = (
     Figure("intentc_converged", "1 if nothing is left to do for the applied inputs.", "converged"),
-    Figure("intentc_healthy", "1 if nothing is held, refused, deferred or withheld, and etcd is not silent.",
-           "healthy"),
-    Figure("intentc_problems", "Problems of inputs: what people must change.", "counts.problems"),
-    Figure("intentc_busy_seconds", "For how long it has not converged; 0 if it has.", "busy_seconds"),
+    Figure("intentc_healthy", "1 if nothing is held, rejected, contended, "
+           "deferred or withheld, and etcd is not silent.", "healthy"),
+    Figure("intentc_problems", "Entries in `intentc show problems`.", "counts.problems"),
+    Figure("intentc_busy_seconds", "Seconds since it was last converged; 0 if it is converged.", "busy_seconds"),
     Figure("intentc_applied_revision", "The last revision of etcd that was applied.", "applied_revision"),
-    Figure("intentc_lag_revisions", "Revisions of etcd that are known of and not applied.", "lag_revisions"),
-    Figure("intentc_queue_depth", "What waits: jobs (intents), objects, in_flight (writes).", "queue", "queue"),
-    Figure("intentc_oldest_job_seconds", "For how long the oldest job has waited.", "oldest_job_seconds"),
+    Figure("intentc_lag_revisions", "Revisions of etcd that are known and not applied.", "lag_revisions"),
+    Figure("intentc_queue_depth", "Pending work: jobs (intents), objects, in_flight (writes).", "queue", "queue"),
+    Figure("intentc_oldest_job_seconds", "Age of the oldest waiting job.", "oldest_job_seconds"),
     Figure("intentc_intents", "Intents and objects by their state.", "counts", "state"),
-    Figure("intentc_pending_references", "References whose target has not come.", "pending_references"),
-    Figure("intentc_loop_lag_seconds", "How late timers come lately: a stage that holds the loop.", "loop_lag_seconds"),
-    Figure("intentc_writes_permitted", "1 if writes may be begun: it leads and trusts the store.", "writing.permitted"),
+    Figure("intentc_pending_references", "References whose target does not exist yet.", "pending_references"),
+    Figure("intentc_loop_lag_seconds", "Event-loop lag, decaying maximum: a stage that holds the loop raises it.",
+           "loop_lag_seconds"),
+    Figure("intentc_writes_permitted", "1 if writes may begin: the process leads and trusts the store.",
+           "writing.permitted"),
     Figure("intentc_leading", "1 if this process leads.", "leading.leads"),
-    Figure("intentc_api_server_reachable", "1 if the API server answered the last time.", "api_server.reachable"),
-    Figure("intentc_api_server_fences", "1 if the API server refuses writes of former leaders.", "api_server.fences"),
-    Figure("intentc_audit_last_success_timestamp_seconds", "When an audit was judged last; 0: never.",
+    Figure("intentc_api_server_reachable", "1 if the API server answered the last request.", "api_server.reachable"),
+    Figure("intentc_api_server_fences", "1 if the API server rejects writes of former leaders.", "api_server.fences"),
+    Figure("intentc_audit_last_success_timestamp_seconds", "When the last judged audit ended; 0: never.",
            "audit.last_success"),
-    Figure("intentc_audit_period_seconds", "How often the leader audits; 0: never by itself.", "audit.period"),
-    Figure("intentc_reactions_loaded_timestamp_seconds", "Since when the reaction map is in force.",
-           "reload.loaded_at"),
-    Figure("intentc_journal_bytes", "What the journal takes in memory, about.", "journal.bytes"),
+    Figure("intentc_audit_period_seconds", "How often the leader audits; 0: only on demand.", "audit.period"),
+    Figure("intentc_reactions_loaded_timestamp_seconds", "When the reaction map was loaded.", "reload.loaded_at"),
+    Figure("intentc_journal_bytes", "Memory of the journal, approximately.", "journal.bytes"),
 )  # fmt: skip
 
 COUNTERS = (
     Figure("intentc_evaluations", "Evaluations of intents.", "counters.evaluations"),
     Figure("intentc_evaluation_seconds", "Time that evaluations took.", "counters.evaluation_seconds"),
-    Figure("intentc_slow_evaluations", "Evaluations over 2 ms; their intents cool down.", "counters.slow_evaluations"),
-    Figure("intentc_walks", "Ways of the reaction map to an intent: idle (answered from memory), unchanged "
-           "(evaluated in vain), changed.", "counters.walks", "result"),
+    Figure("intentc_slow_evaluations", "Evaluations over 2 ms; their intents have a cooldown.",
+           "counters.slow_evaluations"),
+    Figure("intentc_walks", "Map traversals that reached an intent: idle "
+           "(answered from memory), unchanged (evaluated without effect), changed.", "counters.walks", "result"),
     Figure("intentc_idle_walks", "Intents that only the reaction map named, answered from memory.",
            "counters.idle_walks"),
-    Figure("intentc_missing_reactions", "Evaluations that a read called for and the reaction map did not.",
+    Figure("intentc_missing_reactions", "Evaluations that a recorded read required and the reaction map did not.",
            "counters.missing_reactions", "pair"),
     Figure("intentc_writes", "Writes that the API server acknowledged.", "counters.writes"),
-    Figure("intentc_drift_repairs", "Objects put right that somebody else had changed.", "counters.drift_repairs"),
+    Figure("intentc_drift_repairs", "Objects repaired after somebody else changed them.", "counters.drift_repairs"),
     Figure("intentc_contentions", "Objects in contention: another writer reverts them.", "counters.contentions"),
     Figure("intentc_api_server_pauses", "Pauses that the API server asked for.", "counters.pauses"),
-    Figure("intentc_lists", "Listings of etcd, by reason: all but the first mean a doubt.", "watch.lists", "reason"),
+    Figure("intentc_lists", "Lists of etcd, by reason: every one but the first means a doubt.",
+           "watch.lists", "reason"),
     Figure("intentc_watch_disconnects", "Ends of the watch on etcd, by reason.", "watch.disconnects", "reason"),
     Figure("intentc_missed_events", "Events that only the background relist found.", "watch.missed_events"),
-    Figure("intentc_store_restored", "How often etcd was found put back to an older state.", "watch.restored"),
+    Figure("intentc_store_restored", "How often etcd was found restored to an older state.", "watch.restored"),
     Figure("intentc_takeovers", "How often this process took over.", "leading.takeovers"),
-    Figure("intentc_audit_runs", "Comparisons with a compile from scratch that brought a report.", "audit.runs"),
-    Figure("intentc_audit_failures", "Audits that brought no report.", "audit.failures"),
-    Figure("intentc_audit_mismatches", "Objects about which a compile from scratch found the engine wrong.",
-           "audit.mismatches"),
-    Figure("intentc_reloads", "Reloads that were taken into use.", "reload.reloads"),
-    Figure("intentc_reload_failures", "Reloads that were refused.", "reload.failures"),
-    Figure("intentc_journal_lines", "Lines that the journal took.", "journal.last"),
-    Figure("intentc_journal_file_failures", "Writes of the journal's files that failed.", "journal.files.failures"),
+    Figure("intentc_audit_runs", "Audits that completed with a report.", "audit.runs"),
+    Figure("intentc_audit_failures", "Audits that failed.", "audit.failures"),
+    Figure("intentc_audit_mismatches", "Objects for which an audit found the engine wrong.", "audit.mismatches"),
+    Figure("intentc_reloads", "Reloads that took effect.", "reload.reloads"),
+    Figure("intentc_reload_failures", "Reloads that were rejected.", "reload.failures"),
+    Figure("intentc_journal_lines", "Lines added to the journal.", "journal.last"),
+    Figure("intentc_journal_file_failures", "Failed writes to the journal's files.", "journal.files.failures"),
     Figure("intentc_journal_lines_lost", "Lines that could not be kept in files.", "journal.files.lost"),
 )  # fmt: skip
 
@@ -100,7 +102,8 @@ class StatusCollector(Collector):
         status: Mapping[str, Any] = self._observed.status()
         yield GaugeMetricFamily(
             READY,
-            "1 if the first pass is complete, etcd and the API server answer, no audit or upgrade withholds writes.",
+            "1 if the first pass is complete, etcd and the API server answer, and no audit or upgrade withholds"
+            " writes.",
             float(self._observed.ready()[0]),
         )
         for figure in GAUGES:
@@ -114,7 +117,7 @@ class StatusCollector(Collector):
             yield roles
         if "reload" in status:
             refused = status["reload"].get("last_error") is not None
-            yield GaugeMetricFamily(RELOAD_REFUSED, "1 if the last reload was refused.", float(refused))
+            yield GaugeMetricFamily(RELOAD_REFUSED, "1 if the last reload was rejected.", float(refused))
         build = GaugeMetricFamily(BUILD, "Always 1; its label is the version of intentc.", labels=["version"])
         build.add_metric([_version()], 1.0)
         yield build

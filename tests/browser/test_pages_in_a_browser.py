@@ -254,7 +254,7 @@ async def test_a_page_whose_compiler_ends_says_so_and_comes_back_with_it(browser
         await serving.aclose()
         await expect(box.locator("strong")).to_have_text(NO_ANSWER)
         await expect(box).to_have_class("verdict quiet")
-        await expect(box).to_contain_text("converged was the last that was heard")
+        await expect(box).to_contain_text("last known status: converged")
         await expect(badge).to_have_class("badge quiet")
         await expect(badge).to_have_text("was converged")
         await expect(connection).to_have_text(NO_ANSWER)

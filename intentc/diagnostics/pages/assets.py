@@ -1,8 +1,8 @@
-"""The style, the scripts and the drawing library: files of this package, served under names that hold their hashes.
+"""Serves the style, the scripts and the drawing library under names that contain their hashes.
 
-Why these may be kept by browsers, though everything else says ``no-store``: they are the program's own text, the same
-for everybody, with nothing of the world in it; and since the hash of the content stands in the name, what was kept
-can't be stale. The library is 430 kB, and would else come again with every page.
+Why browsers may cache these, although everything else is ``no-store``: they are part of the program and contain no
+data; and with the hash of the content in its name a cached file is never stale. Without a cache every page would load
+the library's 430 kB again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Acc
 
 
 class _Asset(NamedTuple):
-    """``content`` as it is, and compressed."""
+    """A file, plain and compressed."""
 
     media_type: str
     content: bytes
@@ -39,12 +39,12 @@ class _Asset(NamedTuple):
 
 
 def address(name: str) -> str:
-    """Where the file ``name`` is served. Raises ``KeyError`` if there is none."""
+    """Return the address of the file ``name``. Raises ``KeyError`` if there is none."""
     return _addresses()[name]
 
 
 def asset_route() -> Route:
-    """Serves what ``address`` names; anything else is 404."""
+    """Return the route that serves the files; other names get 404."""
 
     async def asset(request: Request) -> Response:
         found = _served(request.url.path)
@@ -69,8 +69,8 @@ def _hashed(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """The file, with what it imports under the addresses that are served: a script that imports a newer one is itself
-    new, and a browser that has both under one address runs the imported one once."""
+    """Return the file with its imports replaced by served names. So a script that imports a changed one changes its
+    own name, and a browser runs a script that is imported twice once."""
     content = path.read_bytes()
     if path.suffix != ".js":
         return content
@@ -79,7 +79,7 @@ def _content(path: Path) -> bytes:
 
 @functools.cache
 def _names() -> dict[str, str]:
-    """Address → file."""
+    """Return address → file."""
     return {served: name for name, served in _addresses().items()}
 
 
@@ -90,7 +90,7 @@ def _served(path: str) -> _Asset | None:
 
 @functools.cache
 def _read(name: str) -> _Asset:
-    """Compressed once: the library takes 20 ms, which no request should wait for twice."""
+    """Read and compress a file once: compressing the library takes 20 ms."""
     path = _FOLDER / name
     content = _content(path)
     return _Asset(_TYPES[path.suffix], content, gzip.compress(content, 6, mtime=0))

@@ -1,4 +1,4 @@
-"""The journal's page: the last lines, the newest first, of everything or of one resource; older ones by paging back."""
+"""Shapes the journal's page: the last lines, the newest first, of everything or of one resource, with paging."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .rendering import link
 ROWS = 60
 SORTS = ("evaluation", "write")
 NEWEST = 10**15
-"""Before this every line stands: the query for the last ones."""
+"""Larger than any sequence: ``before`` in a query for the last lines."""
 
 
 def query_of(parameters: Mapping[str, str]) -> JournalQuery:
-    """From ``kind``, ``name``, ``sort``, ``before``. Raises ``BadQuery``."""
+    """Read ``kind``, ``name``, ``sort``, ``before``. Raises ``BadQuery``."""
     return JournalQuery(
         limit=ROWS,
         kind=parameters.get("kind", "").strip(),
@@ -27,7 +27,7 @@ def query_of(parameters: Mapping[str, str]) -> JournalQuery:
 
 
 def shown(query: JournalQuery, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template shows."""
+    """Return the template's values."""
     lines = list(reversed(answer["lines"]))
     newest = query.before == NEWEST
 

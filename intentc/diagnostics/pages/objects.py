@@ -1,7 +1,7 @@
-"""The objects' pages: the list to search in, and one object with all that is known about it.
+"""Shapes the objects' pages: the searchable list, and one object with everything known about it.
 
-Why it exists: "why is this here" needs three answers at once (why, desired against actual, the neighbourhood), and one
-that fails must not take the others with it. What the answers say is the business of those who give them.
+Why it exists: the page of an object combines three answers (why, desired and actual, neighbourhood), and if one fails
+the others must still be shown.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .rendering import link, short_name
 
 ROWS = 50
 PARTS = 40
-"""Of each on a page. Answers cut the rest, too, but a page has no room for a hundred sources a part."""
+"""Most parts on a page. Answers have limits as well, but a page has no room for 100 sources per part."""
 LISTED = 30
-"""Entries of other lists: reads, outputs, sources of a part, who reads it."""
+"""Most entries of other lists: reads, outputs, sources of a part, readers."""
 DIFFERENCES = 50
 DEPTHS = (1, 2, 3, 4)
 
 
 class Wanted(NamedTuple):
-    """The object of a page. ``part``: only parts whose names hold this text; ``offset``: of the parts; ``depth`` and
-    ``kinds`` (separated by commas): of the neighbourhood."""
+    """The object of a page. ``part``: only parts with this text; ``offset``: of the parts; ``depth`` and ``kinds``
+    (separated by commas): of the neighbourhood."""
 
     kind: str
     name: str
@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
 
 
 def query_of(parameters: Mapping[str, str]) -> ObjectQuery:
-    """From ``kind``, ``filter``, ``state``, ``offset``. Raises ``BadQuery``."""
+    """Read ``kind``, ``filter``, ``state``, ``offset``. Raises ``BadQuery``."""
     return ObjectQuery(
         kind=parameters.get("kind", "").strip(),
         text=parameters.get("filter", "").strip(),
@@ -49,7 +49,7 @@ def query_of(parameters: Mapping[str, str]) -> ObjectQuery:
 
 
 def listing(query: ObjectQuery, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What the list's template shows."""
+    """Return the values of the list's template."""
     total = int(answer["total"])
 
     def at(offset: int) -> str:
@@ -66,7 +66,7 @@ def listing(query: ObjectQuery, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wanted_of(parameters: Mapping[str, str]) -> Wanted:
-    """From ``kind``, ``name``, ``part``, ``offset``, ``depth``, ``kinds``. Raises ``BadQuery``."""
+    """Read ``kind``, ``name``, ``part``, ``offset``, ``depth``, ``kinds``. Raises ``BadQuery``."""
     example = "/pages/object?kind=KIND&name=NAME, or search for it among the objects"
     return Wanted(
         needed(parameters, "kind", example),
@@ -79,8 +79,8 @@ def wanted_of(parameters: Mapping[str, str]) -> Wanted:
 
 
 async def about(asked: Asked, wanted: Wanted) -> dict[str, Any]:
-    """What the object's template shows. Raises ``Unanswerable`` if nothing is known of it; what else has no answer is
-    left out, with the reason in its place."""
+    """Return the values of the object's template. Raises ``Unanswerable`` if ``why`` has no answer; the reason replaces
+    any other missing answer."""
     why = await asked.why(wanted.kind, wanted.name, wanted.part, wanted.offset, PARTS)
     kind, name = why["kind"], why["uuid"] or why["name"]
     wanted = wanted._replace(kind=kind, name=short_name(why))
@@ -108,7 +108,7 @@ async def about(asked: Asked, wanted: Wanted) -> dict[str, Any]:
 
 
 def pager(offset: int, shown: int, total: int, limit: int, at: Any) -> dict[str, Any]:
-    """Where one is in a list that is shown in parts; ``at``: offset → address."""
+    """Return the position in a paged list and the links to its neighbours; ``at``: offset → address."""
     return {
         "first": offset + 1 if shown else 0,
         "last": offset + shown,
@@ -119,7 +119,7 @@ def pager(offset: int, shown: int, total: int, limit: int, at: Any) -> dict[str,
 
 
 def _waits(why: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What must come; that it is awaited by the object itself goes without saying."""
+    """Return ``waiting_for`` without links to the page's own object."""
     own = (why["kind"], why["name"])
     return [
         {**one, "resource": None}
@@ -130,7 +130,7 @@ def _waits(why: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _other_problems(why: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Problems that are not what is waited for anyway."""
+    """Return the problems that ``waiting_for`` does not repeat."""
     awaited = [one["what"] for one in why.get("waiting_for", ())]
     return [one for one in why.get("problems", ()) if not any(one["message"] in what for what in awaited)]
 
@@ -143,7 +143,7 @@ async def _if_answerable(answer: Awaitable[dict[str, Any]]) -> tuple[dict[str, A
 
 
 def _by_relation(around: Mapping[str, Any]) -> dict[str, Any]:
-    """The neighbourhood as a list: the edges with their two ends, those at the center first."""
+    """Return the neighbourhood as a list of edges with their two ends, those at the center first."""
     nodes = {node["id"]: node for node in around["nodes"]}
     center = around["center"]
     edges = [

@@ -1,7 +1,7 @@
-"""The first page: the two words, what is being waited for, and the figures that tell whether to worry.
+"""Shapes the overview: the two verdicts, pending work, and the figures that show whether to act.
 
-Why it exists: ``/status`` has sixty keys, and who is woken up needs five of them first. What the keys mean is decided
-where they are made; here they only get a place, a name and a tone. A key that is not there leaves a dash.
+Why it exists: ``/status`` has 60 keys, of which an operator needs five first. This module gives them a place, a label
+and a tone, and nothing else. A missing key becomes a dash.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from .rendering import iso, link, number
 
 PROBLEMS = 20
-"""Shown here; the objects' page has all of them."""
+"""Most problems on this page; the problems view has all of them."""
 AWAITED = 12
 
 
 class Figure(NamedTuple):
-    """``value`` under its ``label``. ``live``: where it stands in the status events, ``a.b`` for nested keys. ``hint``:
-    what it means. ``href``: where more is told. ``tone``: how it looks; ``alarm``: how it looks once it is something,
-    or other than ``unless``. ``since``: seconds since 1970, if the value is a time."""
+    """``value`` with its ``label``. ``live``: its key in the status events, ``a.b`` for nested keys. ``hint``: what it
+    means. ``href``: the page with details. ``tone``: its style; ``alarm``: its style if it is not zero, or differs from
+    ``unless``. ``since``: seconds since 1970, if the value is a time."""
 
     label: str
     value: str
@@ -33,7 +33,7 @@ class Figure(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One of the two words: whether it holds, and what that means for each answer, ``texts`` (if not, if so)."""
+    """One of the two verdicts: whether it holds, and what that means, ``texts`` (if not, if so)."""
 
     name: str
     holds: bool
@@ -50,7 +50,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(status: Mapping[str, Any]) -> tuple[Verdict, Verdict]:
-    """Converged and healthy: two questions, which must not be mixed."""
+    """Return the two independent verdicts: converged and healthy."""
     converged, healthy = bool(status.get("converged")), bool(status.get("healthy"))
     return (
         Verdict(
@@ -59,20 +59,20 @@ def verdicts(status: Mapping[str, Any]) -> tuple[Verdict, Verdict]:
             "good" if converged else "busy",
             (
                 "there is work to do, or something to wait for",
-                "nothing is left to do for the inputs that were applied",
+                "nothing is left to do for the applied inputs",
             ),
         ),
         Verdict(
             "healthy",
             healthy,
             "good" if healthy else "bad",
-            ("something needs people: see the quarantine", "nothing is held, refused, contended or withheld"),
+            ("something needs operator action: see the quarantine", "nothing is held, rejected, contended or withheld"),
         ),
     )
 
 
 def strip(status: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands on top of every page: the two words, the number of problems, who writes, and how far behind it is."""
+    """Return the values on top of every page: the verdicts, the number of problems, the role, and the lag."""
     return {
         "verdicts": verdicts(status),
         "problems": number(status.get("counts", {}).get("problems", 0)),
@@ -83,9 +83,9 @@ def strip(status: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def role(status: Mapping[str, Any]) -> str:
-    """Whether this process writes: ``leader``, ``standby``, ``alone`` or ``observer``."""
-    if told := status.get("role"):
-        return str(told)
+    """Return the role of this process: ``leader``, ``standby``, ``alone`` or ``observer``."""
+    if known := status.get("role"):
+        return str(known)
     if status.get("observing"):
         return "observer"
     leading = status.get("leading")
@@ -95,7 +95,7 @@ def role(status: Mapping[str, Any]) -> str:
 
 
 def overview(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> dict[str, Any]:
-    """What the template shows. ``ready``: as ``Observed.ready`` gives it."""
+    """Return the template's values. ``ready``: the result of ``Observed.ready``."""
     awaiting = [str(text) for text in status.get("awaiting") or ()]
     reasons = [reason for reason in ready[1] if reason not in awaiting]
     attention = [str(text) for text in status.get("attention") or ()]
@@ -111,8 +111,8 @@ def overview(status: Mapping[str, Any], ready: tuple[bool, tuple[str, ...]]) -> 
         "groups": [
             ("This process", _process(status)),
             ("Work", _work(status)),
-            ("For people", _for_people(status)),
-            ("Is it right?", _checks(status)),
+            ("Attention", _for_people(status)),
+            ("Checks", _checks(status)),
         ],
         "complete": status.get("first_pass_complete", True),
         "problems": problems[:PROBLEMS],
@@ -132,7 +132,7 @@ def _process(status: Mapping[str, Any]) -> list[Figure]:
             "may write",
             number(permitted),
             "writing.permitted",
-            "whether writes may be begun now",
+            "whether it may write now",
             tone="" if permitted or permitted is None else "warn",
             alarm="warn",
             unless="yes",
@@ -141,7 +141,7 @@ def _process(status: Mapping[str, Any]) -> list[Figure]:
             "etcd",
             phase or "–",
             "watch.phase",
-            watch.get("last_error") or "what the watch of etcd is doing",
+            watch.get("last_error") or "the phase of the watch on etcd",
             tone="" if phase in ("", "watching") else "warn",
             alarm="warn",
             unless="watching",
@@ -152,7 +152,7 @@ def _process(status: Mapping[str, Any]) -> list[Figure]:
             "API server fences",
             number(server.get("fences")),
             "",
-            "whether the API server refuses writes of those who lead no more",
+            "whether the API server rejects writes of former leaders",
         ),
     ]
 
@@ -171,24 +171,24 @@ def _work(status: Mapping[str, Any]) -> list[Figure]:
             "intents in order",
             number(counts.get("evaluated")),
             "counts.evaluated",
-            "evaluated, with a complete answer",
+            "whose evaluation is complete",
         ),
     ]
 
 
 _PEOPLE = (
     ("held", "bad", "intents that can't be compiled now", "/pages/quarantine"),
-    ("refused", "bad", "objects that the API server refuses", "/pages/quarantine"),
-    ("contended", "bad", "objects that another writer sets back", "/pages/quarantine"),
-    ("delayed", "warn", "writes that are tried again by themselves", link("/pages/objects", state="delayed")),
-    ("waiting", "busy", "intents for which something has to come first", link("/pages/objects", state="waiting")),
+    ("refused", "bad", "objects that the API server rejects", "/pages/quarantine"),
+    ("contended", "bad", "objects that another writer reverts", "/pages/quarantine"),
+    ("delayed", "warn", "failed writes, tried again with back-off", link("/pages/objects", state="delayed")),
+    ("waiting", "busy", "intents that wait for something else", link("/pages/objects", state="waiting")),
     ("paused", "warn", "by an operator", "/pages/quarantine"),
-    ("dropped", "warn", "given up by an operator", "/pages/quarantine"),
-    ("withheld_deletes", "warn", "objects whose deletion waits for leave", "/pages/quarantine"),
+    ("dropped", "warn", "by an operator, until their resources change", "/pages/quarantine"),
+    ("withheld_deletes", "warn", "objects whose deletion waits for approval", "/pages/quarantine"),
     ("planned", "busy", "objects to write once writes are permitted", link("/pages/objects", state="planned")),
-    ("problems", "warn", "what people must mend in resources", "/views/problems?pretty"),
+    ("problems", "warn", "what people must fix in resources", "/views/problems?pretty"),
 )
-"""Name under ``counts`` → tone if there are any, what it counts, where they are listed."""
+"""Name under ``counts``, tone if there are any, what it counts, the page that lists them."""
 
 
 def _for_people(status: Mapping[str, Any]) -> list[Figure]:
@@ -199,7 +199,7 @@ def _for_people(status: Mapping[str, Any]) -> list[Figure]:
             "quarantined",
             number(quarantined),
             "counts.quarantined",
-            "whom time alone does not heal, each with its reason",
+            "what needs operator action, each with its reason",
             "/pages/quarantine",
             tone="bad" if quarantined else "",
             alarm="bad",
@@ -218,7 +218,7 @@ def _for_people(status: Mapping[str, Any]) -> list[Figure]:
         for name, alarm, hint, href in _PEOPLE
     ]
     pending = status.get("pending_references")
-    hint = "references whose target has not come"
+    hint = "references whose target does not exist"
     return [*figures, Figure("pending references", number(pending), "pending_references", hint, "/pending?pretty")]
 
 
@@ -233,7 +233,7 @@ def _checks(status: Mapping[str, Any]) -> list[Figure]:
             "audit mismatches",
             number(mismatches),
             "audit.mismatches",
-            "objects about which an audit found the engine wrong",
+            "objects that an audit found wrong in the engine",
             tone="bad" if mismatches else "",
             alarm="bad",
         ),
@@ -242,7 +242,7 @@ def _checks(status: Mapping[str, Any]) -> list[Figure]:
             "missing reactions",
             number(len(missing) if missing is not None else None),
             "",
-            "pairs of kinds that the reaction map leaves out; the output is right nevertheless",
+            "pairs of kinds that the reaction map lacks; the output is right nevertheless",
             "/pages/reactions",
             "warn" if missing else "",
         ),
@@ -250,13 +250,13 @@ def _checks(status: Mapping[str, Any]) -> list[Figure]:
             "drift repairs",
             number(counters.get("drift_repairs")),
             "counters.drift_repairs",
-            "objects put right that somebody else had changed",
+            "objects repaired after another writer changed them",
         ),
         Figure(
             "missed events",
             number(watch.get("missed_events")),
             "watch.missed_events",
-            "found by the background relist alone",
+            "found only by the background relist",
             tone="warn" if watch.get("missed_events") else "",
             alarm="warn",
         ),
@@ -264,7 +264,7 @@ def _checks(status: Mapping[str, Any]) -> list[Figure]:
             "loop lag",
             f"{1000 * status['loop_lag_seconds']:.0f} ms" if "loop_lag_seconds" in status else "–",
             "",
-            "how late timers come lately",
+            "event-loop lag, decaying maximum",
         ),
     ]
 
@@ -276,7 +276,7 @@ def _audited(status: Mapping[str, Any]) -> Figure:
     off = not audit or audit.get("period") == 0
     never = "off" if off else "the leader's" if status.get("role") == "standby" else "never"
     text = iso(last) if last else "failed" if failed else never
-    hint = f"the last one failed: {failed}" if failed else "a compile from nothing, compared with what is there"
+    hint = f"the last one failed: {failed}" if failed else "a compile from nothing, compared with the objects"
     return Figure("last audit", text, "", hint, tone="bad" if failed else "", since=last)
 
 

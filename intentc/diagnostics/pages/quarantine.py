@@ -1,6 +1,7 @@
-"""The quarantine's page: who is in it, why, since when, and the command that ends it.
+"""Shapes the quarantine's page: each entry with its reason, its age, and the command that ends it.
 
-Why commands and no buttons: the page only reads; an order is signed by who gives it (``intentc.directives``).
+Why commands and no buttons: the page is read-only, and a directive carries the name of the operator
+(``intentc.directives``).
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ ROWS = 50
 
 
 def offset_of(parameters: Mapping[str, str]) -> int:
-    """Where the page begins. Raises ``BadQuery``."""
+    """Read the offset of the page. Raises ``BadQuery``."""
     return number(parameters, "offset", 0, 0, MOST_OFFSET)
 
 
 def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template shows of an answer of ``Asked.quarantine``."""
+    """Return the template's values for an answer of ``Asked.quarantine``."""
     offset, entries = answer["offset"], answer["quarantine"]
     rows = [{**entry, "command": _command(entry)} for entry in entries]
     return {

@@ -1,4 +1,4 @@
-"""The reactions' page: the map with what each edge was good for, what is wrong with it, and what it leaves out."""
+"""Shapes the reactions' page: the map with the use of each edge, its findings, and missing reactions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EDGES = 400
 
 
 def shown(answer: Mapping[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
-    """What the template shows; ``sort``: in the map's order, or the most walked or most idle edges first. Raises
+    """Return the template's values. ``sort``: the map's order, or the most walked or most idle edges first. Raises
     ``BadQuery``."""
     order = choice(parameters, "sort", ORDERS) or "map"
     edges = [{**edge, "use": _use(edge)} for edge in answer["edges"]]

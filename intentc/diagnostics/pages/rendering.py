@@ -1,7 +1,7 @@
-"""Renders the templates: what is escaped, how times, numbers and links look, and the headers of a page.
+"""Renders the templates: escaping, the format of times, numbers and links, and the headers of a page.
 
-Why it exists: names come out of a control plane and may hold anything, so escaping is not left to each template; and
-the policy that lets no text run as a script stands beside what renders it.
+Why it exists: names from a control plane may contain anything, so escaping is not left to each template; and the
+content security policy, which lets no text run as a script, belongs with the rendering.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
-"""Only our own files run or style, only we are asked, and no script makes HTML out of text."""
+"""Only our own scripts and styles load, connections go only to us, and no script turns text into HTML."""
 
 MOST_BYTES = 195_000
-"""Of one page."""
+"""Most bytes of one page."""
 _SHARES = (1.0, 0.5, 0.2, 0.08, 0.03)
 _LINKED_NAME = 300
-"""Bytes in an address; longer names are linked by their uuid, so that fifty of them don't fill a page."""
+"""Most bytes of a name in an address; longer ones are linked by uuid, so that 50 of them don't fill a page."""
 
 _UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
 
 
 async def page(template: str, *, code: int = 200, **values: Any) -> Response:
-    """The template with these values, as an answer. In a thread, since a hundred rows take longer than the loop should
-    be held."""
+    """Answer with a rendered template. It renders in a thread, since 100 rows take longer than the loop may be held."""
     content = await anyio.to_thread.run_sync(lambda: _rendered(template, values))
     headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY, "Vary": "Accept"}
     return Response(content, code, headers=headers, media_type="text/html")
 
 
 def _rendered(template: str, values: dict[str, Any]) -> bytes:
-    """In at most ``MOST_BYTES``: templates ask ``most(N)`` how much of N they may show, and that becomes less until the
-    page is small enough. Lists are paged already; this bounds rows full of sources, and names of a kilobyte."""
+    """Render at most ``MOST_BYTES``: templates call ``most(N)`` for how much of N they may show, and that is reduced
+    until the page is small enough. Lists are paged anyway; this bounds rows with many sources, and names of a
+    kilobyte."""
     content = b""
     for share in _SHARES:
         most = functools.partial(_most, share)
@@ -72,25 +72,25 @@ def _most(share: float, whole: int, least: int = 1) -> int:
 
 
 def link(path: str, **parameters: Any) -> str:
-    """``path`` with those parameters that have a value."""
+    """Return ``path`` with those parameters that have a value."""
     query = urlencode({name: value for name, value in parameters.items() if value not in ("", None, 0)})
     return f"{path}?{query}" if query else path
 
 
 def short_name(resource: Mapping[str, Any]) -> str:
-    """By what an address or a command names a resource: by its name, which people can read; by its uuid if the name is
-    too long."""
+    """Return what an address or a command uses for a resource: its name, which people can read, or its uuid if the name
+    is too long."""
     name, uuid = str(resource.get("name") or ""), str(resource.get("uuid") or "")
     return name if name and (not uuid or len(quote_plus(name)) <= _LINKED_NAME) else uuid
 
 
 def object_link(resource: Mapping[str, Any]) -> str:
-    """The page of a resource."""
+    """Return the address of a resource's page."""
     return link("/pages/object", kind=resource.get("kind", ""), name=short_name(resource))
 
 
 def shortened(text: object, most: int) -> str:
-    """``text``, its middle left out if it is too long: what tells names apart stands at their ends."""
+    """Shorten ``text`` in its middle: names differ at their ends."""
     whole = str(text)
     if len(whole) <= most:
         return whole
@@ -98,28 +98,28 @@ def shortened(text: object, most: int) -> str:
 
 
 def place(source: str) -> str:
-    """``file:line`` without the folders."""
+    """Return ``file:line`` without the directories."""
     return source.rpartition("/")[2]
 
 
 def clipped(text: object, most: int) -> str:
-    """The beginning of a text for people."""
+    """Return the beginning of a text for people."""
     whole = str(text)
     return whole if len(whole) <= most else f"{whole[:most]} …"
 
 
 def value_text(value: Any, most: int) -> str:
-    """A JSON value as people read it: text bare, everything else as indented JSON; the beginning of it."""
+    """Return the beginning of a JSON value for people: a text without quotes, anything else as indented JSON."""
     if isinstance(value, str):
         return clipped(value, most)
     return clipped(msgspec.json.format(msgspec.json.encode(value), indent=2).decode(), most)
 
 
 def commands(text: str) -> Any:
-    """Text for people as HTML: what stands between backticks is a command; everything is escaped."""
+    """Return a text for people as escaped HTML, with commands between backticks as code."""
     from markupsafe import Markup, escape
 
-    # An odd backtick at the end opens nothing.
+    # An unpaired backtick at the end is plain text.
     parts = text.split("`")
     if len(parts) % 2 == 0:
         parts[-2:] = ["`".join(parts[-2:])]
@@ -128,17 +128,17 @@ def commands(text: str) -> Any:
 
 
 def utc(seconds: float) -> str:
-    """``2026-11-22 06:00:00 UTC``."""
+    """Format a time for people: ``2026-11-22 06:00:00 UTC``."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def iso(seconds: float) -> str:
-    """For machines: ``2026-11-22T06:00:00Z``."""
+    """Format a time for programs: ``2026-11-22T06:00:00Z``."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def ago(seconds: float, now: float | None = None) -> str:
-    """How long ago that was: ``12 s ago``; ``in 3 s`` if clocks differ by more than a second."""
+    """Format an age: ``12 s ago``; ``in 3 s`` if clocks differ by more than a second."""
     passed = (time.time() if now is None else now) - seconds
     return f"in {_length(-passed)}" if passed < -1 else f"{_length(max(0.0, passed))} ago"
 
@@ -151,7 +151,7 @@ def _length(seconds: float) -> str:
 
 
 def number(value: Any) -> str:
-    """``12,345``; what is no number as it is; a dash for nothing."""
+    """Format a number: ``12,345``; other values as text; a dash for none."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
@@ -172,7 +172,7 @@ def _templates() -> Any:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        # What an answer lacks is left out: half a page at 3 a.m. is better than none.
+        # Missing keys render as nothing: half a page is better than none.
         undefined=jinja2.ChainableUndefined,
         auto_reload=False,
     )

@@ -1,7 +1,7 @@
-"""The pages under their addresses: asks, has the answer shaped, renders.
+"""Maps addresses to pages: asks the question, shapes the answer, renders it.
 
-Why it exists: which page asks which question stands here in one place, and so does what is said when there is no
-answer. How answers are shaped is left to the modules named after the pages.
+Why it exists: one place defines which page asks which question, and what a page shows without an answer. The modules
+named after the pages shape the answers.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 def wants_page(request: Request) -> bool:
-    """Whether who asks is a browser: it names HTML before anything that JSON could be."""
+    """Return whether the client is a browser: its ``Accept`` begins with HTML."""
     return request.headers.get("accept", "").lower().lstrip().startswith("text/html")
 
 
 def page_routes(observed: Observed, asked: Asked) -> list[Route]:
-    """``/pages/…``: objects, object, reactions, quarantine, journal, and the static files."""
+    """Return the routes of ``/pages/…``: objects, object, reactions, quarantine, journal, and the static files."""
 
     async def objects_page(request: Request) -> Response:
         query = objects.query_of(request.query_params)
@@ -61,7 +61,7 @@ def page_routes(observed: Observed, asked: Asked) -> list[Route]:
 
 
 async def overview_page(observed: Observed) -> Response:
-    """What a browser gets at ``/``."""
+    """Return the page for a browser at ``/``."""
     status = observed.status()
     return await page(
         "overview.html", strip=overview.strip(status), here="overview", **overview.overview(status, observed.ready())
@@ -69,7 +69,7 @@ async def overview_page(observed: Observed) -> Response:
 
 
 def _answering(observed: Observed, answer: Answer) -> Answer:
-    """``answer``, with a page that says so where there is none."""
+    """Wrap ``answer`` so that a question without an answer gets a page that says why."""
 
     async def answering(request: Request) -> Response:
         try:
@@ -86,13 +86,13 @@ def _answering(observed: Observed, answer: Answer) -> Answer:
 
 
 async def no_answer_page(observed: Observed, request: Request, error: Unanswerable) -> Response:
-    """Why there is no answer, and where those lead that may be meant."""
+    """Return a page that says why there is no answer, with links to the candidates."""
     candidates = [_candidate(request, error.named_as, text) for text in error.candidates]
     return await _page(observed, "unanswerable.html", code=error.status, error=error, candidates=candidates)
 
 
 def _candidate(request: Request, named_as: NamedAs, text: str) -> dict[str, str]:
-    """``{"text", "href"}``: a kind leads to the same page, asked for that kind."""
+    """Return ``{"text", "href"}``; a kind links to the same page for that kind."""
     given = dict(request.query_params)
     match named_as:
         case NamedAs.KINDS:

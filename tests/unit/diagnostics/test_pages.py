@@ -276,7 +276,7 @@ def test_the_objects_are_paged_and_the_filters_go_with_it(browser: TestClient, a
 
 
 def test_a_search_that_finds_nothing_says_what_to_try(browser: TestClient) -> None:
-    assert "Nothing fits." in browser.get("/pages/objects?filter=zzz").text
+    assert "Nothing matches." in browser.get("/pages/objects?filter=zzz").text
 
 
 def test_an_empty_world_says_what_to_do(browser: TestClient, asked: Answered) -> None:
@@ -437,7 +437,7 @@ def test_the_journal_asks_for_what_the_address_says(browser: TestClient, asked: 
 def test_a_journal_without_lines_says_what_to_expect(browser: TestClient, asked: Answered) -> None:
     asked.lines = []
     assert "Nothing was evaluated or written yet." in browser.get("/pages/journal").text
-    assert "No line is about that" in browser.get(f"/pages/journal?kind=x&name={DATABASE['name']}").text
+    assert "No line matches" in browser.get(f"/pages/journal?kind=x&name={DATABASE['name']}").text
 
 
 # ---- what a part holds ----------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def test_who_is_held_on_account_of_another_is_helped_by_looking_at_that_one() ->
 
 
 def test_a_map_of_which_not_all_was_walked_says_why(browser: TestClient, asked: Answered) -> None:
-    said = "Not walked: nothing that leads over it has changed since the first load"
+    said = "Not walked: no change since the first load has led over the edge"
     assert said not in browser.get("/pages/reactions").text
     asked.map["edges"][0]["walks"] = 0
     assert said in browser.get("/pages/reactions").text

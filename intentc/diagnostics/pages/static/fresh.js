@@ -1,5 +1,5 @@
-// A page that is rendered once follows the world: when something has changed, it is fetched again, and the parts that
-// are marked by data-fresh are replaced. Where the drawing would change the page is loaded anew.
+// Keeps a rendered page current: after a change it is fetched again, and its parts with data-fresh are replaced. If the
+// drawing would change, the page is reloaded.
 
 import { enable_copying } from "./live.js";
 
@@ -23,7 +23,7 @@ function replace(old, fresh) {
   enable_copying(old);
 }
 
-// The policy forbids to parse text as HTML; a request may ask for a document.
+// The policy forbids parsing text as HTML; a request may return a document.
 function fetched() {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -56,7 +56,7 @@ async function refresh() {
     old.forEach((one, place) => replace(one, fresh[place]));
     document.dispatchEvent(new CustomEvent("intentc:fresh"));
   } catch {
-    due = true;  // the connection says that nobody answers; the next status asks again
+    due = true;  // the connection shows that the server doesn't answer; the next status tries again
   } finally {
     last = Date.now();
     busy = false;

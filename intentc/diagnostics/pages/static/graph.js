@@ -1,4 +1,4 @@
-// Draws what a page has as a list: a neighbourhood, or the reaction map. The library is loaded before this.
+// Draws a neighbourhood or the reaction map, which the page also has as a list. The library is loaded before this.
 
 import { layered, ranks } from "./layers.js";
 
@@ -13,7 +13,7 @@ const MARGIN = 28;
 const ruler = document.createElement("canvas").getContext("2d");
 ruler.font = "bold 11px system-ui, sans-serif";
 
-// The end of a name tells it apart: leading components go first; of the last one its middle.
+// Names differ at their ends: leading components are dropped first, then the middle of the last one.
 function shortened(name) {
   const components = name.split(":");
   let text = name;
@@ -90,7 +90,7 @@ function placed(drawing, column_of) {
 
 // ---- the neighbourhood of one object --------------------------------------------------------------------------------
 
-// What makes, holds or is the parent of something stands to its left.
+// The maker, holder or parent of an object is placed to its left.
 const leads_left = (edge) => edge.relation === "parent";
 
 function neighbourhood(answer) {
@@ -106,7 +106,7 @@ function neighbourhood(answer) {
       data: {
         id: node.id,
         ...labelled([node.kind + (of_itself.has(node.id) ? " ↻" : ""), shortened(node.name || node.uuid)]),
-        shown: `${node.kind} ${node.name || node.uuid}${of_itself.has(node.id) ? ", which names itself" : ""}`,
+        shown: `${node.kind} ${node.name || node.uuid}${of_itself.has(node.id) ? ", which refers to itself" : ""}`,
         href: "/pages/object?" + new URLSearchParams({ kind: node.kind, name: node.name || node.uuid }),
       },
       classes: [node.role === "lower" ? "made" : "", node.id === answer.center ? "center" : ""],
@@ -121,7 +121,7 @@ function neighbourhood(answer) {
   return placed(drawing, (id) => columns.get(id) ?? 0);
 }
 
-// id → column: the center is 0; each other one stands beside whom it is reached by, on its side.
+// id → column: the center is 0; every other node is placed next to the one that it is reached from.
 function sides(answer, edges) {
   const depth = new Map(answer.nodes.map((node) => [node.id, node.depth]));
   const columns = new Map([[answer.center, 0]]);
@@ -139,7 +139,7 @@ function sides(answer, edges) {
 // ---- the reaction map -----------------------------------------------------------------------------------------------
 
 function reactions(answer) {
-  // One arrow for all causes between two kinds: eighty labelled ones nobody could read.
+  // One arrow for all causes between two kinds: 80 labelled arrows would be unreadable.
   const arrows = new Map();
   const to_itself = new Set();
   const compiled = new Set(answer.compiled);
@@ -160,7 +160,7 @@ function reactions(answer) {
       data: {
         id: kind,
         ...labelled([kind + (to_itself.has(kind) ? " ↻" : "")]),
-        shown: `${kind}${compiled.has(kind) ? ", which is compiled" : ""}${to_itself.has(kind) ? ": goes on to others of its kind, too" : ""}`,
+        shown: `${kind}${compiled.has(kind) ? ", which is compiled" : ""}${to_itself.has(kind) ? ": also leads to others of its kind" : ""}`,
       },
       classes: [compiled.has(kind) ? "compiled" : ""],
     })),
@@ -187,7 +187,7 @@ async function draw(container) {
   if (!drawing.nodes.length) return;
   container.hidden = false;
   const zoom = bounded((container.clientWidth - 2 * MARGIN) / drawing.width, LEAST_ZOOM, MOST_ZOOM);
-  // As high as it needs, a line for the note included.
+  // The height that it needs, including a line for the note.
   container.style.height = `${bounded(drawing.height * zoom + 2 * MARGIN + 20, 150, Math.max(300, innerHeight * 0.8))}px`;
   const graph = cytoscape({
     container, style: look(), elements: { nodes: drawing.nodes, edges: drawing.edges }, layout: { name: "preset" },
@@ -219,13 +219,13 @@ async function draw(container) {
   });
   graph.on("tap", "edge", (event) => { note.textContent = event.target.data("shown"); });
   graph.on("tap", (event) => { if (event.target === graph) graph.elements().removeClass("faint"); });
-  // For tests, and for who looks with the browser's tools.
+  // For tests and for the browser's developer tools.
   container.dataset.drawn = `${graph.nodes().length} nodes, ${graph.edges().length} edges`;
 }
 
 const bounded = (value, least, most) => Math.max(least, Math.min(most, value));
 
-// All of it if it can be read so, else what it is about.
+// Shows all of it if that is readable, else its center.
 function show_whole(graph, center) {
   graph.fit(undefined, MARGIN);
   const fitting = graph.zoom();

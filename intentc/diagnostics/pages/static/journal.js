@@ -1,4 +1,4 @@
-// The journal's newest lines as they come; the filters of the page hold for them, too.
+// Adds the journal's new lines; the filters of the page also apply to them.
 
 import { ago, element, follow, resource, utc } from "./live.js";
 
@@ -15,7 +15,7 @@ let last = Number(table.dataset.last);
 let paused = false;
 let kept = [];
 
-// `entries`: what stands for each of them.
+// `entries`: the nodes of each entry.
 function listed(entries, between, most) {
   const parts = entries.slice(0, most).flatMap((entry, place) => (place ? [between, ...entry] : entry));
   if (entries.length > most) parts.push(` and ${entries.length - most} more`);
@@ -62,7 +62,7 @@ function row(line) {
   return made;
 }
 
-// As the journal finds lines for this page on the server: by a whole name, a uuid, or the end of a name.
+// Matches lines like the server does for this page: by a whole name, a uuid, or the end of a name.
 function wanted(line) {
   if (sort && line.sort !== sort) return false;
   if (!kind && !name) return true;
@@ -78,13 +78,13 @@ function show(line) {
   none.hidden = true;
 }
 
-// Each line has the number after the one before, unless this page was too slow or the compiler is a new process.
+// Lines are numbered consecutively, unless this page was too slow or the compiler is a new process.
 function show_gap(sequence) {
   if (!last || sequence === last + 1) return;
   const missed = sequence - last - 1;
   const text = sequence <= last
-    ? "the compiler was started anew: lines count from 1 again"
-    : `${missed} line${missed === 1 ? "" : "s"} in between came too fast to be shown; a reload has them`;
+    ? "the compiler was restarted: lines count from 1 again"
+    : `${missed} line${missed === 1 ? "" : "s"} in between arrived too fast; reload the page to see them`;
   const cell = element("td", text, "quiet");
   cell.colSpan = 5;
   const made = element("tr");

@@ -1,5 +1,5 @@
-// Places for nodes in columns from left to right. Why our own: names of kinds and objects are wide and low, and what
-// leads to something belongs to its left; circles of them can't be read.
+// Places nodes in columns from left to right. Why our own layout: labels are wide and low, and a source belongs to the
+// left of its target; circular layouts of them are unreadable.
 
 const COLUMN_GAP = 105;
 const ROW = 48;
@@ -22,7 +22,7 @@ export function layered(nodes, edges, column_of) {
   let rows = 0;
   for (const number of numbers) {
     const column = columns.get(number);
-    // A hub has a hundred neighbours: several columns beside each other instead of one that nobody can see whole.
+    // A hub has 100 neighbours: they fill several columns instead of one that doesn't fit on the screen.
     const parts = Math.ceil(column.length / MOST_ROWS);
     const height = Math.ceil(column.length / parts);
     rows = Math.max(rows, height);
@@ -38,7 +38,7 @@ export function layered(nodes, edges, column_of) {
   return { places, width: Math.max(1, x - COLUMN_GAP), height: rows * ROW };
 }
 
-// Sorts each column by where the neighbours of its nodes stand: fewer arrows cross.
+// Sorts each column by the positions of its nodes' neighbours, so that fewer arrows cross.
 function untangle(columns, edges) {
   const neighbours = new Map(columns.flat().map((node) => [node.id, []]));
   for (const { source, target } of edges) {
@@ -61,7 +61,7 @@ function untangle(columns, edges) {
   }
 }
 
-// How many steps each node is from those where nothing leads to; a circle begins where most goes out.
+// Returns each node's distance from the nodes without incoming edges; a cycle begins at the most outgoing edges.
 export function ranks(ids, edges) {
   const out = new Map(ids.map((id) => [id, []]));
   const led_to = new Set();

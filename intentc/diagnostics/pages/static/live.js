@@ -1,4 +1,4 @@
-// What moves on every page: the two words, the figures, relative times. Pages read well without it.
+// Updates every page: the two verdicts, the figures, relative times. Pages work without it.
 
 export function number(value) {
   if (value === null || value === undefined || value === "") return "–";
@@ -35,7 +35,7 @@ setInterval(() => {
   }
 }, 1000);
 
-// ---- what scripts write as the templates do -------------------------------------------------------------------------
+// ---- elements in the form of the templates -------------------------------------------------------------------------
 
 export function element(tag, text, class_name) {
   const made = document.createElement(tag);
@@ -64,7 +64,7 @@ export function resource(one) {
   return [element("span", one.kind, "kind"), " ", link];
 }
 
-// Text for people: what stands between backticks is a command.
+// Text for people: text between backticks is a command.
 export function commands(text) {
   const parts = text.split("`");
   if (parts.length % 2 === 0) parts.push(parts.splice(-2).join("`"));
@@ -76,12 +76,11 @@ export function commands(text) {
 
 // ---- the stream ---------------------------------------------------------------------------------------------------
 
-// Something comes each five seconds at least (`events.py`); who is silent for longer than this doesn't answer.
+// An event arrives at least every five seconds (`events.py`); a server that is silent for longer doesn't answer.
 const PATIENCE = 12_000;
 
-// A browser keeps six connections to one host: a page that nobody sees gives its one back, or the seventh page of
-// somebody who opens many would never load. `on_state(words, since)`: "live", or what is wrong and since when, in
-// seconds since 1970 by the server's clock.
+// A browser keeps six connections to one host: a hidden page closes its own, or a seventh page would never load.
+// `on_state(words, since)`: "live", or what is wrong and since when, in seconds since 1970 by the server's clock.
 export function follow(address, events, on_state) {
   let source = null;
   let heard = Date.now();
@@ -100,9 +99,9 @@ export function follow(address, events, on_state) {
     source = new EventSource(address());
     source.onopen = hear;
     source.onerror = () => {
-      // Refused, not cut: there is somebody, and the browser does not try again by itself.
+      // Rejected, not cut: the server answers, and the browser does not try again by itself.
       const refused = source && source.readyState === EventSource.CLOSED;
-      doubt(refused ? "not told any more" : "no answer");
+      doubt(refused ? "stream rejected" : "no answer");
       if (refused) {
         source = null;
         setTimeout(open, 5000);
@@ -120,7 +119,7 @@ export function follow(address, events, on_state) {
     if (source) source.close();
     source = null;
   }
-  // A connection may be dead without a word: its server hangs, or this machine slept.
+  // A connection may be dead without an error: its server hangs, or this machine slept.
   function listen() {
     if (document.hidden || Date.now() - heard <= PATIENCE) return;
     if (said === "live" || !said) doubt("no answer");
@@ -191,10 +190,10 @@ function show_progress(progress) {
   }
 }
 
-// What was told is old: nothing may look as if it still were so.
+// The shown status is old: nothing may look current.
 function show_doubt(words, since) {
   document.documentElement.classList.add("stale");
-  const told = `${words} since ${utc(since).slice(11)}`;
+  const text = `${words} since ${utc(since).slice(11)}`;
   for (const badge of document.querySelectorAll("[data-verdict]")) {
     toned(badge, "quiet");
     badge.textContent = `was ${badge.textContent.replace(/^was /, "")}`;
@@ -203,8 +202,8 @@ function show_doubt(words, since) {
     toned(box, "quiet");
     const word = box.querySelector("strong");
     box.dataset.word ||= word.textContent;
-    word.textContent = told;
-    box.querySelector("span").textContent = `${box.dataset.word} was the last that was heard`;
+    word.textContent = text;
+    box.querySelector("span").textContent = `last known status: ${box.dataset.word}`;
   }
 }
 
@@ -240,7 +239,7 @@ follow(
   },
   (words, since) => {
     if (since) show_doubt(words, since);
-    // After a doubt it is live once there is a status.
+    // After an interruption it is live again with the next status.
     connection.textContent = since ? `${words} since ${utc(since).slice(11)}` : words;
     connection.className = since ? "badge bad" : "quiet";
   },

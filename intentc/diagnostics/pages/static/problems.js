@@ -1,4 +1,4 @@
-// The overview's problems: asked for again when the status tells another number of them.
+// The overview's problems: requested again when their number in the status changes.
 
 import { cells, commands, resource } from "./live.js";
 
@@ -22,7 +22,7 @@ async function ask() {
     table.hidden = !rows.length;
     none.hidden = rows.length > 0;
   }
-  // A storm of problems is asked about now and then, not each time.
+  // During a storm of problems the list is requested every few seconds, not with each change.
   setTimeout(() => {
     asking = false;
     if (wanted !== count) ask();

@@ -220,7 +220,7 @@ class Context:
     def problem_on(self, kind: str, name: str, reason: str, message: str) -> None:
         """Report a problem with another resource, without reading it; ``name``: its fq_name joined by ``:``. For
         intents of facts, since people never fix the fact itself. A problem that is reported twice is kept once."""
-        problem = Problem(kind, name, reason, self.tellable(message))
+        problem = Problem(kind, name, reason, self.redacted(message))
         if problem not in self.problems:
             self.problems.append(problem)
 
@@ -276,7 +276,7 @@ class Context:
 
     def problem_of(self, reason: str, message: str) -> Problem:
         """A problem on this intent's resource. Reads nothing: it must work when everything else fails."""
-        message = self.tellable(message)
+        message = self.redacted(message)
         try:
             resource = self._resource(self.key)
         except HeldInput:
@@ -286,7 +286,7 @@ class Context:
         source = f"{self.key}@{resource.mod_revision}"
         return Problem(self.key.kind, ":".join(resource.fq_name), reason, message, source)
 
-    def tellable(self, text: str) -> str:
+    def redacted(self, text: str) -> str:
         """``text`` without the sensitive values of anything that was read: authors' messages contain values, and are
         shown to people who may not read the resources."""
         kinds = {read[1] for read in self.reads if read[0] in _WITH_VALUES and self._visibility.kind(read[1]).sensitive}

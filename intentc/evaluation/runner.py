@@ -256,7 +256,7 @@ def _failed(context: Context, intent_type: type[Intent], reason: str, message: s
 
 def _description(context: Context, error: BaseException) -> str:
     """The exception, shortened since some quote whole values, and the line of the author's code that raised it."""
-    text = context.tellable(str(error))
+    text = context.redacted(str(error))
     text = text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
     if not isinstance(error, InvalidInput):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,8 +1,8 @@
-"""What evaluations want: claims on objects, facts for other intents (docs/engine.md §4, §5).
+"""Claims on objects, and facts for other intents: what evaluations yield (docs/engine.md §4, §5).
 
-An evaluation yields ``ResourceClaim``, ``ReferenceClaim`` and ``Fact`` values. All claims on one object, from
-whichever origins, are merged into its desired state by ``planning``; nothing here knows what is there already.
-Property and attribute values are the frozen structs of the kind's schema (``kind.py``), never dicts or lists.
+An evaluation yields ``ResourceClaim``, ``ReferenceClaim`` and ``Fact`` values. ``planning`` merges all claims on one
+object, whatever their origins, into its desired state; nothing here knows the present state. Property and attribute
+values are the frozen structs of the kind's schema (``kind.py``), never dicts or lists.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Parent(NamedTuple):
 
 
 class ResourceClaim(NamedTuple):
-    """That the object ``name`` exists, with these values of these fields.
+    """Claims that the object ``name`` exists, with these values of these fields.
 
-    ``owner``: uuid of the one intent that owns it by nature, or ``shared`` when several may claim it.
-    ``properties``: ((field, value), …) sorted by field; fields that aren't named are left alone.
+    ``owner``: uuid of the one intent that owns it by nature, or ``shared`` if several may claim it. ``properties``:
+    ((field, value), …) sorted by field; fields that aren't named are left alone.
     """
 
     name: Name
@@ -33,8 +33,8 @@ class ResourceClaim(NamedTuple):
 
 
 class ReferenceClaim(NamedTuple):
-    """That ``holder`` refers to ``target`` by ``relation``, with ``attribute`` (a struct of the relation's type, or
-    None). ``holder`` may be an object that we did not make; ``target`` need not exist yet."""
+    """Claims that ``holder`` refers to ``target`` by ``relation``, with ``attribute`` (a struct of the relation's type,
+    or None). ``holder`` may be an object that we did not make; ``target`` need not exist yet."""
 
     holder: Name
     relation: str
@@ -43,7 +43,7 @@ class ReferenceClaim(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A derived value for other intents, in memory only. ``value`` is frozen (hashable, comparable)."""
+    """A derived value for other intents, kept only in memory. ``value`` is frozen (hashable, comparable)."""
 
     kind: str
     name: str
@@ -51,8 +51,8 @@ class Fact(NamedTuple):
 
 
 class HeldFacts(NamedTuple):
-    """The facts of an intent whose later runs did not come to their end. ``create_revision``: of its resource; 0 for a
-    fact that is an intent of its own."""
+    """The facts of an intent whose later runs did not complete. ``create_revision``: of its resource; 0 for a fact that
+    is an intent itself."""
 
     key: Key
     create_revision: int
@@ -63,5 +63,5 @@ Claim = ResourceClaim | ReferenceClaim
 
 
 def claimed(claim: Claim) -> Name:
-    """The object whose desired state a claim is part of."""
+    """The object that a claim is about."""
     return claim.name if isinstance(claim, ResourceClaim) else claim.holder

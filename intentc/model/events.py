@@ -1,7 +1,7 @@
-"""What comes out of the watch: the world at one revision, then one batch a revision, and what an audit found.
+"""What the watch delivers: the world at one revision, then one batch per revision, and corrections from audits.
 
-Values stay bytes here; decoding is the cache's door (``model/decode.py``). Which store they come from, and how gaps
-are noticed, is ``watch``'s business.
+Values stay bytes here; the cache decodes them (``model/decode.py``). ``watch`` decides which store they are from, and
+how gaps are noticed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 
 class Change(NamedTuple):
-    """One key of the store as it stands at ``mod_revision``: ``value`` is the JSON as it was written, or None if the
-    key is deleted (then ``create_revision`` is 0)."""
+    """One key of the store at ``mod_revision``: ``value`` is the JSON as written, or None if the key is deleted (then
+    ``create_revision`` is 0)."""
 
     kind: str
     uuid: str
@@ -21,8 +21,8 @@ class Change(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Everything there is at ``revision``. What the receiver knows beyond it is gone. ``restored``: the store is known
-    to be another one than before, or to stand at an older state."""
+    """Everything that exists at ``revision``; anything else that the receiver knows is deleted. ``restored``: the store
+    is known to have been replaced, or restored to an older state."""
 
     revision: int
     changes: tuple[Change, ...]
@@ -37,8 +37,8 @@ class Batch(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """How some keys stood at ``revision``, though no event said so. The receiver may have come past that revision: what
-    it got since then about one of these keys counts, and how far it has come stays as it is."""
+    """The state of some keys at ``revision``, which no event reported. If the receiver has applied a later revision, a
+    newer change of one of these keys has precedence, and the applied revision stays."""
 
     revision: int
     changes: tuple[Change, ...]

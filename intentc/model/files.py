@@ -1,8 +1,7 @@
-"""Whether a file is still the one that was read, and reading it so that nobody waits: how rotated certificates and
-passwords are noticed.
+"""Detects replaced files, and reads files without blocking: so rotated certificates and passwords are noticed.
 
-Why it stands so low: configuration, watch and writing each keep something that they read from files, must not know
-each other, and must not come to different answers.
+Why in the bottom layer: configuration, watch and writing each keep something that they read from files, must not know
+each other, and must not reach different results.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ Stamp = tuple[int, int, int]
 
 
 def stamps(paths: Iterable[Path | str]) -> tuple[Stamp, ...]:
-    """One value a file that differs once it was written or replaced, also through a link; zeros if it isn't there."""
+    """One value per file that changes when it is written or replaced, also through a link; zeros if it is absent."""
     return tuple(_stamp(path) for path in paths)
 
 
 def read_regular(path: Path | str, most: int = -1) -> bytes:
-    """What is in a file, at most ``most`` bytes of it. Raises ``OSError``, also for what is no regular file: a pipe
-    that nobody writes to would never answer, and one that was read once is empty the next time."""
-    # Without O_NONBLOCK the opening of a pipe would already wait; of a regular file it changes nothing.
+    """The content of a file, at most ``most`` bytes. Raises ``OSError``, also if it is no regular file: a pipe without
+    a writer would block, and one that was read once is empty the next time."""
+    # Without O_NONBLOCK, opening a pipe would already block; for a regular file the flag has no effect.
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         mode = os.fstat(opened).st_mode

@@ -1,8 +1,8 @@
-"""A kind: what a schema file says about one type of resource, ready to decode and compare.
+"""A kind: what a schema file declares about one type of resource, ready to decode and compare.
 
-Built by ``schema.py`` from plain declarations. Shapes differ in how people write a resource (Contrail: ``uuid`` and
-``fq_name`` at the top; Kubernetes: a manifest); in etcd both stand in one form (``manifest.py``). Whether a target of
-a reference exists, and what admission fills in or refuses, is left to others.
+``schema.py`` builds it from plain declarations. Shapes differ in how people write a resource (Contrail: ``uuid`` and
+``fq_name`` at the top; Kubernetes: a manifest); in etcd both have one form (``manifest.py``). Other modules know
+whether the target of a reference exists, and what admission fills in or rejects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How large a resource may be, by what etcd takes.
+"""Limits the size of a resource, by what etcd accepts.
 
-Why it exists: the API server rejects what the compilers would hold, with the same number. How deep a resource may be
-nested stands in ``logic.door``.
+Why it exists: the API server rejects what the compilers would hold, with the same number. ``logic.decoding`` limits how
+deep a resource may be nested.
 """
 
 from __future__ import annotations

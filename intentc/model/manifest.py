@@ -1,10 +1,10 @@
-"""Kubernetes manifests as resources: identity from ``metadata``, fields from ``spec``, versions brought to one.
+"""Converts Kubernetes manifests to resources: identity from ``metadata``, fields from ``spec``, one version.
 
-A manifest is what people write; everything behind the door has the flat form, which is what stands in etcd::
+People write manifests; after decoding everything has the flat form, which is also the form in etcd::
 
     {"uuid", "fq_name": [namespace, name], "api_version", "labels"?, "annotations"?, field: value …}
 
-Which fields a kind has is its schema's to say, what is refused the API server's.
+The schema declares the fields of a kind; the API server decides what is rejected.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ DEFAULT_NAMESPACE = "default"
 
 _NAMESPACE = uuid_module.UUID("0d0e7a5e-7f3b-5f0d-9c57-6a1d5b9a4f11")
 _WHOLE_COPY = "kubectl.kubernetes.io/last-applied-configuration"
-"""The annotation in which kubectl keeps the manifest once more: it says nothing new, and repeats secrets."""
+"""The annotation in which kubectl repeats the manifest: it adds nothing, and repeats secrets."""
 
 _NO_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
-"""What stands at the top of a manifest and is no field of the resource; others (a Secret's ``data``) are."""
+"""The keys at the top of a manifest that are no fields of the resource; others (a Secret's ``data``) are."""
 
 _STANDING = {
     "uuid": ("metadata", "uid"),
@@ -33,7 +33,7 @@ _STANDING = {
     "labels": ("metadata", "labels"),
     "annotations": ("metadata", "annotations"),
 }
-"""Common fields of the flat form → where they stand in a manifest."""
+"""Common fields of the flat form → their places in a manifest."""
 
 Steps = tuple[str | int, ...]
 

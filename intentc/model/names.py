@@ -1,7 +1,7 @@
-"""How things are called: a key names one life of an object, a name its place in the world.
+"""Keys and names: a key identifies one life of an object, a name its place in the world.
 
-A key (kind and uuid) changes when an object is deleted and made again; a name (kind and fq_name) does not. Intents
-are known by key, what compilers want is known by name. uuids and marks of our own objects are in ``ownership.py``.
+A key (kind and uuid) changes when an object is deleted and created again; a name (kind and fq_name) does not. Intents
+are identified by key, desired objects by name. ``ownership.py`` has the uuids and marks of our own objects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KEPT = string.punctuation.replace("%", "").replace("/", "")
 
 
 class Key(NamedTuple):
-    """One object for its whole life. Facts have keys, too: their uuid is the fact's name."""
+    """One object for its whole life. Facts have keys as well: their uuid is the fact's name."""
 
     kind: str
     uuid: str

@@ -1,8 +1,8 @@
 """Measures how deep a JSON text is nested, before it is decoded.
 
-Why before: readers of JSON, and everything that walks the values afterwards, use the stack once a level; a text of a
-few thousand brackets is what ends them. Looked at is every value from etcd and every request body, so it must cost
-next to nothing for those that are as they should be.
+Why before: JSON decoders, and everything that traverses the values later, use the stack once per level; a text of a few
+thousand brackets makes them fail. Every value from etcd and every request body is checked, so the check must cost next
+to nothing for valid ones.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ _REST = bytes(set(range(256)) - set(b"{[]}"))
 
 
 def deeper_than(raw: bytes, levels: int) -> bool:
-    """Whether objects and arrays in ``raw`` are nested deeper than ``levels``. Of what is no JSON the answer may be
-    either."""
+    """Whether objects and arrays in ``raw`` are nested deeper than ``levels``. For text that is not JSON the result is
+    undefined."""
     # Each level has a bracket of its own, and most texts have too few.
     if raw.count(b"{") + raw.count(b"[") <= levels:
         return False

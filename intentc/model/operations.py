@@ -1,8 +1,7 @@
-"""The writes of a plan, as values: what ``planning`` decides and ``writing`` carries out.
+"""The writes of a plan, as values: ``planning`` decides them and ``writing`` carries them out.
 
-Values of properties and attributes are frozen structs of the kind's schema; encoding is ``writing``'s business.
-``revision`` is the etcd revision that the object had when the plan was made, None if unknown: the compare of the
-compare-and-set.
+Values of properties and attributes are frozen structs of the kind's schema; ``writing`` encodes them. ``revision`` is
+the etcd revision that the object had when the plan was made, None if unknown; the compare-and-set compares it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class ReferenceValue(NamedTuple):
 
 
 class Create(NamedTuple):
-    """Make an object. ``properties``: field → value. ``references``: relation → entries."""
+    """Create an object. ``properties``: field → value. ``references``: relation → entries."""
 
     kind: str
     uuid: str
@@ -75,7 +74,7 @@ class AddReference(NamedTuple):
 
 
 class RemoveReference(NamedTuple):
-    """Take one reference out of a shared list."""
+    """Remove one reference from a shared list."""
 
     key: Key
     name: Name
@@ -95,5 +94,5 @@ _VERBS = {
 
 
 def verb(operation: Operation) -> str:
-    """What an operation does, in one word as everywhere: in plans, in the journal, in audits."""
+    """The one word for an operation in plans, in the journal and in audits."""
     return _VERBS[type(operation)]

@@ -1,7 +1,7 @@
-"""Which objects are ours: the mark that we leave, and the uuid that we give (docs/engine.md §5.5, §5.6).
+"""Identifies our objects: the mark that we set, and the uuid that we give (docs/engine.md §5.5, §5.6).
 
-Both are constant for the life of an object, so that a restart recognises its own work without any state of its own.
-Who *claims* an object now is never stored. What follows from ownership is ``planning``'s business.
+Both are constant for the life of an object, so that a restart recognises its own work without any other state. Who
+*claims* an object now is never stored. ``planning`` decides what follows from ownership.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MARK_KEY = "intentc"
 """The annotation's key."""
 
 SHARED = "shared"
-"""The origin in the mark of an object that has no single owner by nature."""
+"""The origin in the mark of an object that by nature has no single owner."""
 
 _NAMESPACE = uuid_module.UUID("6f1c9be2-5f0e-5d3c-9a53-1c0f8f3c2a10")
 
@@ -33,8 +33,8 @@ class Mark(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Mark | None:
-        """The way back from ``str``; None if ``text`` is no mark."""
-        # The origin may hold any sign: the name of a fact that is an intent of its own is no uuid.
+        """The inverse of ``str``; None if ``text`` is no mark."""
+        # The origin may contain any character: the name of a fact that is an intent itself is no uuid.
         parts = text.split("/", 2)
         return cls(*parts) if len(parts) == 3 and all(parts) else None
 

@@ -1,8 +1,8 @@
-"""Why a part of an object is there, as values: which fields of which resources it follows from.
+"""Reasons: which fields of which resources a part of an object follows from, as values.
 
-An evaluation tells it when somebody asks (``ctx.because``), never otherwise: it is computed again from the inputs of
-now, so it is as true after a restart as before. What is read is known anyway (``reads``); this says which of it is
-*needed*, and where in it. Revisions, and how an answer is worded, are left to ``explaining``.
+An evaluation gives reasons only on request (``ctx.because``): they are computed again from the present inputs, so they
+are as true after a restart as before. What is read is known anyway (``reads``); reasons say which reads are *needed*,
+and which part of them. Other modules add revisions, and word the answer.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Named(Protocol):
 
 
 class Source(NamedTuple):
-    """A stored resource, and the field of it that is meant. ``name``: its fq_name joined by ``:``. ``field``: a path
-    such as ``security_group_entries.policy_rule[2]``; empty for the whole."""
+    """A stored resource, and the relevant field of it. ``name``: its fq_name joined by ``:``. ``field``: a path such as
+    ``security_group_entries.policy_rule[2]``; empty for the whole resource."""
 
     kind: str
     name: str
@@ -37,8 +37,8 @@ class Source(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """What suffices for one part of an object; every source is needed for it. A part stands while one of its reasons
-    does. ``part``: a field's path (``access_control_list_entries.acl_rule[0]``), a reference
+    """A set of sources that suffices for one part of an object; every source is needed for it. A part stays while one
+    of its reasons holds. ``part``: a field's path (``access_control_list_entries.acl_rule[0]``), a reference
     (``route_target_refs[target:64512:1]``), or empty for the object itself."""
 
     part: str
@@ -46,5 +46,5 @@ class Reason(NamedTuple):
 
 
 def reference_part(claim: ReferenceClaim) -> str:
-    """How the part is called that a reference is: ``route_target_refs[target:64512:1]``."""
+    """The name of a reference as a part: ``route_target_refs[target:64512:1]``."""
     return f"{claim.relation}_refs[{':'.join(claim.target.fq_name)}]"

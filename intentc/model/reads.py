@@ -1,8 +1,8 @@
-"""What an evaluation may read, as values: the currency in which "who must run again" is settled (docs/engine.md §3).
+"""The reads of an evaluation, as values: they decide which intents must run again (docs/engine.md §3).
 
-A read is a small tuple, so that it hashes fast and costs little to keep by the hundred thousand. Its first element
-says which of the sorts below it is. Absence and the empty set are results like any other: they are read under the
-same tuple. Recording and looking readers up is ``logic/dependencies/reads.py``; answering reads is the ``World``.
+A read is a small tuple, so that it hashes fast and hundreds of thousands are cheap to keep. Its first element is its
+sort. Absence and the empty set are results like any other, under the same tuple. ``logic/dependencies/reads.py``
+records reads and finds readers; the ``World`` answers reads.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ PARENT = "parent"
 """The name of the relation between a child and its parent."""
 
 TAKEN = "taken"
-"""The sort of ``taken_read``. No relation leads from an object to those that would have made one of its name, so no
+"""The sort of ``taken_read``. An object has no relation to the intents that would have created one with its name, so no
 reaction map can name them."""
 
 
 def object_read(key: Key) -> Read:
-    """The input fields of one object, its fq_name included, or that it is absent."""
+    """The input fields of one object, its fq_name included, or its absence."""
     return ("object", key.kind, key.uuid)
 
 
@@ -30,8 +30,8 @@ def name_read(kind: str, fq_name: tuple[str, ...]) -> Read:
 
 
 def taken_read(kind: str, fq_name: tuple[str, ...]) -> Read:
-    """Whether an object that this installation's compilers did not make has this name. Ours are not seen, so what an
-    intent makes by a name that it found free does not change the answer."""
+    """Whether an object that this installation's compilers did not make has this name. Our objects don't count, so an
+    intent that creates an object with a free name does not change the answer."""
     return (TAKEN, kind, ":".join(fq_name))
 
 
@@ -51,17 +51,17 @@ def index_read(kind: str, index: str, value: str) -> Read:
 
 
 def fact_read(kind: str, name: str) -> Read:
-    """What intents contribute to one fact."""
+    """The contributions of intents to one fact."""
     return ("fact", kind, name)
 
 
 def presence_read(kind: str, name: str) -> Read:
-    """Whether anybody contributes to one fact."""
+    """Whether one fact has contributions."""
     return ("presence", kind, name)
 
 
 def allocation_read(pool: str, owner: str) -> Read:
-    """The number that the ledger holds for ``owner`` in ``pool``."""
+    """The allocation of ``owner`` in ``pool``."""
     return ("allocation", pool, owner)
 
 

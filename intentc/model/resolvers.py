@@ -1,8 +1,8 @@
-"""How a reference finds its target: by uuid, by name, or by what the target says of itself (docs/engine.md §2.2).
+"""Resolves references to their targets: by uuid, by name, or by what the target offers (docs/engine.md §2.2).
 
-A resolver turns what stands in a referring field into *wanted* values, and names the index of the target kind in
-which targets *offer* values. A link holds if they meet. Who refers to whom is kept by ``logic/cache/graph.py``; which
-kinds use which resolver stands in their schema.
+A resolver turns the text in a referring field into *wanted* values, and names the index of the target kind in which
+targets *offer* values. A link holds if they match. ``logic/cache/graph.py`` keeps the links; the schemas declare which
+kinds use which resolver.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 UUID = "uuid"
 FQ_NAME = "fq_name"
-"""The two indexes that every kind has."""
+"""The two indexes of every kind."""
 
 
 class Resolver(NamedTuple):
     """``offered_in``: the index in which targets offer. ``wanted(text, identity)``: the wanted value for one string of
     the referring field; ``identity`` is the referring object's fq_name. ``probe(wanted)``: the offered value under
-    which candidates are found. ``accepts(wanted, offered)``: whether a candidate that offers all of ``offered`` is
-    meant."""
+    which candidates are found. ``accepts(wanted, offered)``: whether a candidate that offers all of ``offered`` is a
+    target."""
 
     offered_in: str
     wanted: Callable[[str, tuple[str, ...]], str]

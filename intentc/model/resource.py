@@ -1,7 +1,7 @@
-"""A resource as the cache keeps it: identity, links, and the bytes as they were written.
+"""A resource as the cache keeps it: identity, links, and the bytes as written.
 
-Decoded once at the door to validate (``kind.py``), then kept small: values are decoded again when somebody reads them
-(docs/engine.md §2.1). Equality of inputs is the kind's business, since the schema says which fields are input.
+Decoded once on arrival, for validation (``kind.py``), then kept small: values are decoded again on each read
+(docs/engine.md §2.1). The kind compares inputs, since the schema says which fields are input.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Link(NamedTuple):
-    """One outgoing relation of a resource, as it stands in it: whether the target exists is not known here.
+    """One outgoing relation of a resource, as written: whether the target exists is not known here.
 
     ``relation``: ``parent``, a reference's or a mention's name. ``kind``: the target's. ``by``/``value``: where and
     under which wanted value the target is looked up (``uuid``, ``fq_name``, or a resolver's index)."""
@@ -29,7 +29,7 @@ class Link(NamedTuple):
 
 class Reference(NamedTuple):
     """One stored reference of a resource: relation, the target's uuid (may be empty), its fq_name (may be empty), and
-    the attribute (struct, or None where the relation has none)."""
+    the attribute (struct, or None if the relation has none)."""
 
     relation: str
     uuid: str
@@ -38,7 +38,7 @@ class Reference(NamedTuple):
 
 
 class Resource:
-    """One resource at one revision; never changed after it was made."""
+    """One resource at one revision; immutable."""
 
     __slots__ = (
         "create_revision",
@@ -79,8 +79,8 @@ class Resource:
         return Name(self.key.kind, self.fq_name)
 
     def values(self) -> Any:
-        """The fields as a frozen struct of the kind's ``values_type``; decoded at each call, so keep it while you
-        need it."""
+        """The fields as a frozen struct of the kind's ``values_type``; decoded at each call, so keep the result while
+        you need it."""
         return self.kind.decode_values(self.raw, self.key.uuid)
 
     def references(self, relation: str) -> tuple[Reference, ...]:

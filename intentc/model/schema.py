@@ -1,7 +1,7 @@
-"""All kinds that are known, and how one is built from its declaration.
+"""The registry of all kinds, and the construction of a kind from its declaration.
 
-A declaration is what a schema file holds, as plain values (``KindSpec``); reading files, with line numbers in the
-errors, is ``loading``'s business. The registry answers "which kind is this" for every other part.
+A declaration is the content of a schema file as plain values (``KindSpec``); ``loading`` reads the files, with line
+numbers in errors. The registry finds a kind by its name for every other part.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a schema declares ``sensitive: true``: where it stands in a resource, and how it is kept from being shown.
+"""Finds what a schema declares ``sensitive: true`` in a resource, and keeps it from being shown.
 
-Why it exists: a password in a resource is the user's and goes where the resource goes, but into no listing of what we
-made and into no message. What is shown to whom is the business of those who show; that the API server gives a user his
-own resource back, whole, is as it should be.
+Why it exists: a password in a resource belongs to the user and is stored with the resource, but must appear in no
+listing of compiled objects and in no message. Other modules decide what is shown and to which users; the API server
+rightly returns a user's own resource complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONCEALED = "<secret>"
 _SHORTEST = 4
-"""Shorter texts occur by chance: taking them out of a message would garble it and so betray them."""
+"""Shorter texts occur by chance: removing them from a message would garble it and thereby reveal them."""
 
 _ANYWHERE = "**"
 _NAMING = frozenset({"kind", "uuid", "fq_name", "name", "parent_type", "parent_uuid", "configuration_version"})
@@ -30,8 +30,8 @@ Path = tuple[str, ...]
 
 
 def sensitive_paths(kind: Kind) -> tuple[Path, ...]:
-    """Where sensitive fields stand in resources of ``kind``: field names, ``[]`` for the elements of a list, ``**`` for
-    any depth."""
+    """The places of sensitive fields in resources of ``kind``: field names, ``[]`` for the elements of a list, ``**``
+    for any depth."""
     found: list[Path] = []
     for prop in kind.properties.values():
         found += _below(kind.types, prop.spec, (prop.name,))
@@ -55,8 +55,8 @@ def concealed(
 
 
 def sensitive_texts(resource: Resource) -> set[str]:
-    """The texts in a resource's sensitive fields, for taking them out of what is shown; what is written in base64 also
-    as it is without."""
+    """The texts in a resource's sensitive fields, to remove them from what is shown; base64 texts also in decoded
+    form."""
     if not resource.kind.sensitive:
         return set()
     document = thaw(resource.values())

@@ -1,8 +1,8 @@
-"""From a schema's type declarations to frozen structs.
+"""Builds frozen structs from a schema's type declarations.
 
-A schema file declares structured types by name; kinds use them for properties and reference attributes. Here each
-becomes a ``msgspec`` struct type, so that decoding validates and freezes in one step. Where declarations come from
-(YAML, with lines) is ``loading``'s business; what a kind does with types is ``kind.py``'s.
+A schema file declares structured types by name; kinds use them for properties and reference attributes. Each becomes a
+``msgspec`` struct type here, so that decoding validates and freezes in one step. ``loading`` reads the declarations
+(YAML, with lines); ``kind.py`` uses the types.
 """
 
 from __future__ import annotations

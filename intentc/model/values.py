@@ -1,8 +1,8 @@
-"""Frozen values of resources' fields, and how they come from and go to JSON.
+"""Frozen values of resources' fields, and their conversion from and to JSON.
 
 A kind's structured types become ``msgspec`` structs (``types.py``) derived from ``Value``: every field has a default,
-so that missing, null, ``{}``, ``[]`` and zero are equal unless the schema names another default (docs/engine.md §2.3),
-and two values are equal exactly if they mean the same. Nothing here knows a kind.
+so that missing, null, ``{}``, ``[]`` and zero are equal unless the schema declares another default (docs/engine.md
+§2.3), and two values are equal exactly if they mean the same. Nothing here knows a kind.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def freeze(value: Any) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """The way back from ``freeze``, structs included: plain JSON values."""
+    """The inverse of ``freeze``, structs included: plain JSON values."""
     return msgspec.json.decode(ENCODER.encode(value))
 
 

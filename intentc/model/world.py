@@ -1,8 +1,8 @@
 """The world as an evaluation may see it: one protocol between the cache and the evaluation.
 
-``evaluation`` reads through it and records each read; ``logic`` implements it over cache, graph, ledger, facts and
-settings. What compilers wrote is hidden by ``evaluation``, not here. Sets come as tuples sorted by fq_name, then
-uuid, so that no order of sets reaches an evaluation.
+``evaluation`` reads through it and records each read; ``logic`` implements it over cache, graph, allocations, facts and
+settings. ``evaluation`` hides what compilers wrote, not this module. Sets are tuples sorted by fq_name, then uuid, so
+that their order is always the same for an evaluation.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class World(Protocol):
     """Everything that reads (``reads.py``) can ask for, answered from memory."""
 
     def resource(self, key: Key) -> Resource | None:
-        """The object, None if it is absent. Raises ``HeldInput`` if it is there but can't be read."""
+        """The object, None if it is absent. Raises ``HeldInput`` if it exists but can't be read."""
         ...
 
     def named(self, kind: str, fq_name: tuple[str, ...]) -> Key | None: ...
 
     def targets(self, key: Key, relation: str) -> tuple[Target, ...]:
-        """What ``key`` refers to by ``relation`` (``parent``, a reference or a mention), as far as it is there."""
+        """The present targets of ``key`` by ``relation`` (``parent``, a reference or a mention)."""
         ...
 
     def sources(self, key: Key, kind: str, relation: str) -> tuple[Key, ...]:
@@ -48,11 +48,11 @@ class World(Protocol):
     def select(self, kind: str, index: str, value: str) -> tuple[Key, ...]: ...
 
     def contributions(self, kind: str, name: str) -> tuple[tuple[Key, Any], ...]:
-        """Who contributes what to a fact, sorted by contributor."""
+        """The contributions to a fact, sorted by contributor."""
         ...
 
     def contributed(self, kind: str, name: str) -> bool:
-        """Whether anybody contributes to a fact."""
+        """Whether a fact has contributions."""
         ...
 
     def allocation(self, pool: str, owner: str) -> int | None: ...

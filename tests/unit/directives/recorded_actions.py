@@ -1,4 +1,4 @@
-"""Levers that write down what was pulled, and a process that obeys the directives in a store."""
+"""Operator actions that record their calls, and a process that obeys the directives in a store."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RecordedActions:
 
 
 class Process:
-    """One process that obeys; ``leads`` and ``settled`` as a test sets them. ``changes``: how often it was told that
+    """One process that obeys; ``leads`` and ``settled`` as a test sets them. ``changes``: how often it was notified
     actions were taken; ``waits``: how often it waited because directives could not be read."""
 
     def __init__(

@@ -52,7 +52,7 @@ async def test_other_installations_have_their_own_orders(store: MemoryStore, boo
     assert await book.list() == ()
 
 
-async def test_what_is_no_order_is_told_by_its_key_and_left_out(
+async def test_an_invalid_directive_is_reported_by_its_key_and_left_out(
     store: MemoryStore, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     await book.put(PAUSE)

@@ -36,7 +36,7 @@ async def test_what_was_ordered_before_is_obeyed_by_load(store: MemoryStore, boo
     assert process.actions.dropped == {V: 5}
 
 
-async def test_load_waits_for_a_store_that_is_away_and_tells_it_once(
+async def test_load_waits_for_an_unreachable_store_and_logs_it_once(
     store: MemoryStore, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     await book.put(PAUSE)
@@ -60,7 +60,7 @@ async def test_an_order_is_obeyed_as_it_is_given_and_until_it_is_withdrawn(store
         assert process.changes >= 2
 
 
-async def test_an_order_put_again_with_another_reason_is_told_anew(store: MemoryStore, book: Book) -> None:
+async def test_a_directive_put_again_with_another_reason_is_obeyed_again(store: MemoryStore, book: Book) -> None:
     async with Process(store).obeying() as process:
         await book.put(PAUSE)
         await until(lambda: process.actions.paused.keys() == {U})
@@ -102,7 +102,7 @@ async def test_a_dead_watch_is_noticed_by_the_missing_heartbeat(store: MemorySto
 
 
 @pytest.mark.parametrize("lost", ["put", "withdrawal"])
-async def test_an_order_of_which_the_watch_never_told_is_found(store: MemoryStore, book: Book, lost: str) -> None:
+async def test_a_directive_that_the_watch_missed_is_found(store: MemoryStore, book: Book, lost: str) -> None:
     heartbeat = Heartbeat(INSTALLATION, "host-1", interval=0.02, missing=1_000)
     process = Process(store, relist_period=0.02, heartbeat=heartbeat)
     async with process.obeying(), anyio.create_task_group() as group:
@@ -122,7 +122,7 @@ async def test_an_order_of_which_the_watch_never_told_is_found(store: MemoryStor
         group.cancel_scope.cancel()
 
 
-async def test_the_applied_revision_tells_when_an_order_is_obeyed(store: MemoryStore, book: Book) -> None:
+async def test_the_applied_revision_shows_when_a_directive_is_obeyed(store: MemoryStore, book: Book) -> None:
     before = await book.put(PAUSE)
     process = Process(store)
     assert process.directives.report()["applied_revision"] == 0
@@ -135,7 +135,7 @@ async def test_the_applied_revision_tells_when_an_order_is_obeyed(store: MemoryS
         assert process.directives.report()["counts"] == {"pause": 2}
 
 
-async def test_an_unreadable_order_is_told_once_by_its_key_and_ignored(
+async def test_an_unreadable_directive_is_logged_once_by_its_key_and_ignored(
     store: MemoryStore, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = f"{PREFIX}pause/net:u"

@@ -132,7 +132,7 @@ async def test_an_order_that_is_put_anew_while_it_is_withdrawn_is_obeyed_again(
         assert process.actions.calls == [("retry", None)] * 2
 
 
-async def test_a_store_that_takes_no_writes_is_told_once_and_tried_again(
+async def test_a_store_that_accepts_no_writes_is_logged_once_and_tried_again(
     store: MemoryStore, book: Book, left: Left, caplog: pytest.LogCaptureFixture
 ) -> None:
     process = Process(store, leads=False)

@@ -88,5 +88,5 @@ def asked_at(plant: Plant, entry: str) -> float:
 
 
 async def _asked(plant: Plant, entry: str) -> None:
-    while entry not in plant.write.log:  # noqa: ASYNC110 - the log is a list that tells nobody
+    while entry not in plant.write.log:  # noqa: ASYNC110 - the log is a list without notifications
         await asyncio.sleep(0.005)

@@ -1,4 +1,4 @@
-"""What others change of ours is put right and told as drift; a contention is left before it is for ever (F19, F20)."""
+"""Other writers' changes of ours are repaired and reported as drift; contention backs off (F19, F20)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def revert(plant: Plant, box: str = "a") -> None:
     await plant.offline.settle()
 
 
-async def test_a_changed_object_is_put_right_and_journalled_as_drift(plant: Plant) -> None:
+async def test_a_changed_object_is_repaired_and_journalled_as_drift(plant: Plant) -> None:
     await plant.boxes("a")
     await revert(plant)
     assert await plant.contents() == {"a": "hello"}
@@ -142,7 +142,7 @@ async def test_a_fight_ends_with_a_breaker_for_that_object_alone(plant: Plant) -
     assert (entry["state"], entry["kind"], entry["name"]) == ("contended", "part", "a:one")
     assert "content" in entry["message"]
     assert not status["healthy"]
-    assert status["converged"], "what is told as contended is not waited for"
+    assert status["converged"], "what is reported as contended is not waited for"
     await revert(plant, "b")
     assert await plant.contents() == {"a": "mine", "b": "hello"}
 

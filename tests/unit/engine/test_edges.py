@@ -1,4 +1,4 @@
-"""What each edge of the reaction map was good for is counted at its last edge, and the journal tells the path."""
+"""Walks are counted at the last edge of their path, and the journal shows the path."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: Plant) -> No
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
 
 
-async def test_the_journal_tells_the_path_and_the_revision_of_its_source(plant: Plant) -> None:
+async def test_the_journal_shows_the_path_and_the_revision_of_its_source(plant: Plant) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
     await plant.change("b", text="other")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 @asynccontextmanager
 async def running(plant: Plant) -> AsyncIterator[asyncio.Task[None]]:
-    """The engine at work on what the plant's store tells; the task is cancelled at the end."""
+    """The engine at work on the plant's store; the task is cancelled at the end."""
 
     async def run() -> None:
         await plant.engine.numbers.load()

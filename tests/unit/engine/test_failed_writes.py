@@ -73,7 +73,7 @@ async def test_a_throttled_object_waits_as_long_as_the_server_asks(plant: Plant)
     assert plant.parts.objects.failures(part("a")) == 0
 
 
-async def test_a_refused_object_is_told_with_the_servers_words_and_the_others_go_on(plant: Plant) -> None:
+async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_others_go_on(plant: Plant) -> None:
     """F17"""
     plant.write.failures["b"] = [Rejected(422, "no such colour")]
     await plant.boxes("a", "b", "c")

@@ -42,7 +42,7 @@ async def test_an_origin_without_any_intent_is_absent(plant: Plant) -> None:
     assert plant.engine.orphan_collector.origin_absent(key.uuid)
 
 
-async def test_the_report_tells_converged_and_counts(plant: Plant) -> None:
+async def test_the_report_shows_converged_and_counts(plant: Plant) -> None:
     await plant.boxes("a", "b")
     status = plant.engine.status()
     assert (status["converged"], status["healthy"], status["first_pass_complete"]) == (True, True, True)
@@ -77,7 +77,7 @@ def test_a_waiting_intent_keeps_its_outputs_and_is_no_problem() -> None:
     assert states.problems() == ()
 
 
-def test_a_problem_of_several_claims_is_told_once() -> None:
+def test_a_problem_of_several_claims_is_reported_once() -> None:
     states = IntentStates()
     states.note_object(OBJECT, (PROBLEM,), frozenset())
     states.note_object(Name("part", ("b", "one")), (PROBLEM,), frozenset())

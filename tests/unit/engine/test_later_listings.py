@@ -51,14 +51,14 @@ async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing
     for name in MANY:
         plant.write.failures[name] = [Throttled(300.0)]
     await plant.remove(*MANY)
-    assert len(await plant.contents()) == len(MANY), "they are put off"
+    assert len(await plant.contents()) == len(MANY), "they are deferred"
     await plant.relist()
     assert plant.engine.status()["counts"]["withheld_deletes"] == 0
     await plant.retry(*MANY)
     assert await plant.contents() == {}
 
 
-async def test_deletes_that_were_seen_live_and_are_put_off_for_long_need_no_leave_at_any_later_listing(
+async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approval_at_any_later_listing(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intentc.engine.engine._READ_BACK_PERIOD", 0.001)

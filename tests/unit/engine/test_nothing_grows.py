@@ -63,7 +63,7 @@ async def generation(plant: Plant, number: int) -> None:
 
 
 async def quiet(plant: Plant) -> None:
-    """Everything is applied, and nothing is under way; things may be put off."""
+    """Everything is applied, and nothing is under way; things may be deferred."""
     batches = plant.offline.store.batches
     await until(lambda: not batches("/contrail/", plant.parts.logic.revision) and plant.engine.quiet)
 

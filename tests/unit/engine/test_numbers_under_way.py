@@ -132,7 +132,7 @@ async def test_a_number_that_is_not_taken_back_holds_up_no_wish(plant: Plant) ->
     assert sorted((await plant.numbers()).values()) == [1, 2]
 
 
-async def test_nobody_asks_the_ledger_in_vain_while_a_number_waits_for_its_release(
+async def test_no_useless_request_is_sent_while_a_number_waits_for_its_release(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await plant.boxes("a", text="number")

@@ -119,8 +119,8 @@ async def test_a_dropped_intent_loses_what_it_made_until_its_resource_changes(pl
     await plant.offline.settle()
     assert await plant.contents() == {"b": "hello"}
     assert states(plant) == {"a": "dropped"}
-    await plant.change("a", text="mended")
-    assert await plant.contents() == {"a": "mended", "b": "hello"}
+    await plant.change("a", text="fixed")
+    assert await plant.contents() == {"a": "fixed", "b": "hello"}
     assert states(plant) == {}
 
 
@@ -181,7 +181,7 @@ async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_m
     await plant.boxes(*many)
     await plant.remove(*many, settle=False)
     await plant.relist()
-    plant.parts.permission.withhold("a test", "so that the deletes are put off")
+    plant.parts.permission.withhold("a test", "so that the deletes are deferred")
     plant.engine.operator_actions.allow_deletes("part")
     await plant.relist()
     assert plant.engine.status()["counts"]["withheld_deletes"] == 0

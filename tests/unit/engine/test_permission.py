@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Leadership:
-    """One that can be lost at any moment; notes what it is told."""
+    """A leadership that can be lost at any moment; records rejected fences."""
 
     def __init__(self, plant: Plant) -> None:
         self.fence: str | None = "default/7"
@@ -96,7 +96,7 @@ async def test_without_leading_a_refused_fence_ends_all_work(plant: Plant) -> No
         await plant.boxes("a", "b")
 
 
-async def test_a_refused_fence_stops_writing_and_is_told_to_whoever_leads(plant: Plant) -> None:
+async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(plant: Plant) -> None:
     leadership = Leadership(plant)
     plant.write.failures["*"] = [Fenced(412, "fence is over")]
     await plant.boxes("a", "b")
@@ -189,7 +189,7 @@ async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: Plant) -> 
     assert sorted((await plant.numbers()).values()) == [1, 2, 3]
 
 
-async def test_a_number_that_is_refused_is_told_with_the_servers_words(plant: Plant) -> None:
+async def test_a_rejected_number_is_reported_with_the_servers_message(plant: Plant) -> None:
     plant.write.failures["*"] = [Rejected(409, "the pool is exhausted")]
     await plant.boxes("a", text="number")
     (entry,) = plant.engine.status()["quarantine"]

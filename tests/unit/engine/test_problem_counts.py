@@ -1,4 +1,4 @@
-"""The problems that there are, each once: as many as a count of all that are told would give, after any history."""
+"""The present problems, each once: as many as a full count of all reported ones, after any history."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from intentc.model import Problem
 
 PROBLEMS = st.builds(Problem, kind=st.just("box"), name=st.sampled_from("ab"), reason=st.sampled_from("xyz"),
                      message=st.just(""))  # fmt: skip
-TOLD = st.lists(PROBLEMS, max_size=3).map(tuple)
+REPORTED = st.lists(PROBLEMS, max_size=3).map(tuple)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), TOLD), max_size=30))
-def test_it_has_what_somebody_tells_each_once(history: list[tuple[int, tuple[Problem, ...]]]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 3), REPORTED), max_size=30))
+def test_it_has_each_reported_problem_once(history: list[tuple[int, tuple[Problem, ...]]]) -> None:
     problem_counts = ProblemCounts()
-    told: dict[int, tuple[Problem, ...]] = dict.fromkeys(range(4), ())
-    for teller, problems in history:
-        problem_counts.replace(told[teller], problems)
-        told[teller] = problems
-        every = {problem for each in told.values() for problem in each}
+    reported: dict[int, tuple[Problem, ...]] = dict.fromkeys(range(4), ())
+    for reporter, problems in history:
+        problem_counts.replace(reported[reporter], problems)
+        reported[reporter] = problems
+        every = {problem for each in reported.values() for problem in each}
         assert sorted(problem_counts) == sorted(every)
         assert len(problem_counts) == len(every)
         assert set(problem_counts.about("box", "a")) == {problem for problem in every if problem.name == "a"}

@@ -93,7 +93,7 @@ async def test_a_status_costs_the_same_however_many_are_held(plant: Plant) -> No
     assert calls_of(plant.engine.status) == pytest.approx(few, rel=0.01)
 
 
-async def test_a_value_that_becomes_unreadable_is_told_by_the_name_that_is_known(plant: Plant) -> None:
+async def test_a_value_that_becomes_unreadable_is_listed_by_its_known_name(plant: Plant) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
@@ -102,7 +102,7 @@ async def test_a_value_that_becomes_unreadable_is_told_by_the_name_that_is_known
     assert key.uuid in plant.engine.status()["problems"][0]["source"]
 
 
-async def test_who_reads_what_cannot_be_read_is_told_by_its_name(plant: Plant) -> None:
+async def test_a_reader_of_an_unreadable_value_is_listed_by_name(plant: Plant) -> None:
     await plant.boxes("a")
     await plant.boxes("b", text="see a")
     key = await plant.key("box", "a")

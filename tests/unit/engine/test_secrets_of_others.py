@@ -81,7 +81,7 @@ async def test_views_do_not_see_it(leaking: Living) -> None:
     assert row["listed"][0]["addresses"] == ["Bearer <secret>"]
 
 
-async def test_a_plan_tells_that_it_changes_and_neither_value(leaking: Living) -> None:
+async def test_a_plan_shows_that_it_changes_and_neither_value(leaking: Living) -> None:
     plan = await leaking.plan(texts(route(TWO), gateway()))
     (change,) = plan.follows
     assert [(field.before, field.after) for field in change.fields] == [
@@ -90,7 +90,7 @@ async def test_a_plan_tells_that_it_changes_and_neither_value(leaking: Living) -
     shown(plan)
 
 
-async def test_a_plan_of_what_goes_and_comes_does_not_tell_it(leaking: Living) -> None:
+async def test_a_plan_of_creates_and_deletes_does_not_show_it(leaking: Living) -> None:
     shown(await leaking.plan(texts(route(ONE), delete=True)))
     new = Living(compiler)
     await new.offline.seed()
@@ -127,7 +127,7 @@ async def test_what_stands_in_a_listener_since_before_a_rotation_is_concealed_by
     assert "canary" not in json.dumps(concealed_outputs(asking.offline.engine.parts, [listener]))
 
 
-async def test_an_objects_fields_go_on_being_told_where_nothing_secret_stands(leaking: Living) -> None:
+async def test_an_objects_fields_without_secrets_are_still_shown(leaking: Living) -> None:
     plan = await leaking.plan(texts(gateway(port=8080)))
     (change,) = plan.follows
     assert [(field.field, field.before, field.after) for field in change.fields] == [("port", 80, 8080)]

@@ -17,7 +17,7 @@ def walked(edges: Edges, path: tuple[Key, ...], *, idle: int = 0, ran: int = 0, 
     count.changed += changed
 
 
-def test_walks_are_idle_in_vain_or_changed_something() -> None:
+def test_walks_are_idle_unchanged_or_changed_something() -> None:
     edges = Edges()
     assert edges.totals() == {"idle": 0, "unchanged": 0, "changed": 0}
     walked(edges, PATH, idle=1)

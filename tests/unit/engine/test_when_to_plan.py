@@ -69,7 +69,7 @@ async def two_parts_to_make(plant: Plant) -> None:
         plant.parts.objects.done(name)
 
 
-async def test_nothing_is_planned_that_waited_for_room_while_it_is_no_longer_calm(
+async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idle(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(plant)
@@ -92,7 +92,7 @@ async def test_nothing_is_planned_that_waited_for_room_while_it_is_no_longer_cal
             await until(lambda: plant.write.log == ["create a", "create b"])
 
 
-async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_calm(
+async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_idle(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(plant)
@@ -113,7 +113,7 @@ async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_calm
             await until(lambda: set(names) == {part("a"), part("b")})
 
 
-async def test_nothing_is_planned_before_calm(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_planned_before_it_is_idle(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     await two_parts_to_make(plant)
     idle = asyncio.Event()
     with planned(plant, monkeypatch) as names:
@@ -124,7 +124,7 @@ async def test_nothing_is_planned_before_calm(plant: Plant, monkeypatch: pytest.
             idle.set()
             idle.clear()
             await anyio.wait_all_tasks_blocked()
-            assert names == [], "it was calm for a moment in which nobody had a turn"
+            assert names == [], "it was idle for a moment in which no task had a turn"
             idle.set()
             await until(lambda: names == [part("a")])
 

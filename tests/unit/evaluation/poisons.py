@@ -171,7 +171,7 @@ def fails_with_an_endless_text(intent: Any, ctx: Any) -> Any:
 
 
 @_endless()
-def does_not_end_when_it_is_told_to(intent: Any, ctx: Any) -> Any:
+def does_not_end_when_it_is_cut_off(intent: Any, ctx: Any) -> Any:
     try:
         yield "nonsense"
     finally:
@@ -193,7 +193,7 @@ def raises(intent: Any, ctx: Any) -> Any:
 
 
 @_poison("EvaluationFailed")
-def raises_an_exception_that_cannot_be_told(intent: Any, ctx: Any) -> Any:
+def raises_an_exception_without_a_text(intent: Any, ctx: Any) -> Any:
     class Mute(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no text either")

@@ -51,7 +51,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_a_compiler_knows_its_intents_by_kind_and_whom_they_trust() -> None:
+def test_a_compiler_knows_its_intents_by_kind_and_what_they_trust() -> None:
     compiler = Compiler("toy", [Red, Blue])
     assert compiler.intents == {"red": Red, "blue": Blue}
     assert compiler.intent_kinds == {"red": False, "blue": True}

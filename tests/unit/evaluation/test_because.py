@@ -1,4 +1,4 @@
-"""Why a part of an object is there is told when somebody asks, and only then (docs/adr/0015)."""
+"""Reasons for the parts of an object are recorded on request, and only then (docs/adr/0015)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.unit.evaluation.toy import evaluate, runner, toy_world
 PART = Name("part", ("a", "p"))
 
 
-def telling(box: Any, ctx: Any) -> Any:
+def giving_reasons(box: Any, ctx: Any) -> Any:
     part = box.child("part", "p", weights=[{"grams": 1}])
     yield part
     ctx.because(part, Source.of(box, "weight"), part="weights[0]")
     ctx.because(part, Source.of(box, "label"), Source("box", "b"), part="weights[0]")
 
 
-def test_who_asks_is_told_each_reason_in_the_order_of_telling() -> None:
+def test_an_explanation_has_each_reason_in_the_order_given() -> None:
     world = toy_world()
-    explained = runner(world, "box", telling).explain(world.put("box", "a"))
+    explained = runner(world, "box", giving_reasons).explain(world.put("box", "a"))
     assert explained.reasons == {
         PART: (
             Reason("weights[0]", (Source("box", "a", "weight"),)),
@@ -34,23 +34,23 @@ def test_who_asks_is_told_each_reason_in_the_order_of_telling() -> None:
 def test_an_ordinary_run_notes_nothing_and_yields_the_same() -> None:
     world = toy_world()
     key = world.put("box", "a")
-    told: list[bool] = []
+    explaining: list[bool] = []
 
     def body(box: Any, ctx: Any) -> Any:
-        yield from telling(box, ctx)
-        told.append(ctx.explaining)
+        yield from giving_reasons(box, ctx)
+        explaining.append(ctx.explaining)
 
     run = runner(world, "box", body)
     assert run.explain(key).outcome.claims == run.run(key).claims
-    assert told == [True, False]
+    assert explaining == [True, False]
 
 
-def test_a_reason_told_twice_is_told_once() -> None:
+def test_a_reason_given_twice_is_kept_once() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:
-        yield from telling(box, ctx)
-        yield from telling(box, ctx)
+        yield from giving_reasons(box, ctx)
+        yield from giving_reasons(box, ctx)
 
     assert len(runner(world, "box", body).explain(world.put("box", "a")).reasons[PART]) == 2
 
@@ -70,11 +70,11 @@ def test_a_reference_is_a_part_of_its_holder() -> None:
     assert explained.reasons == {PART: (Reason("sticker_refs[b]", (Source("box", "a", "size"),)),)}
 
 
-def test_a_run_that_waits_tells_what_it_had_begun() -> None:
+def test_a_run_that_waits_shows_what_it_had_begun() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:
-        yield from telling(box, ctx)
+        yield from giving_reasons(box, ctx)
         yield box.child("part", str(ctx.allocate("numbers", "size")))
 
     explained = runner(world, "box", body).explain(world.put("box", "a"))
@@ -96,7 +96,7 @@ def test_a_run_that_fails_while_it_is_asked_is_an_outcome() -> None:
     assert evaluate(world, key, body).status is Status.FAILED
 
 
-def test_what_is_no_source_is_the_authors_mistake_and_told_as_that() -> None:
+def test_what_is_no_source_is_reported_as_the_authors_mistake() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:
@@ -152,7 +152,7 @@ def test_who_holds_everybody_up_only_when_asked_is_cut_off_soon() -> None:
     assert took < 1.0, "of the second of CPU time that an ordinary run has"
 
 
-def test_that_the_reasons_could_not_be_told_is_told_until_the_next_run() -> None:
+def test_a_failed_explanation_is_reported_until_the_next_run() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:

@@ -67,7 +67,7 @@ def test_the_problem_says_how_long_and_where() -> None:
 
 
 @pytest.mark.usefixtures("enforced")
-def test_a_cut_off_run_keeps_its_reads_and_the_problems_that_it_told() -> None:
+def test_a_cut_off_run_keeps_its_reads_and_the_problems_that_it_reported() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:
@@ -127,7 +127,7 @@ def test_the_collector_does_not_run_others_code_in_the_midst_of_an_evaluation(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would fail there for want of stack, or be cut off in the author's stead. Hypothesis has such a callback; what
-    failed was told with every exception that the author's code had swallowed until then, which took minutes."""
+    failed was reported with every exception that the author's code had swallowed until then, which took minutes."""
     world = toy_world()
     hit: list[object] = []
 
@@ -185,7 +185,7 @@ def test_whenever_the_tick_comes_it_hits_the_authors_code_or_nothing() -> None:
     def body(box: Any, ctx: Any) -> Any:
         yield box.child("part", "one")
         if ctx.find("box", ("other",)):
-            raise ValueError("one that must be told")
+            raise ValueError("one that must be reported")
 
     running = runner(world, "box", body, NO_TIME, budget=budget)
 

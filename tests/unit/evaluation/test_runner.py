@@ -101,14 +101,14 @@ def test_an_exception_fails_the_intent_with_its_name_and_place() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:
-        ctx.problem("Odd", "told before")
+        ctx.problem("Odd", "reported before")
         yield box.child("part", "half")
         raise KeyError("colour")
 
     outcome = evaluate(world, world.put("box", "a:b"), body)
     assert (outcome.status, outcome.claims) == (Status.FAILED, ())
-    told, failed = outcome.problems
-    assert told.reason == "Odd"
+    reported, failed = outcome.problems
+    assert reported.reason == "Odd"
     assert (failed.kind, failed.name, failed.reason) == ("box", "a:b", "EvaluationFailed")
     assert "KeyError: 'colour' (test_runner.py:" in failed.message
     assert failed.source.endswith("@1")
@@ -187,7 +187,7 @@ def test_that_anybody_yields_a_fact_is_a_read_of_its_own() -> None:
     assert seen(world, key, lambda box, ctx: ctx.contributed("sum", "s")) is True
 
 
-def test_a_problem_may_be_on_another_resource_and_is_told_once() -> None:
+def test_a_problem_may_be_on_another_resource_and_is_reported_once() -> None:
     world = toy_world()
 
     def body(box: Any, ctx: Any) -> Any:

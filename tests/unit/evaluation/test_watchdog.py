@@ -38,10 +38,10 @@ def test_what_holds_the_interpreter_ends_the_process_and_is_the_suspect_of_the_n
     start: Callable[[str], Process], tmp_path: Path
 ) -> None:
     process = start("holds")
-    _, told = process.communicate(timeout=PATIENCE)
+    _, printed = process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGPROF
-    assert "held.py" in told
-    assert "in holds" in told
+    assert "held.py" in printed
+    assert "in holds" in printed
     crash_marker = CrashMarker.open(tmp_path, INSTALLATION)
     assert crash_marker.suspects == (toy_world().put("box", "a"),)
     crash_marker.close()

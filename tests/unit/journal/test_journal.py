@@ -139,7 +139,7 @@ async def test_a_follower_gets_what_was_there_and_what_comes() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_follower_that_is_too_slow_is_told_how_much_it_missed() -> None:
+async def test_a_follower_that_is_too_slow_learns_how_much_it_missed() -> None:
     journal = Journal(size=3)
     async with aclosing(journal.follow(0)) as deliveries:
         journal.add(evaluated(GROUP, revision=1))
@@ -151,7 +151,7 @@ async def test_a_follower_that_is_too_slow_is_told_how_much_it_missed() -> None:
 
 
 @pytest.mark.anyio
-async def test_who_comes_from_another_process_is_told_everything() -> None:
+async def test_a_follower_of_another_process_gets_everything() -> None:
     journal = Journal()
     journal.add(evaluated(GROUP))
     async with aclosing(journal.follow(1_000)) as deliveries:
@@ -172,13 +172,13 @@ async def test_followers_are_bounded_and_one_that_goes_leaves_room(monkeypatch: 
 
 
 @pytest.mark.anyio
-async def test_many_wait_for_different_lines_and_each_is_told_in_time() -> None:
+async def test_many_wait_for_different_lines_and_each_is_woken_in_time() -> None:
     journal = Journal()
-    told: list[int] = []
+    woken: list[int] = []
 
     async def wait(sequence: int) -> None:
         await journal.reached(sequence)
-        told.append(sequence)
+        woken.append(sequence)
 
     async with anyio.create_task_group() as group:
         for sequence in (3, 1, 2):
@@ -187,7 +187,7 @@ async def test_many_wait_for_different_lines_and_each_is_told_in_time() -> None:
         for count in (1, 2, 3):
             journal.add(evaluated(GROUP))
             await anyio.wait_all_tasks_blocked()
-            assert told == list(range(1, count + 1))
+            assert woken == list(range(1, count + 1))
 
 
 async def add_soon(journal: Journal, revision: int) -> None:

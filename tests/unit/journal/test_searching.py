@@ -154,7 +154,7 @@ def test_a_file_that_cannot_be_read_hides_no_other_and_is_said_once(
     assert said.endswith("journal-00000002.jsonl: Input/output error")
 
 
-def test_a_directory_that_is_none_tells_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_directory_that_is_none_yields_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
     assert found_in(tmp_path / "file") == []
     assert "Not a directory" in caplog.text

@@ -31,7 +31,7 @@ def process_on(machine: str) -> ProcessIdentity:
 
 
 class Candidate:
-    """One process, with what it was told."""
+    """One process, with the callbacks that it received."""
 
     def __init__(
         self, store: MemoryStore, name: str, version: str = "1", identity: ProcessIdentity | None = None

@@ -36,7 +36,7 @@ class Line:
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
         self.cut = False
-        """Requests don't get through, and neither do a watch's events until it is mended."""
+        """Requests don't get through, and neither do a watch's events until it is repaired."""
         self.renewals_cut = False
         """Only keep-alives don't."""
         self.lose_answers = False

@@ -107,7 +107,7 @@ async def test_resigning_at_any_call_of_the_campaign_leaves_no_leader(store: Mem
         group.cancel_scope.cancel()
 
 
-async def test_who_resigns_as_the_answer_comes_in_is_not_told_that_it_won(store: MemoryStore) -> None:
+async def test_on_won_is_not_called_after_a_resignation_during_the_answer(store: MemoryStore) -> None:
     candidate = Candidate(store, "a")
     answer = candidate.line.gate = asyncio.get_running_loop().create_future()
     async with anyio.create_task_group() as group:
@@ -124,7 +124,7 @@ async def test_who_resigns_as_the_answer_comes_in_is_not_told_that_it_won(store:
         group.cancel_scope.cancel()
 
 
-async def test_processes_of_one_name_are_told_apart(store: MemoryStore) -> None:
+async def test_processes_of_one_name_are_distinguished(store: MemoryStore) -> None:
     async with standing(store, "a", "a", "a") as (first, second, third):
         await first.election.resign()
         await anyio.sleep(3 * TTL)
@@ -132,7 +132,7 @@ async def test_processes_of_one_name_are_told_apart(store: MemoryStore) -> None:
         assert len(second.won) + len(third.won) == 1
 
 
-async def test_ended_by_its_task_group_it_tells_once_and_can_still_give_the_lease_back(store: MemoryStore) -> None:
+async def test_ended_by_its_task_group_it_reports_once_and_can_still_give_the_lease_back(store: MemoryStore) -> None:
     async with standing(store, "a") as (first,):
         first.kill()
         await until(lambda: bool(first.lost))

@@ -56,7 +56,7 @@ async def test_without_renewals_the_leader_steps_down_before_its_lease_ends(stor
         assert await leader_item(store) is None
 
 
-async def test_a_store_that_answers_nothing_is_told_until_it_answers_again(store: MemoryStore) -> None:
+async def test_a_store_that_answers_nothing_is_reported_until_it_answers_again(store: MemoryStore) -> None:
     async with standing(store, "a") as (first,):
         await anyio.sleep(TTL)
         assert first.election.unanswered_since() is None
@@ -72,7 +72,7 @@ async def test_a_store_that_answers_nothing_is_told_until_it_answers_again(store
         assert first.election.unanswered_since() is None
 
 
-async def test_a_leader_told_that_its_lease_is_gone_has_lost_at_once(store: MemoryStore) -> None:
+async def test_a_leader_whose_lease_is_gone_has_lost_at_once(store: MemoryStore) -> None:
     async with standing(store, "a") as (first,):
         item = await leader_item(store)
         assert item is not None
@@ -132,7 +132,7 @@ async def test_a_watch_that_loses_the_event_costs_no_more_either(store: MemorySt
         assert await until(lambda: second.leads) <= TTL + 0.1
 
 
-async def test_another_key_in_its_place_tells_as_well_as_the_end_that_was_missed(store: MemoryStore) -> None:
+async def test_another_key_in_its_place_shows_the_end_that_was_missed(store: MemoryStore) -> None:
     async with standing(store, "a") as (first,):
         store.faults.lose_next()
         await store.transaction([], [Delete(KEY)])
@@ -246,7 +246,7 @@ async def test_a_store_that_refuses_to_write_is_not_filled_with_leases(
         group.cancel_scope.cancel()
 
 
-async def test_an_outage_is_told_once_and_its_end_too(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_outage_is_logged_once_and_its_end_too(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "intentc.leading")
     store.faults.unreachable = True
     candidate = Candidate(store, "a")
@@ -257,8 +257,8 @@ async def test_an_outage_is_told_once_and_its_end_too(store: MemoryStore, caplog
         store.faults.unreachable = False
         await until(lambda: candidate.leads)
         group.cancel_scope.cancel()
-    told = [record.levelname for record in caplog.records if "etcd" in record.message]
-    assert told == ["WARNING", "INFO"]
+    levels = [record.levelname for record in caplog.records if "etcd" in record.message]
+    assert levels == ["WARNING", "INFO"]
 
 
 async def test_a_key_that_somebody_keeps_deleting_does_not_keep_a_core_busy(store: MemoryStore) -> None:

@@ -56,7 +56,7 @@ async def test_a_fence_that_was_refused_rightly_is_stood_for_again_soon(
         assert "etcd.endpoints" not in caplog.text
 
 
-async def test_a_leader_is_told_the_versions_that_the_last_one_recorded(store: MemoryStore) -> None:
+async def test_a_leader_gets_the_versions_that_the_last_one_recorded(store: MemoryStore) -> None:
     first, second = Candidate(store, "a", version="1"), Candidate(store, "b", version="2")
     async with anyio.create_task_group() as group:
         group.start_soon(first.live)

@@ -83,23 +83,23 @@ def test_the_holder_of_a_reference_counts_for_others_who_read_where_it_leads() -
 
 
 @pytest.mark.parametrize(
-    ("read", "told"),
+    ("read", "example"),
     [
         (name_read("policy", ("late",)), "late (none is there)"),
         (index_read("policy", "all", ""), "any (none is there)"),
         (sources_read(key("net/a"), "net", "net"), "any with the net a (none is there)"),
     ],
 )
-def test_what_is_read_in_vain_must_be_able_to_come_here(read: Read, told: str) -> None:
+def test_what_is_read_but_absent_must_be_able_to_reach_the_reader(read: Read, example: str) -> None:
     (missing,) = coverage(world(NOTHING, put("net", "a", 1), net__a=[read])).missing
     assert (missing.reader, missing.read, missing.example_read) == (
         "net",
         read[1] if read[0] != "sources" else "net",
-        told,
+        example,
     )
 
 
-def test_what_is_read_in_vain_is_covered_by_a_map_that_leads_from_its_kind() -> None:
+def test_an_absent_read_is_covered_by_a_map_that_leads_from_its_kind() -> None:
     reactions = "intent-compiler: {policy: {self: [tenant]}, tenant: {policy: [net]}, net: {tenant: []}}\n"
     found = coverage(world(reactions, put("net", "a", 1), net__a=[name_read("policy", ("late",))]))
     assert found.missing == ()
@@ -143,7 +143,7 @@ def test_an_edge_in_the_middle_of_a_way_is_needed() -> None:
     assert [(use.walks, use.needed) for use in found.uses] == [(1, 1), (1, 1)]
 
 
-def test_an_edge_by_which_a_walk_comes_in_vain_was_walked_and_is_idle() -> None:
+def test_an_edge_whose_walks_reach_no_reader_was_walked_and_is_idle() -> None:
     reactions = "intent-compiler: {policy: {self: [net]}, net: {policy: []}}\n"
     (use,) = coverage(world(reactions, NET_TO_POLICY, POLICY, net__a=[])).uses
     assert (use.walks, use.needed) == (1, 0)
@@ -155,7 +155,7 @@ def test_who_trusts_the_map_needs_each_edge_that_leads_there() -> None:
     assert idle(coverage(world(reactions, NET_TO_POLICY, POLICY, trusting="net", net__a=[]))) == []
 
 
-def test_everyone_of_a_kind_is_told_as_such() -> None:
+def test_everyone_of_a_kind_is_reported_as_such() -> None:
     reactions = "intent-compiler: {tenant: {self: [{all: group}]}, group: {tenant: []}}\n"
     found = coverage(
         world(

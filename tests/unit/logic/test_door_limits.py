@@ -149,5 +149,5 @@ _BRACKETS = st.text(alphabet='{}[]()"\\,:x', max_size=6)
     ),
     st.integers(0, 6),
 )
-def test_depth_is_told_as_a_parser_would_whatever_stands_in_texts(value: Any, levels: int) -> None:
+def test_depth_is_measured_as_a_parser_would_whatever_texts_contain(value: Any, levels: int) -> None:
     assert deeper_than(msgspec.json.encode(value), levels) is (depth(value) > levels)

@@ -1,4 +1,4 @@
-"""Whom a change concerns: the readers of what changed, the walk before and after it, and what was never evaluated."""
+"""What a change affects: the readers of what changed, the walk before and after it, and what was never evaluated."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_old_and_new_neighbours_are_woken_when_a_reference_moves() -> None:
     assert set(concerned.jobs) == keys("net/a", "net/b")
 
 
-def test_a_new_name_wakes_the_readers_of_the_sets_that_are_told_in_the_order_of_names() -> None:
+def test_a_new_name_wakes_the_readers_of_the_sets_that_are_sorted_by_name() -> None:
     world = service()
     world.apply(snapshot(put("tenant", "t", 1), *(put("net", net, 1, parent="tenant/t") for net in ("a", "b"))))
     evaluated(world, "tenant/t", sources_read(key("tenant/t"), "net", "parent"))

@@ -118,7 +118,7 @@ def test_deleting_a_held_value_ends_it(world: Service) -> None:
     assert not world.held
 
 
-def test_an_unchanged_held_value_is_told_once(world: Service) -> None:
+def test_an_unchanged_held_value_is_reported_once(world: Service) -> None:
     world.apply(snapshot(broken("net", "a", 1)))
     assert world.apply(snapshot(broken("net", "a", 1), revision=2)).problems == ()
 

@@ -59,7 +59,7 @@ def test_two_versions_mean_the_same(manifest: Manifest) -> None:
     assert links(old) == links(new)
 
 
-def test_the_version_that_a_user_wrote_can_be_told(manifest: Manifest) -> None:
+def test_the_version_that_a_user_wrote_is_found(manifest: Manifest) -> None:
     old, new = (manifest("toy_route", "r", {}, version=f"toy.intentc.io/{version}") for version in ("v1alpha1", "v1"))
 
     assert (old.values().api_version, new.values().api_version) == ("toy.intentc.io/v1alpha1", "toy.intentc.io/v1")

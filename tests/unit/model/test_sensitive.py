@@ -45,7 +45,7 @@ def test_sensitive_fields_are_found_in_types_lists_and_attributes() -> None:
     }
 
 
-def test_their_texts_are_told_at_any_depth() -> None:
+def test_their_texts_are_found_at_any_depth() -> None:
     assert sensitive_texts(resource()) == {"canary-1", "canary-2", "canary-3", "1234567"}
 
 

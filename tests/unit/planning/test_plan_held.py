@@ -83,7 +83,7 @@ def test_an_object_marked_by_a_held_origin_is_not_deleted(world: World) -> None:
     assert isinstance(world.plan(claim.name).operations[0], Delete)
 
 
-def test_what_was_put_off_is_planned_again_when_the_origin_is_released(world: World) -> None:
+def test_what_was_deferred_is_planned_again_when_the_origin_is_released(world: World) -> None:
     with_target(world)
     world.book.replace(HELD, [refer(INSTANCE, T1)])
     world.held.add(HELD)

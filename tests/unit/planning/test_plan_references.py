@@ -123,7 +123,7 @@ def test_another_attribute_is_put_on_our_entry_and_never_on_a_users(world: World
     assert world.plan(ROUTER).operations == (AddReference(holder, ROUTER, "instance", entry, relaxed=True),)
 
 
-def test_a_reference_that_could_not_be_told_from_a_users_is_a_problem(world: World) -> None:
+def test_a_reference_that_looks_like_a_users_is_a_problem(world: World) -> None:
     world.make(shared("target", "t1"))
     router(world)
     world.book.replace(ROUTER_KEY, [shared("target", "t1"), refer(ROUTER, T1)])
@@ -214,7 +214,7 @@ def test_a_shared_target_that_gets_an_owner_besides_stays_for_all_who_refer_to_i
 
 
 def test_a_shared_target_is_replaced_for_an_owner_that_knows_its_own_by_their_uuid(world: World) -> None:
-    """A router's list holds users' references, too: its own are told apart by the uuid."""
+    """A router's list holds users' references, too: the uuid identifies its own."""
     claim = shared("target", "t")
     target = world.make(claim)
     router = world.put("router", "r")

@@ -237,7 +237,7 @@ async def test_a_worker_cancelled_while_it_waits_takes_nothing(queue: KeyedQueue
     assert await drain(queue) == ["a"]
 
 
-async def test_settled_is_told_when_the_last_job_is_done_and_not_before(queue: KeyedQueue[str]) -> None:
+async def test_settled_is_reported_when_the_last_job_is_done_and_not_before(queue: KeyedQueue[str]) -> None:
     queue.add("a")
     waiter = asyncio.ensure_future(queue.wait_settled())
     key = await queue.get()

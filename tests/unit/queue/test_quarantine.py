@@ -41,12 +41,12 @@ def test_a_released_key_is_gone_and_releasing_it_again_does_nothing() -> None:
     assert quarantine.items() == ()
 
 
-def test_who_counts_the_problems_is_told_what_changes() -> None:
-    told: list[tuple[tuple[Problem, ...], tuple[Problem, ...]]] = []
-    quarantine = Quarantine[Key](replace=lambda before, after: told.append((tuple(before), tuple(after))))
+def test_the_problem_counts_are_notified_of_changes() -> None:
+    notified: list[tuple[tuple[Problem, ...], tuple[Problem, ...]]] = []
+    quarantine = Quarantine[Key](replace=lambda before, after: notified.append((tuple(before), tuple(after))))
     quarantine.hold(GROUP, MALFORMED)
     quarantine.hold(GROUP, MALFORMED)
     quarantine.hold(GROUP, REFUSED)
     quarantine.release(GROUP)
     quarantine.release(GROUP)
-    assert told == [((), (MALFORMED,)), ((MALFORMED,), (REFUSED,)), ((REFUSED,), ())]
+    assert notified == [((), (MALFORMED,)), ((MALFORMED,), (REFUSED,)), ((REFUSED,), ())]

@@ -38,7 +38,7 @@ def test_no_endpoint_at_all_is_refused() -> None:
         EtcdStore([])
 
 
-def test_an_endpoint_that_holds_a_password_is_refused_without_telling_it() -> None:
+def test_an_endpoint_that_holds_a_password_is_rejected_without_showing_it() -> None:
     with pytest.raises(ValueError, match=r"set etcd\.username and etcd\.password_file") as refused:
         parse_endpoint("http://root:canary@etcd:2379", None)
     assert "canary" not in str(refused.value)

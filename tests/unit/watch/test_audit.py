@@ -30,7 +30,7 @@ async def reader(store: MemoryStore) -> AsyncIterator[Reader]:
 
 
 async def settle(store: MemoryStore, reader: Reader) -> int:
-    """Have the reader apply what it was told, by asking for one thing more; its revision."""
+    """Have the reader apply what it received, by requesting one more item; return its revision."""
     revision = await write(store, put("settled"))
     while (await reader.next()).revision < revision:
         pass
@@ -147,7 +147,7 @@ async def test_what_is_applied_while_the_slice_is_read_is_no_missed_event() -> N
         assert ("network", "04") not in reader.view
 
 
-async def test_on_a_busy_store_it_tells_of_an_older_revision_than_the_reader_has_come_to() -> None:
+async def test_on_a_busy_store_its_result_is_older_than_the_readers_revision() -> None:
     store = DeliversMeanwhile(max_txn_ops=1_000)
     await write(store, *(put(f"{n:02}") for n in range(20)))
     async with reading(store) as reader:
@@ -178,7 +178,7 @@ async def test_if_the_applied_revision_is_compacted_the_world_is_listed(store: M
     assert reader.source.counters.lists["audit"] == 1
 
 
-async def test_an_unreachable_store_puts_the_slice_off(store: MemoryStore, reader: Reader) -> None:
+async def test_an_unreachable_store_defers_the_slice(store: MemoryStore, reader: Reader) -> None:
     store.faults.unreachable = True
     assert await reader.source.audit_slice(reader) is None
     store.faults.unreachable = False

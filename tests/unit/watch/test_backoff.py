@@ -1,4 +1,4 @@
-"""Waits between attempts grow, are cut by chance, and begin anew only after a calm time."""
+"""Waits between attempts grow, are shortened at random, and start anew only after a time without failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_flapping_connection_does_not_start_the_waits_anew() -> None:
     assert waits == [1.0, 2.0, 4.0, 8.0, 8.0]
 
 
-def test_after_a_calm_time_the_waits_begin_anew() -> None:
+def test_after_a_time_without_failures_the_waits_start_anew() -> None:
     clock = Clock()
     backoff = Backoff(BackoffSettings(first=1.0, longest=8.0), clock=clock, chance=lambda: 1.0)
     for _ in range(3):

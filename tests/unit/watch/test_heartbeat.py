@@ -1,4 +1,4 @@
-"""A silent watch is told from a quiet one by our own heartbeat (docs/engine.md §1.4)."""
+"""Our own heartbeat distinguishes a silent watch from a quiet one (docs/engine.md §1.4)."""
 
 from __future__ import annotations
 

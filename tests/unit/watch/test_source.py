@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 
 class ObservedStore(MemoryStore):
-    """Records ranges, and compacts between two pages if told to."""
+    """Records ranges, and compacts between two pages on request."""
 
     def __init__(self) -> None:
         super().__init__(max_txn_ops=1_000)
@@ -242,7 +242,7 @@ async def test_a_prefix_without_its_slash_is_refused(store: ObservedStore) -> No
         Source(store, "/contrail")
 
 
-async def test_the_state_tells_what_it_is_doing_and_why_not(store: ObservedStore) -> None:
+async def test_the_state_shows_what_it_is_doing_and_why_not(store: ObservedStore) -> None:
     async with reading(store) as reader:
         source = reader.source
         phases = [source.state.phase]

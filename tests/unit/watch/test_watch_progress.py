@@ -67,16 +67,16 @@ def test_a_store_that_was_put_back_is_not_behind() -> None:
     assert progress.lag == 0
 
 
-async def test_a_listing_tells_how_far_it_is(store: MemoryStore) -> None:
+async def test_a_listing_reports_its_progress(store: MemoryStore) -> None:
     source = Source(store, "/contrail/", pages=PageLimits(keys=2))
-    told: list[tuple[int, int]] = []
-    source.progress.listing = lambda *figures: told.append(figures)  # type: ignore[method-assign]
+    reported: list[tuple[int, int]] = []
+    source.progress.listing = lambda *figures: reported.append(figures)  # type: ignore[method-assign]
     async with aclosing(source.events()) as events:
         await anext(events)
-    assert told == [(0, 0), (2, 5), (4, 5), (5, 5)]
+    assert reported == [(0, 0), (2, 5), (4, 5), (5, 5)]
 
 
-async def test_our_own_beats_tell_of_revisions_that_the_watch_has_not_brought(store: MemoryStore) -> None:
+async def test_our_own_beats_show_revisions_that_the_watch_has_not_delivered(store: MemoryStore) -> None:
     source = Source(store, "/contrail/", heartbeat=Heartbeat("default", "one", interval=0.01))
     async with aclosing(source.events()) as events, anyio.create_task_group() as group:
         listed = (await anext(events)).revision

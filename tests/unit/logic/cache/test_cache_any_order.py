@@ -37,16 +37,16 @@ def resources(draw: st.DrawFn) -> list[Change]:
 
 
 def answers(cache: Cache) -> dict[str, Any]:
-    """Everything that the graph can tell."""
-    told: dict[str, Any] = {"pending": sorted(cache.pending()), "held": dict(cache.held)}
+    """Every answer of the graph."""
+    answers: dict[str, Any] = {"pending": sorted(cache.pending()), "held": dict(cache.held)}
     for key in sorted(cache):
         for kind, relation in (("net", "net"), ("group", "mentioned")):
-            told[f"{key} {relation} targets"] = cache.graph.targets(key, relation)
-            told[f"{key} {relation} sources"] = cache.graph.sources(key, kind, relation)
+            answers[f"{key} {relation} targets"] = cache.graph.targets(key, relation)
+            answers[f"{key} {relation} sources"] = cache.graph.sources(key, kind, relation)
     for name in NAMES:
-        told[f"{name} named"] = [cache.named(kind, (name,)) for kind in ("net", "group")]
-        told[f"{name} found"] = set(cache.find("group", "names", name))
-    return told
+        answers[f"{name} named"] = [cache.named(kind, (name,)) for kind in ("net", "group")]
+        answers[f"{name} found"] = set(cache.find("group", "names", name))
+    return answers
 
 
 def arrive(batches: list[list[Change]]) -> Cache:

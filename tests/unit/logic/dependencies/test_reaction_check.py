@@ -44,7 +44,7 @@ def test_an_unknown_cause_is_an_error() -> None:
     assert ("UnknownKind", "4") in reasons("intent-compiler:\n  net:\n    self: []\n    slf: []\n")
 
 
-def test_a_walk_that_ends_without_being_told_to_is_found() -> None:
+def test_a_walk_that_ends_without_an_entry_is_found() -> None:
     assert reasons("intent-compiler:\n  net:\n    self: [policy]\n  policy:\n    self: []\n") == [("SilentStop", "3")]
 
 
@@ -72,7 +72,7 @@ def test_a_kind_that_reacts_to_itself_by_itself_is_a_cycle() -> None:
     assert reasons("intent-compiler:\n  net:\n    self: [net]\n    net: [net]\n") == [("Cycle", "4")]
 
 
-def test_a_walk_to_everyone_that_ends_without_being_told_to_is_found() -> None:
+def test_a_walk_to_everyone_that_ends_without_an_entry_is_found() -> None:
     assert reasons("intent-compiler:\n  net:\n    self: [all: policy]\n") == [("SilentStop", "3")]
 
 

@@ -34,15 +34,15 @@ def test_in_an_empty_map_it_is_missing_all_the_same() -> None:
     assert missing_reaction("port", "net", "once", load("intent-compiler: {}"), toy_schema()).source == ""
 
 
-def test_an_edge_that_was_walked_in_vain_is_told_with_its_walks() -> None:
-    (found,) = idle_reactions([Idle(Edge("net", "self", "policy"), "map.yml:3", "4 walks, in vain")], "here")
+def test_an_idle_edge_is_reported_with_its_walks() -> None:
+    (found,) = idle_reactions([Idle(Edge("net", "self", "policy"), "map.yml:3", "4 walks, none needed")], "here")
     assert (found.severity, found.reason, found.source) == ("note", "IdleReaction", "map.yml:3")
     assert found.message == (
-        "net (from self) → policy: 4 walks, in vain; keep it if it is meant, or take policy out of `net: self:`"
+        "net (from self) → policy: 4 walks, none needed; keep it if it is meant, or take policy out of `net: self:`"
     )
 
 
-def test_edges_of_one_entry_that_nobody_walked_are_told_together() -> None:
+def test_unwalked_edges_of_one_entry_are_reported_together() -> None:
     idle = [Idle(Edge("net", "self", to), "map.yml:3", "") for to in ("policy", "port")]
     (found,) = idle_reactions(idle, "in these files")
     assert found.message == (

@@ -1,4 +1,4 @@
-"""Reaction maps are read from YAML; what is wrong in one is told with file and line."""
+"""Reaction maps are read from YAML; faults are reported with file and line."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_entries_know_their_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "told"),
+    ("text", "line", "message"),
     [
         ("intent-compilr:\n  a: {self: []}\n", 1, "did you mean intent-compiler?"),
         ("intent-compiler:\n  a: [b]\n", 2, "expected a mapping of causes"),
@@ -95,10 +95,10 @@ def test_entries_know_their_line(tmp_path: Path) -> None:
         ("- a\n", 1, "expected a mapping"),
     ],
 )
-def test_what_is_no_map_is_refused_with_file_and_line(tmp_path: Path, text: str, line: int, told: str) -> None:
+def test_an_invalid_map_is_rejected_with_file_and_line(tmp_path: Path, text: str, line: int, message: str) -> None:
     path = tmp_path / "map.yml"
     path.write_text(text)
     with pytest.raises(InvalidInput) as refused:
         load(path)
     assert str(refused.value).startswith(f"{path}:{line}: ")
-    assert told in str(refused.value)
+    assert message in str(refused.value)

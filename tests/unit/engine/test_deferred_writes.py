@@ -1,4 +1,4 @@
-"""What is put off is told with its reason until it is done, and nothing is put off for ever (docs/engine.md §6.3)."""
+"""Deferred writes are reported with their reason until they are done, and none waits forever (docs/engine.md §6.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOREVER = 1000
         (Throttled(300.0, "too many requests"), "too many requests"),
     ],
 )
-async def test_what_is_put_off_is_told_and_neither_converged_nor_healthy(
+async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
     plant: Plant, error: WriteError, words: str
 ) -> None:
     plant.write.failures["a"] = [error] * FOREVER
@@ -36,7 +36,7 @@ async def test_what_is_put_off_is_told_and_neither_converged_nor_healthy(
     assert words in problem["message"]
 
 
-async def test_what_is_refused_is_told_and_not_healthy_but_all_else_has_converged(plant: Plant) -> None:
+async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_converged(plant: Plant) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     await plant.boxes("a", "b")
     status = plant.engine.status()
@@ -44,7 +44,7 @@ async def test_what_is_refused_is_told_and_not_healthy_but_all_else_has_converge
     assert (status["refused"], status["delayed"]) == ([str(part("a"))], [])
 
 
-async def test_what_was_refused_and_is_put_off_now_counts_as_put_off(plant: Plant) -> None:
+async def test_a_rejected_object_that_is_deferred_now_counts_as_deferred(plant: Plant) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour"), Throttled(300.0, "too many requests")]
     await plant.boxes("a", "b")
     assert plant.engine.status()["refused"] == [str(part("a"))]
@@ -54,7 +54,7 @@ async def test_what_was_refused_and_is_put_off_now_counts_as_put_off(plant: Plan
     assert not status["converged"]
 
 
-async def test_beside_something_refused_what_is_put_off_still_counts(plant: Plant) -> None:
+async def test_next_to_a_rejected_object_a_deferred_one_still_counts(plant: Plant) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     plant.write.failures["b"] = [Throttled(300.0)]
     await plant.boxes("a", "b")
@@ -63,7 +63,7 @@ async def test_beside_something_refused_what_is_put_off_still_counts(plant: Plan
     assert plant.engine.status()["converged"]
 
 
-async def test_a_number_that_is_put_off_keeps_it_from_converged(plant: Plant) -> None:
+async def test_a_deferred_number_keeps_it_from_converged(plant: Plant) -> None:
     await plant.boxes("a", text="number", settle=False)
     plant.write.failures[(await plant.key("box", "a")).uuid] = [UnknownOutcome("cut off")] * FOREVER
     await plant.offline.settle()
@@ -71,7 +71,7 @@ async def test_a_number_that_is_put_off_keeps_it_from_converged(plant: Plant) ->
     assert not plant.engine.status()["converged"]
 
 
-async def test_what_was_put_off_is_told_no_longer_once_it_is_written(plant: Plant) -> None:
+async def test_a_deferred_write_is_no_longer_reported_once_it_is_written(plant: Plant) -> None:
     plant.write.failures["a"] = [Throttled(300.0)]
     await plant.boxes("a")
     await plant.retry("a")
@@ -79,7 +79,7 @@ async def test_what_was_put_off_is_told_no_longer_once_it_is_written(plant: Plan
     assert (status["converged"], status["healthy"], status["delayed"], status["problems"]) == (True, True, [], [])
 
 
-async def test_a_fault_while_reading_back_puts_the_object_off_and_never_loses_it(
+async def test_a_fault_while_reading_back_defers_the_object_and_never_loses_it(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(name: Name) -> None:
@@ -99,7 +99,7 @@ async def test_a_fault_while_reading_back_puts_the_object_off_and_never_loses_it
 
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(300.0), UnknownOutcome("cut off")])
-async def test_what_somebody_else_put_right_is_neither_told_nor_remembered_as_failed(
+async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_as_failed(
     plant: Plant, error: WriteError
 ) -> None:
     await plant.boxes("a")

@@ -21,29 +21,31 @@ def line(caplog: pytest.LogCaptureFixture, words: str) -> dict[str, Any]:
     return vars(record)
 
 
-async def test_a_held_intent_is_told_with_the_path_that_led_to_it(
+async def test_a_held_intent_is_logged_with_the_path_that_led_to_it(
     plant: Plant, caplog: pytest.LogCaptureFixture
 ) -> None:
     await plant.boxes("a")
     await plant.change("a", text="fail")
-    told = line(caplog, "is held, its outputs stay")
+    fields = line(caplog, "is held, its outputs stay")
     a = await plant.key("box", "a")
-    assert (told["key"], told["resource"], told["reason"]) == (str(a), "box a", "failed")
-    assert (told["revision"], told["reaction_path"]) == (plant.parts.logic.mod_revision(a), ["box a"])
+    assert (fields["key"], fields["resource"], fields["reason"]) == (str(a), "box a", "failed")
+    assert (fields["revision"], fields["reaction_path"]) == (plant.parts.logic.mod_revision(a), ["box a"])
 
 
-async def test_a_value_that_cannot_be_read_is_told_with_its_key(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_value_that_cannot_be_read_is_logged_with_its_key(
+    plant: Plant, caplog: pytest.LogCaptureFixture
+) -> None:
     from tests.unit.engine.test_evaluating import put
 
     await plant.boxes("a")
     a = await plant.key("box", "a")
     await put(plant, a, b"{")
-    told = line(caplog, "is held: ")
-    assert (told["key"], told["revision"]) == (str(a), plant.parts.logic.revision)
+    fields = line(caplog, "is held: ")
+    assert (fields["key"], fields["revision"]) == (str(a), plant.parts.logic.revision)
 
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(60.0)])
-async def test_a_write_that_failed_is_told_with_the_path_that_led_to_it(
+async def test_a_write_that_failed_is_logged_with_the_path_that_led_to_it(
     plant: Plant, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -51,10 +53,10 @@ async def test_a_write_that_failed_is_told_with_the_path_that_led_to_it(
     await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
     plant.write.failures["a"] = [error]
     await plant.change("b", text="other")
-    told = line(caplog, "part a:one: ")
-    assert told["key"] == str(await plant.key("part", "a", "one"))
-    assert (told["resource"], told["reaction_path"]) == ("part a:one", ["box b", "box a"])
-    assert told["revision"] == plant.parts.logic.mod_revision(await plant.key("box", "b"))
+    fields = line(caplog, "part a:one: ")
+    assert fields["key"] == str(await plant.key("part", "a", "one"))
+    assert (fields["resource"], fields["reaction_path"]) == ("part a:one", ["box b", "box a"])
+    assert fields["revision"] == plant.parts.logic.mod_revision(await plant.key("box", "b"))
 
 
 async def test_a_missing_reaction_names_the_intent_that_showed_it(
@@ -63,13 +65,11 @@ async def test_a_missing_reaction_names_the_intent_that_showed_it(
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
     await plant.change("b", text="other")
-    told = line(caplog, "missing reaction")
-    assert (told["resource"], told["reaction_path"]) == ("box a", [])
+    fields = line(caplog, "missing reaction")
+    assert (fields["resource"], fields["reaction_path"]) == ("box a", [])
 
 
-async def test_evaluations_and_writes_are_told_to_who_wants_to_know_it_all(
-    plant: Plant, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_evaluations_and_writes_are_logged_at_level_debug(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "intentc.engine")
     await plant.boxes("a")
     a = await plant.key("box", "a")
@@ -79,7 +79,7 @@ async def test_evaluations_and_writes_are_told_to_who_wants_to_know_it_all(
     assert written["written"] > written["revision"]
 
 
-async def test_no_body_is_ever_told(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_body_is_ever_logged(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "intentc")
     await plant.boxes("a", text="a text that must not show")
     plant.write.failures["a"] = [Rejected(422, "refused")]
@@ -90,7 +90,7 @@ async def test_no_body_is_ever_told(plant: Plant, caplog: pytest.LogCaptureFixtu
     assert "must not show" not in shown
 
 
-async def test_an_object_that_is_not_there_is_told_by_its_name(plant: Plant) -> None:
+async def test_an_absent_object_is_logged_by_its_name(plant: Plant) -> None:
     assert about(plant.parts, part("a"))["key"] == "part a:one"
     assert about(plant.parts, Name("moon", ("a",))) == {
         "key": "moon a",

@@ -68,8 +68,8 @@ class RecordedActions:
 
 
 class Process:
-    """One process that obeys; ``leads`` and ``settled`` as a test sets them. ``changes``: how often it was notified
-    actions were taken; ``waits``: how often it waited because directives could not be read."""
+    """One process that obeys; ``leads`` and ``settled`` as a test sets them. ``changes``: how often it
+    was notified of taken actions; ``waits``: how often it waited because directives could not be read."""
 
     def __init__(
         self,

@@ -137,6 +137,10 @@ class Busy(ApiError):
     status = 503
 
 
+class Denied(Busy):
+    """etcd rejects this API server's user, its password, or what its roles permit: nothing was written."""
+
+
 class OutcomeUnknown(ApiError):
     """The store did not answer a write, which may have happened. The client must read back before it repeats it."""
 
@@ -161,7 +165,9 @@ def from_store(error: StoreError, *, writing: bool) -> ApiError:
         if writing:
             return OutcomeUnknown(f"etcd did not answer the write, its outcome is unknown: {error}")
         return Busy(f"etcd can't be reached: {error}")
-    if isinstance(error, AccessDenied | StoreFull):
+    if isinstance(error, AccessDenied):
+        return Denied(f"etcd rejects this API server: {error}")
+    if isinstance(error, StoreFull):
         # Nothing was written, and a client can only wait.
         return Busy(f"etcd rejects this API server: {error}")
     return ApiError(f"etcd rejects the request: {error}")

@@ -1,7 +1,7 @@
-"""The command line: one module per command, loaded when it is called.
+"""The command line: one module per command, imported when the command is called.
 
-``commands`` lists them, ``errors`` holds the exit codes and what a failure looks like. Nothing that costs start-up
-time (gRPC, HTTP, graphs, tables) may be imported before a command needs it: ``intentc --help`` is measured.
+``registry`` lists the commands, ``errors`` holds the exit codes and formats failures. Imports that cost start-up time
+(gRPC, HTTP, graphs, tables) stay inside the commands that need them: a test measures ``intentc --help``.
 """
 
 from .entry import main

@@ -1,4 +1,4 @@
-"""``python -m intentc.cli``: the command line where the ``intentc`` script is not installed."""
+"""Runs the command line as ``python -m intentc.cli``, where the ``intentc`` script is not installed."""
 
 from .entry import main
 

@@ -1,4 +1,4 @@
-"""Creating and updating resources at the API server, as ``apply`` and plans do it."""
+"""Creates and updates resources at the API server, for ``apply`` and for plans."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Applied(NamedTuple):
-    """What was done with each resource, and the revision of etcd that holds all of them."""
+    """The action for each resource, and the etcd revision that includes all of them."""
 
     actions: list[str]
     revision: int
 
 
 async def apply_resources(resources: Sequence[Input], schema: Schema, configuration: Configuration) -> Applied:
-    """Create ``resources``, or update those that differ from what is there. Raises ``InvalidInput`` and
+    """Create ``resources``, or update those that differ from the stored ones. Raises ``InvalidInput`` and
     ``CommandError``."""
     from intentc.writing.connection import Connection
 
@@ -38,8 +38,8 @@ async def apply_resources(resources: Sequence[Input], schema: Schema, configurat
 async def apply_by(
     client: ApiClient, resources: Sequence[Input], schema: Schema, seen: Mapping[Key, int] | None = None
 ) -> Applied:
-    """The same at the server of ``client``. ``seen``: the revisions at which the resources must still stand, for all of
-    them, in one transaction; raises ``Stale`` if one doesn't."""
+    """Apply ``resources`` at the server of ``client``. ``seen``: the revisions that all of them must still have; then
+    they go in one transaction, and ``Stale`` is raised if one has another revision."""
     from intentc.model import Key
 
     from .client import Change
@@ -61,7 +61,7 @@ async def apply_by(
             continue
         revision = None if seen is None else seen.get(Key(kind, uuid), 0)
         if found is not None and found.data is None:
-            # A value that can't be read is replaced by a whole resource only, which has its name.
+            # Only a whole resource with this name replaces a value that can't be read.
             actions.append("replaced")
             changes.append(
                 Sent(resource, Change("UPDATE", kind, {"fq_name": found.fq_name, **data, "uuid": uuid}, revision))
@@ -80,7 +80,7 @@ async def apply_by(
 async def _stored(
     client: ApiClient, resources: Sequence[Input], uuids: Sequence[str | None], schema: Schema
 ) -> list[Meant | None]:
-    """Each resource as the server has it; None without a uuid, or if it has gone."""
+    """Each resource as the server has it; None without a uuid, or if it was deleted since."""
     from .lookup import read as read_resource
     from .transfer import CALLS_AT_ONCE
 

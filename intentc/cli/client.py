@@ -1,8 +1,8 @@
-"""The API server as the commands use it: look up, read, and change many resources at once.
+"""The commands' client of the API server: looks up, reads, and changes many resources at once.
 
-Why it exists: ``writing`` carries out plans, one object at a time, with fences and compares; a person's files are
-applied without either, all together or not at all. Connections and logging in are ``writing.connection``'s business;
-which resources are sent, in which order, is the commands'.
+Why it exists: ``writing`` carries out plans, one object at a time, with fences and compares. A user's files are applied
+without either, all together or not at all. ``writing.connection`` connects and logs in; the commands choose which
+resources are sent, and in which order.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from .errors import CommandError, Exit
 from .places import item_in
 
 _HINTS: Mapping[int, str] = {
-    HTTPStatus.FORBIDDEN: "the user of client.id may not do this, or the field is the server's own",
-    HTTPStatus.NOT_FOUND: "see with `intentc get KIND` what there is",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "split the resource, or what is sent together, and run the command again",
+    HTTPStatus.FORBIDDEN: "the user of client.id may not do this, or only the server sets this field",
+    HTTPStatus.NOT_FOUND: "`intentc get KIND` lists what exists",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "split the resource or the request, and run the command again",
     HTTPStatus.TOO_MANY_REQUESTS: "wait a moment, and run the command again",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "`intentc get KIND` lists what can't be read, and how it is replaced or deleted",
-    HTTPStatus.CONFLICT: "delete or mend what is in the way first",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "`intentc get KIND` lists what can't be read, and how to replace or delete it",
+    HTTPStatus.CONFLICT: "delete or fix what is in the way first",
 }
 
 
 _AWAY = {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
-"""The server is there, and what it needs is not."""
+"""The server answers, but something that it depends on does not."""
 
 
 class Refused(CommandError):
-    """The server answered with ``status``, which is not one of success."""
+    """The server rejected a request with ``status``."""
 
     def __init__(self, answer: Answer, where: str) -> None:
         index, detail = item_in(answer.message or _phrase(answer.status))
         away = answer.status in _AWAY
-        hint = _HINTS.get(answer.status, "mend the resource and run the command again")
+        hint = _HINTS.get(answer.status, "fix the resource and run the command again")
         super().__init__(
             detail,
             where=f"{where} (HTTP {answer.status})",
@@ -52,18 +52,18 @@ class Refused(CommandError):
         )
         self.status = answer.status
         self.item = index if answer.item is None else answer.item
-        """The index of the element of a ``/sync`` that this is about, None if the server names none."""
+        """The index of the rejected element of a ``/sync``, None if the server names none."""
         self.refused = {one.item: one.detail for one in answer.rejected}
-        """Index → why, of all elements that are refused, as far as the server names them."""
+        """Index → why, of the rejected elements that the server names."""
 
     def about(self, message: str, where: str) -> CommandError:
-        """The same refusal, told of the resource that it is about; ``where``: its ``file:line``."""
+        """The same rejection with a message about the resource; ``where``: its ``file:line``."""
         return CommandError(message, where=where, next_step=self.next_step, code=self.code)
 
 
 class Change(NamedTuple):
-    """One entry of a ``/sync``: ``operation`` is ``CREATE``, ``UPDATE`` or ``DELETE``. ``if_match``: the revision at
-    which the resource must still be, None: at any; ``must_be_new``: it must not be there yet."""
+    """One entry of a ``/sync``: ``operation`` is ``CREATE``, ``UPDATE`` or ``DELETE``. ``if_match``: the revision that
+    the resource must still have, None: any; ``must_be_new``: it must not exist yet."""
 
     operation: str
     kind: str
@@ -81,8 +81,8 @@ class Change(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """A value in etcd that can't be read. ``uuid``: what stands for it in its key; ``fq_name``: empty if nobody knows
-    it; ``message``: which key it is, and why."""
+    """A value in etcd that can't be read. ``uuid``: the last part of its key; ``fq_name``: empty if unknown;
+    ``message``: which key it is, and why."""
 
     uuid: str
     fq_name: list[str]
@@ -90,13 +90,13 @@ class Unreadable(NamedTuple):
 
 
 class ApiClient:
-    """An async context manager over a connection that it closes. Its calls raise ``CommandError``: unreachable, or
-    ``Refused``."""
+    """Calls the API server over a connection, which it closes as a context manager. Calls raise ``CommandError`` if the
+    server can't be reached, and ``Refused``."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.revision = 0
-        """The highest revision of etcd that an answer told: of a change, or of a resource that was read."""
+        """The highest etcd revision in any answer: of a change, or of a resource that was read."""
 
     async def __aenter__(self) -> ApiClient:
         return self
@@ -108,7 +108,7 @@ class ApiClient:
 
     @property
     def url(self) -> str:
-        """Where the server is, for messages."""
+        """The server's URL, for messages."""
         return self._connection.endpoint.url
 
     async def identify(self, kind: Kind, fq_name: list[str]) -> str | None:
@@ -123,17 +123,16 @@ class ApiClient:
         return list(_json(answer)["fq_name"]) if answer.ok else []
 
     async def name_of(self, uuid: str) -> str:
-        """The same joined by ``:``."""
+        """The fq_name of this uuid joined by ``:``; empty if there is none."""
         return ":".join(await self.fq_name_of(uuid))
 
     async def get(self, kind: Kind, uuid: str) -> dict[str, Any] | None:
-        """One resource with what the server adds to it, None if there is none."""
+        """One resource with the fields that the server adds, None if there is none."""
         answer = await self._call("GET", f"/{kebab(kind.name)}/{quote(uuid, safe='')}", absent=True)
         return dict(_json(answer)[kebab(kind.name)]) if answer.ok else None
 
     async def listed(self, kind: Kind) -> tuple[list[dict[str, Any]], list[Unreadable]]:
-        """All resources of a kind, in the order of their names; and those whose values can't be read, as far as the
-        server tells."""
+        """All resources of a kind, sorted by name; and those whose values can't be read, if the server lists them."""
         answer = await self._call("GET", f"/{kebab(kind.plural)}?detail=true&unreadable=true")
         body = _json(answer)
         resources = [entry.get(kebab(kind.name), entry) for entry in body[kebab(kind.plural)]]
@@ -146,14 +145,14 @@ class ApiClient:
         return [entry.get(kebab(kind.name), entry) for entry in _json(answer)[kebab(kind.plural)]]
 
     async def sync(self, changes: list[Change]) -> Answer:
-        """Carry out all of them in one transaction."""
+        """Carry out ``changes`` in one transaction."""
         body = {"resources": [change.item for change in changes]}
         return await self._call("POST", "/sync", body)
 
     async def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, absent: bool = False
     ) -> Answer:
-        """One request. ``absent``: that there is no such resource is an answer, too."""
+        """Send one request. ``absent``: 404 for a missing resource is an answer, not an error."""
         where = f"{method} {self.url.rstrip('/')}{path}"
         try:
             answer = await self._connection.send(method, path, msgspec.json.encode(body) if body is not None else None)
@@ -178,7 +177,7 @@ class ApiClient:
 
 
 class Touching(ApiClient):
-    """A client of the reference API server that remembers which resources its changes were about."""
+    """A client of the reference API server that records which resources it changed."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)

@@ -1,7 +1,7 @@
-"""From the configuration to what it names: the API server, and etcd.
+"""Builds connections to the API server and etcd from the configuration.
 
-Why it exists: several commands reach for the same two, and the stages are given values and never see the
-configuration. What is done with them is each command's business; heavy imports stay in the functions.
+Why it exists: several commands need both, and the stages take values and never see the configuration. Each command
+decides how to use them; heavy imports stay in the functions.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def api_server(configuration: Configuration) -> Endpoint:
-    """Where the API server is and as whom we speak to it; without credentials if ``keystone.authurl`` is not set.
-    Raises ``InvalidInput`` for files of ``client.tls`` that can't be used."""
+    """The API server's URL and our credentials for it; no credentials if ``keystone.authurl`` is not set. Raises
+    ``InvalidInput`` for files of ``client.tls`` that can't be used."""
     from intentc.writing.endpoint import Credentials, Endpoint
 
     client, keystone, limits = configuration.client, configuration.keystone, configuration.intentc.limits
@@ -58,8 +58,8 @@ def api_server(configuration: Configuration) -> Endpoint:
 
 
 def etcd_store(configuration: Configuration) -> EtcdStore:
-    """The etcd in which resources are kept; nothing is connected yet. Raises ``InvalidInput`` for a bad endpoint,
-    and for files of ``etcd.tls`` that can't be used."""
+    """A store over the etcd that holds the resources; it connects with the first call. Raises ``InvalidInput`` for a
+    bad endpoint, and for files of ``etcd.tls`` that can't be used."""
     from intentc.watch.etcd import EtcdStore
 
     _check_client_files(configuration.etcd.tls)
@@ -77,7 +77,7 @@ def etcd_store(configuration: Configuration) -> EtcdStore:
 
 
 def lease_keepers(configuration: Configuration) -> KeeperFactory:
-    """What keeps a leader's lease in the same etcd, over connections of its own."""
+    """Keepers for a leader's lease in the same etcd, over their own connections."""
     from intentc.watch.lease_keeper import EtcdLeaseKeepers
 
     etcd = configuration.etcd
@@ -87,7 +87,7 @@ def lease_keepers(configuration: Configuration) -> KeeperFactory:
 
 
 def diagnostics_access(configuration: Configuration) -> Access:
-    """Who may ask the diagnostics of a service that runs with ``configuration``."""
+    """Who may query the diagnostics of a service that runs with ``configuration``."""
     from intentc.diagnostics.access import Access, Tls
     from intentc.diagnostics.token import PresentToken
 
@@ -98,8 +98,8 @@ def diagnostics_access(configuration: Configuration) -> Access:
 
 
 def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> None:
-    """Raise ``InvalidInput``, naming key and place in the configuration, for PEM files that can't be read or hold
-    something else. Those that are not set are passed over."""
+    """Raise ``InvalidInput``, naming the key and its place in the configuration, for PEM files that can't be read or
+    hold something else. Keys that are not set are skipped."""
     import ssl
 
     for file in (authority, certificate, key):
@@ -108,7 +108,7 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
     for one, other in ((certificate, key), (key, certificate)):
         if one and not other:
             raise InvalidInput(
-                f"{one.key} is of no use without its {'key' if one is certificate else 'certificate'}; set both",
+                f"{one.key} needs its {'key' if one is certificate else 'certificate'}; set both",
                 source=one.source,
                 reason="InvalidConfiguration",
             )

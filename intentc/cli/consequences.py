@@ -1,7 +1,7 @@
-"""What keeps the consequences of applied or deleted resources from being done, among all that is quarantined.
+"""Finds the quarantine entries that follow from applied or deleted resources.
 
-Why it exists: a system of any size has something held somewhere; whoever applies an innocent file must not be blamed
-for it. Which intents are behind an object, and what made an intent run, is asked of the compiler (``/why``).
+Why it exists: a large system always has something held. A user who applies an unrelated file must not see it as an
+error. The compiler (``/why``) knows which intents are behind an object, and what made an intent run.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 Named = tuple[str, str]
 """Kind, and fq_name joined by ``:``."""
 _NO_CONSEQUENCE = frozenset({"dropped"})
-"""States that an operator wanted."""
+"""States that an operator chose."""
 _ASKED = 200
-"""Entries about which the compiler is asked, those that came last first."""
+"""Entries that the compiler is queried about, the latest first."""
 
 
 async def verdict(where: Diagnostics, status: Mapping[str, Any], about: Collection[Named]) -> int:
-    """The exit code after ``about`` was applied or deleted: done, or held, with what follows from it and is not done
-    named on stderr. Withheld deletions count always, since nobody knows from what they follow."""
+    """The exit code after ``about`` was applied or deleted: ``HELD`` if something that follows from it is not done,
+    which is listed on stderr. Withheld deletions always count, since their cause is unknown."""
     entries = [entry for entry in status.get("quarantine", ()) if entry["state"] not in _NO_CONSEQUENCE]
     stuck = []
     for entry in sorted(entries, key=lambda entry: -(entry.get("since") or 0.0))[:_ASKED]:
@@ -45,7 +45,7 @@ def _is_about(entry: Mapping[str, Any], about: Collection[Named]) -> bool:
 
 
 async def _follows(where: Diagnostics, entry: Mapping[str, Any], about: Collection[Named]) -> bool:
-    """Whether an object is there because of one of ``about``, or an intent ran last because one of them changed."""
+    """Whether an object exists because of one of ``about``, or an intent last ran because one of them changed."""
     from .waiting import asked
 
     try:

@@ -1,7 +1,7 @@
-"""``intentc check --reads``: the reaction map beside what was really read, of files or of the running compiler.
+"""Compares the reaction map with recorded reads, for ``intentc check --reads``.
 
-What is missing or idle is counted by ``intentc.logic.coverage``, or by the service as it goes; here it becomes findings
-like those that need no world.
+``intentc.logic.coverage`` counts missing and idle reactions over files, the running service counts its own. This module
+turns both into findings.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from intentc.logic.dependencies.check import Finding
 
 
-class Told(NamedTuple):
-    """``content``: ``{"missing": […], "edges": […]}``, as programs get it."""
+class Coverage(NamedTuple):
+    """Findings for people. ``content``: ``{"missing": […], "edges": […]}`` for programs."""
 
     findings: list[Finding]
     content: Mapping[str, Any]
 
 
-async def of_files(files: tuple[str, ...], configuration: Configuration) -> Told:
-    """Compile ``files`` offline, and look at what was read. ``missing``: ``{"reader", "read", "count",
+async def of_files(files: tuple[str, ...], configuration: Configuration) -> Coverage:
+    """Compile ``files`` offline, and compare their reads with the map. ``missing``: ``{"reader", "read", "count",
     "example_reader", "example_read"}``; ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks",
     "needed"}``."""
     import msgspec
@@ -46,7 +46,7 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Told
     parts = offline.engine.parts
     for key, _ in sorted(parts.states.held.items()):
         name = parts.logic.name_of(key)
-        click.echo(f"{key.kind} {name} is held: what it would read besides is not known", err=True)
+        click.echo(f"{key.kind} {name} is held: its further reads are unknown", err=True)
     found = coverage(parts.logic)
     reactions = parts.logic.reactions
     findings = [
@@ -74,13 +74,13 @@ async def of_files(files: tuple[str, ...], configuration: Configuration) -> Told
         }
         for use in found.uses
     ]
-    return Told(findings, {"missing": [msgspec.structs.asdict(one) for one in found.missing], "edges": edges})
+    return Coverage(findings, {"missing": [msgspec.structs.asdict(one) for one in found.missing], "edges": edges})
 
 
-async def of_the_running(configuration: Configuration) -> Told:
-    """Ask the running compiler, which counts since it started. ``missing``: ``{"reader", "read", "count"}``;
+async def of_the_running(configuration: Configuration) -> Coverage:
+    """Query the running compiler, which counts since it started. ``missing``: ``{"reader", "read", "count"}``;
     ``edges``: ``{"kind", "cause", "to", "everyone", "source", "walks", "idle", "ran", "changed"}``; ``since``: seconds
-    since 1970. The map is the one that it runs with."""
+    since 1970. The map is the one in force there."""
     from intentc.logic.dependencies import Finding, ReactionMap
     from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
     from intentc.logic.dependencies.edges import Edge
@@ -98,8 +98,8 @@ async def of_the_running(configuration: Configuration) -> Told:
     schema = installed(configuration).schema
     findings = [Finding(**found) for found in answer["findings"]]
     for one in answer["missing"]:
-        told = f"{one['count']} times since {since}"
-        findings.append(missing_reaction(one["reader"], one["read"], told, reactions, schema))
+        count = f"{one['count']} times since {since}"
+        findings.append(missing_reaction(one["reader"], one["read"], count, reactions, schema))
     idle = [
         Idle(
             Edge(edge["kind"], edge["cause"], edge["to"]),
@@ -112,4 +112,4 @@ async def of_the_running(configuration: Configuration) -> Told:
         if not edge["changed"]
     ]
     findings += idle_reactions(idle, f"since {since}")
-    return Told(findings, {key: answer[key] for key in ("missing", "edges", "since")})
+    return Coverage(findings, {key: answer[key] for key in ("missing", "edges", "since")})

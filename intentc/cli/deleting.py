@@ -1,4 +1,4 @@
-"""Deleting resources at the API server, as ``delete`` and plans do it."""
+"""Deletes resources at the API server, for ``delete`` and for plans."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ async def delete_named(
     *,
     let_go: bool = False,
 ) -> list[Done]:
-    """Delete the resources of one kind that ``names`` mean; what was done. ``seen``: as for ``delete_by``. ``let_go``:
-    what refers to them does so no longer."""
+    """Delete the resources of one kind by ``names``, and return what was done. ``seen``: as for ``delete_by``.
+    ``let_go``: references to them are removed in the same transaction."""
     from intentc.model import Key
 
     from .client import Change, Refused
@@ -35,7 +35,7 @@ async def delete_named(
     from .transfer import STALE, Stale, with_names
 
     kind = kind_named(schema, kind_name)
-    # All are looked up before the first is deleted: a misspelt name should not leave half of it done.
+    # Look up all before deleting the first: a misspelt name must not leave half of them deleted.
     found = {Key(kind.name, one.uuid): one for one in [await look_up(client, kind, name) for name in names]}
     holders = await holders_of(client, schema, found) if let_go else []
     changes = [holder.change(_revision(seen, holder.key)) for holder in holders]
@@ -50,7 +50,7 @@ async def delete_named(
             raise CommandError(
                 f"{holder.key.kind} {':'.join(holder.fq_name)} can't let go: {await with_names(client, error.what)}",
                 where=error.where,
-                next_step="give it another reference, or delete it before",
+                next_step="change its reference, or delete it first",
                 code=error.code,
             ) from None
         held = not let_go and error.status in STALE
@@ -66,9 +66,9 @@ async def delete_named(
 async def delete_by(
     client: ApiClient, resources: Sequence[Input], schema: Schema, seen: Mapping[Key, int] | None = None
 ) -> tuple[list[Input], list[str | None]]:
-    """Delete ``resources`` (targets first, as ``read_input`` gives them) at the server of ``client``: what they are in
-    the order in which they go, and the uuid of each that was there. ``seen``: the revisions at which they must still
-    stand, for all of them, in one transaction; raises ``Stale`` if one doesn't."""
+    """Delete ``resources`` (targets first, from ``read_input``) at the server of ``client``. Returns them in the order
+    of deletion, with the uuid of each that existed. ``seen``: the revisions that all of them must still have; then they
+    go in one transaction, and ``Stale`` is raised if one has another revision."""
     from intentc.model import InvalidInput, Key
 
     from .client import Change

@@ -1,8 +1,8 @@
-"""The configuration file of a running ``intentc dev``, for commands in other terminals.
+"""Writes the configuration file of a running ``intentc dev``, for commands in other terminals.
 
-Why it exists: what ``dev`` runs with is partly its own (ports, compilers, the settings of a gateway for this machine),
-and whoever asks with other settings gets another answer: an audit would find differences that are none. One file says
-all of it, so that one ``export`` is enough. What a configuration means is ``configuration``'s business.
+Why it exists: ``dev`` chooses some settings itself (ports, compilers, a gateway's addresses). A command with other
+settings would answer differently: an audit would report spurious differences. One file with all settings needs one
+``export``. ``loading.configuration`` defines what a configuration means.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 @contextmanager
 def written(configuration: Configuration) -> Iterator[Path]:
-    """A file that names the servers of ``configuration`` and has its whole section ``intentc``; gone after the block.
+    """Write a file with the servers of ``configuration`` and its whole section ``intentc``; delete it after the block.
 
-    It is for its owner only: settings may hold what is not for everybody.
+    Only its owner can read it, since settings may hold secrets.
     """
     with TemporaryDirectory(prefix="intentc-dev-") as folder:
         path = Path(folder) / "intentc.yml"
         path.touch(mode=0o600)
-        path.write_bytes(msgspec.yaml.encode(_said(configuration), enc_hook=str))
+        path.write_bytes(msgspec.yaml.encode(_document(configuration), enc_hook=str))
         yield path
 
 
-def _said(configuration: Configuration) -> dict[str, Any]:
+def _document(configuration: Configuration) -> dict[str, Any]:
     own: dict[str, Any] = msgspec.to_builtins(configuration.intentc, enc_hook=str)
-    # Served on loopback, in clear text and to everybody who is there, whatever a service would do.
+    # `dev` serves diagnostics on loopback without TLS and token, whatever the configuration says for services.
     own["diagnostics"] = {"address": str(configuration.intentc.diagnostics.address)}
-    # Another terminal may stand in another folder.
+    # Another terminal may have another working directory.
     own["schemas"] = [str(Path(folder).resolve()) for folder in own["schemas"]]
     own["reactions"] = {name: str(Path(file).resolve()) for name, file in own["reactions"].items()}
     return {

@@ -1,8 +1,7 @@
-"""Small servers for ``intentc dev``: each answers every request with what it got and whose name it has.
+"""Runs echo servers for ``intentc dev``: each answers every request with the request and the server's name.
 
-Why it exists: a sample with a gateway needs something behind it, and a newcomer has no services at hand. Which ones
-are wanted is told by the annotation ``intentc.dev/echo: HOST:PORT`` on what is loaded, of whatever kind. No other
-command knows that annotation.
+Why it exists: a sample with a gateway needs services behind it, and a newcomer has none. The annotation
+``intentc.dev/echo: HOST:PORT`` on a loaded resource of any kind requests one. No other command reads that annotation.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 class Echo(NamedTuple):
-    """A server that is wanted: it answers with ``name`` at ``host``:``port``."""
+    """A requested server: it answers with ``name`` at ``host``:``port``."""
 
     name: str
     host: str
@@ -37,8 +36,8 @@ class Echo(NamedTuple):
 
 
 def wanted(resources: Iterable[Mapping[str, Any]]) -> list[Echo]:
-    """The servers that annotations ask for, each port once; named after the resource (the last element of its
-    fq_name). Raises ``CommandError`` for an address that is none, or not one of loopback."""
+    """The servers that annotations request, each port once; named after the resource (the last element of its
+    fq_name). Raises ``CommandError`` for an invalid address, or one that is not loopback."""
     found: dict[int, Echo] = {}
     for data in resources:
         annotations = (data.get("annotations") or {}).get("key_value_pair") or ()
@@ -50,7 +49,7 @@ def wanted(resources: Iterable[Mapping[str, Any]]) -> list[Echo]:
 
 @asynccontextmanager
 async def running_echoes(echoes: Sequence[Echo]) -> AsyncIterator[None]:
-    """Serve until the block is left. Raises ``CommandError`` if an address is taken."""
+    """Serve until the block ends. Raises ``CommandError`` if an address is taken."""
     with ExitStack() as stack:
         names = {echo.port: echo.name for echo in echoes}
         listeners = [stack.enter_context(_listening(echo)) for echo in echoes]
@@ -71,7 +70,7 @@ async def running_echoes(echoes: Sequence[Echo]) -> AsyncIterator[None]:
 class _Guest(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the command's business."""
+        """The command handles signals."""
         yield
 
 

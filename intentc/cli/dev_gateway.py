@@ -1,7 +1,7 @@
-"""What ``intentc dev`` starts beside the compiler where elements of Envoy are compiled: an xDS server and an Envoy.
+"""Starts an xDS server and an Envoy for ``intentc dev``, where the compilers make Envoy elements.
 
-Why it exists: whoever loads a gateway wants to send requests through it, and be told what to type. Whether a compiler's
-kinds call for an Envoy is asked of ``xds``; the services behind it are ``dev_echo``'s business.
+Why it exists: a user who loads a gateway wants to send requests through it, and to see which commands do that.
+``bridges.xds`` decides whether a compiler's kinds need an Envoy; ``dev_echo`` runs the services behind it.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from intentc.embedded.envoy import Envoy
 
 _POLL_SECONDS = 0.01
-_TOLD_WITHIN_SECONDS = 30.0
+_ACCEPTED_WITHIN_SECONDS = 30.0
 _ANSWER_WITHIN_SECONDS = 10.0
 _MOST_REQUESTS = 8
 
 
 class Gateway(NamedTuple):
-    """A running Envoy, and who tells it what to do."""
+    """A running Envoy and its xDS server."""
 
     xds: Server
     envoy: Envoy
 
-    async def told(self, revision: int) -> None:
-        """Return when Envoy has answered all that follows from the store up to ``revision``. Raises ``CommandError``
-        if it does not within half a minute."""
+    async def accepted(self, revision: int) -> None:
+        """Wait until Envoy has answered everything that follows from the store up to ``revision``. Raises
+        ``CommandError`` after 30 s."""
         world = self.xds.world
-        with anyio.move_on_after(_TOLD_WITHIN_SECONDS):
-            # What an Envoy answers is no event of ours.
+        with anyio.move_on_after(_ACCEPTED_WITHIN_SECONDS):
+            # Envoy's answers set no event here.
             while not (  # noqa: ASYNC110
                 world.published >= revision
                 and world.streams
@@ -50,7 +50,7 @@ class Gateway(NamedTuple):
                 await anyio.sleep(_POLL_SECONDS)
             return
         raise CommandError(
-            f"Envoy has not taken what it was told within {_TOLD_WITHIN_SECONDS:g} s; it printed:\n"
+            f"Envoy has not accepted its configuration within {_ACCEPTED_WITHIN_SECONDS:g} s; it printed:\n"
             f"{self.envoy.log_tail()}",
             code=Exit.UNREACHABLE,
         )
@@ -60,9 +60,9 @@ class Gateway(NamedTuple):
 async def running_gateway(
     etcd: str, path: str, listening: Iterable[Port] = (), *, drain_seconds: float = 600.0
 ) -> AsyncIterator[Gateway]:
-    """An xDS server over the etcd at ``etcd`` (its elements below ``/<path>/``) and an Envoy that asks it.
+    """Run an xDS server over the etcd at ``etcd`` (its elements below ``/<path>/``) and an Envoy that uses it.
 
-    ``listening``: where the elements want it to listen. ``drain_seconds``: Envoy's drain time, which both go by.
+    ``listening``: the ports of the elements' listeners. ``drain_seconds``: the drain time of both.
     Raises ``CommandError`` if such a port is taken, and ``EnvoyNotStarted``.
     """
     from intentc.embedded.envoy import running_envoy
@@ -74,7 +74,7 @@ async def running_gateway(
         from intentc.bridges.xds.bootstrap import Address, bootstrap
         from intentc.bridges.xds.serving import running_xds
     for port in listening:
-        _see_free(port)
+        _check_free(port)
     store = EtcdStore([etcd])
     try:
         async with (
@@ -88,7 +88,7 @@ async def running_gateway(
 
 
 def introduce(gateway: Gateway, requests: Sequence[Request], files: Sequence[str]) -> None:
-    """Say where Envoy is and what to type. ``files``: what was loaded."""
+    """Print where Envoy is and which commands to type. ``files``: what was loaded."""
     click.echo(f"\nxDS server   127.0.0.1:{gateway.xds.port}", err=True)
     click.echo(f"Envoy        http://{gateway.envoy.admin}/  (its own pages)", err=True)
     for refused in gateway.xds.status()["refused"]:
@@ -102,20 +102,20 @@ def introduce(gateway: Gateway, requests: Sequence[Request], files: Sequence[str
     if len(requests) > _MOST_REQUESTS:
         click.echo(f"  … and {len(requests) - _MOST_REQUESTS} more", err=True)
     if files:
-        click.echo("\nChange something (a weight, say), and Envoy goes by it at once:", err=True)
+        click.echo("\nChange something (a weight, say), and Envoy follows at once:", err=True)
         click.echo(f"  intentc apply --wait {shlex.join(files)}", err=True)
 
 
 async def prove(requests: Iterable[Request]) -> None:
-    """Send the first request that needs no TLS, and print what came back."""
+    """Send the first request that needs no TLS, and print the answer."""
     for request in requests:
         if request.scheme == "http":
             click.echo(f"$ {request.curl}")
-            click.echo(await anyio.to_thread.run_sync(_asked, request))
+            click.echo(await anyio.to_thread.run_sync(_answer, request))
             return
 
 
-def _asked(request: Request) -> str:
+def _answer(request: Request) -> str:
     connection = http.client.HTTPConnection(request.address, request.port, timeout=_ANSWER_WITHIN_SECONDS)
     try:
         headers = dict(request.headers) | ({"Host": request.host} if request.host else {})
@@ -128,8 +128,9 @@ def _asked(request: Request) -> str:
         connection.close()
 
 
-def _see_free(port: Port) -> None:
-    """Envoy would share a port with another Envoy that has it, and each would get a part of the requests."""
+def _check_free(port: Port) -> None:
+    """Raise ``CommandError`` if a port is taken: Envoy would share it with another Envoy, and each would get some
+    requests."""
     family = socket.AF_INET6 if ":" in port.address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

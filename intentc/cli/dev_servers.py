@@ -1,7 +1,7 @@
-"""The servers of ``intentc dev``: etcd, API server, compiler and diagnostics, started in order and ended in order.
+"""Starts and stops the servers of ``intentc dev`` in order: etcd, API server, compiler and diagnostics.
 
-Why it exists: tests of the whole chain start exactly what the command does. What is said to the user is the command's
-business, an Envoy beside them ``dev_gateway``'s.
+Why it exists: tests of the whole chain start exactly what the command starts. The command prints messages;
+``dev_gateway`` runs Envoy.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _TRANSACTION = 1024
 
 
 class Running(NamedTuple):
-    """What ``dev`` started, and the configuration by which commands reach it; ``file``: the same, written down while
-    it runs."""
+    """The servers of ``dev``, and the configuration that reaches them; ``file``: that configuration, while they run."""
 
     service: CompilerService
     configuration: Configuration
@@ -39,7 +38,7 @@ class Running(NamedTuple):
 
 @asynccontextmanager
 async def running(configuration: Configuration) -> AsyncIterator[Running]:
-    """All parts, started by condition and ended on leaving; gives how to reach them."""
+    """Start all servers, each when the one before is ready, and stop them after the block."""
     from intentc.apiserver.serving import running_api_server
     from intentc.diagnostics.serving import running_diagnostics
     from intentc.embedded.etcd import running_etcd

@@ -1,9 +1,8 @@
-"""Whether a resource at the server is already what a file says, so that nothing needs to be sent.
+"""Compares a resource in a file with the stored one, so that unchanged resources are not sent.
 
-Why it exists: applying a file again is the commonest thing that people do, and "unchanged" is what they want to read.
-When in doubt the answer is "differs": an update too many does no harm, one that is missing does. What an update means
-is the server's business: each field that is sent replaces the stored one, others stay; so what a manifest no longer
-says is sent as null.
+Why it exists: users apply the same file again and again, and want to read "unchanged". When in doubt the answer is
+"differs": a needless update does no harm, a missing one does. At the server each field that is sent replaces the
+stored one and others stay, so a field that a manifest no longer has is sent as null.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from intentc.model import Kind, kebab
 from intentc.model.values import without_nulls
 
 _COMPLETED = frozenset({"id_perms", "perms2"})
-"""Fields of which the server keeps what the client doesn't give."""
+"""Fields whose parts the server keeps if the client does not send them."""
 
 _GIVEN_BY_SERVER = frozenset({"rule_uuid", "created", "last_modified"})
 """Fields inside properties that the server fills in."""
 
 
 def says_the_same(wanted: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Whether an update of ``stored`` (as the server shows it) by ``wanted`` (as a file has it) changes nothing."""
+    """Whether an update of ``stored`` (from the server) with ``wanted`` (from a file) changes nothing."""
     return all(_same_field(name, value, stored.get(name)) for name, value in wanted.items())
 
 
 def replacing(kind: Kind, whole: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """``whole``, all that a person says of a resource, with null for the fields of his that only ``stored`` has."""
+    """``whole``, a complete resource from a user, with null for user fields that only ``stored`` has."""
     return dict.fromkeys(sorted(kind.user_fields & stored.keys())) | dict(whole)
 
 
@@ -43,7 +42,7 @@ def _same_field(name: str, wanted: Any, stored: Any) -> bool:
 
 
 def _same_value(wanted: Any, stored: Any, filled_in: frozenset[str] | None) -> bool:
-    """Equal but for fields ``filled_in`` that only ``stored`` has; None: any field."""
+    """Whether both are equal, ignoring fields in ``filled_in`` that only ``stored`` has; None: any field."""
     if isinstance(wanted, dict) and isinstance(stored, dict):
         return all(filled_in is None or name in wanted or name in filled_in for name in stored) and all(
             name in stored and _same_value(value, stored[name], filled_in) for name, value in wanted.items()
@@ -56,7 +55,7 @@ def _same_value(wanted: Any, stored: Any, filled_in: frozenset[str] | None) -> b
 
 
 def _same_references(wanted: list[Any], stored: list[Any]) -> bool:
-    """The same targets with the same attributes, in any order."""
+    """Whether both have the same targets with the same attributes, in any order."""
     if len(wanted) != len(stored) or not all(isinstance(entry, dict) for entry in wanted):
         return False
     by_uuid = {entry.get("uuid"): entry for entry in stored}

@@ -1,7 +1,7 @@
-"""Giving directives to the compiler: whom a directive is about, who gives it, and waiting until it is obeyed.
+"""Stores directives for the compiler: finds their target, signs them, and waits until a compiler applied them.
 
-Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` differ in what they order and share the rest.
-A directive lies in etcd, so that it can be given while no compiler runs; what becomes of it is the compiler's business.
+Why it exists: ``pause``, ``resume``, ``allow-deletes`` and ``quarantine`` store different directives and share the
+rest. A directive is a key in etcd, so it can be stored while no compiler runs; the compiler applies it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ _Candidate = TypeVar("_Candidate")
 
 
 def waiting_options(function: _Function) -> _Function:
-    """Give a command ``--wait/--no-wait`` and ``--timeout``; it is called with ``wait`` and ``timeout`` (seconds)."""
-    timeout = click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait at most.")
-    wait = click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until a compiler obeys.")
+    """Add ``--wait/--no-wait`` and ``--timeout`` to a command, as ``wait`` and ``timeout`` (seconds)."""
+    timeout = click.option("--timeout", type=float, default=30.0, show_default=True, help="Maximum seconds to wait.")
+    wait = click.option(
+        "--wait/--no-wait", default=True, show_default=True, help="Wait until a compiler has applied the directive."
+    )
     return wait(timeout(function))
 
 
 class Target(NamedTuple):
-    """The resource that a directive is about. ``mod_revision``: at which it was last written."""
+    """The resource of a directive. ``mod_revision``: the revision of its last write."""
 
     key: Key
     name: tuple[str, ...]
@@ -44,9 +46,8 @@ class Target(NamedTuple):
 
 
 class DirectivesClient:
-    """Where directives are given. ``book``: the directives of the configured installation. Calls raise ``CommandError``
-    and
-    ``StoreError``."""
+    """Stores directives in etcd. ``book``: the directives of the configured installation. Calls raise ``CommandError``
+    and ``StoreError``."""
 
     def __init__(self, configuration: Configuration, store: Store) -> None:
         from intentc.directives import Book
@@ -71,7 +72,7 @@ class DirectivesClient:
         return kind_named(self._schema, name)
 
     async def find(self, kind: Kind, name: str) -> Target:
-        """The resource that ``name`` means. By its uuid it is found even if its value can't be read."""
+        """The resource named ``name``. A uuid finds it even if its value can't be read."""
         import msgspec
 
         from intentc.model import Key
@@ -94,12 +95,12 @@ class DirectivesClient:
         return Target(key, fq_name, revision or await self.mod_revision(key))
 
     async def mod_revision(self, key: Key) -> int:
-        """The revision at which a resource was last written; 0 if it is not there."""
+        """The revision of a resource's last write; 0 if it does not exist."""
         items = (await self._store.range(self._layout.key(*key), keys_only=True)).items
         return items[0].mod_revision if items else 0
 
     async def status(self) -> dict[str, Any] | None:
-        """What the compiler tells of itself; None if none answers."""
+        """The compiler's status; None if no compiler answers."""
         from .waiting import current_status
 
         try:
@@ -110,8 +111,8 @@ class DirectivesClient:
             return None
 
     async def obeyed(self, revision: int, timeout: float | None) -> dict[str, Any] | None:
-        """Wait until the compiler has obeyed the directives up to ``revision``; its status then. None, after a word on
-        stderr, if no compiler answers or nobody wants to wait (``timeout`` None)."""
+        """Wait until the compiler has applied the directives up to ``revision``, and return its status. None if
+        ``timeout`` is None, or if no compiler answers, which a line on stderr says."""
         from .waiting import url_of, wait_for
 
         if timeout is None:
@@ -122,14 +123,15 @@ class DirectivesClient:
             if error.code is not Exit.UNREACHABLE:
                 raise
             click.echo(
-                f"no compiler answers at {self.address}; the directive is put, and takes effect when one runs", err=True
+                f"no compiler answers at {self.address}; the directive is stored, and takes effect when one runs",
+                err=True,
             )
             return None
         if not obeyed:
             raise CommandError(
-                f"the directive is put, but the compiler has not obeyed it after {timeout:g} s",
+                f"the directive is stored, but the compiler has not applied it after {timeout:g} s",
                 where=url_of(self.diagnostics, "/status"),
-                next_step="see there whether it is of the same installation, and how its watch is",
+                next_step="check its installation and its watch there",
                 code=Exit.UNREACHABLE,
             )
         return status
@@ -137,7 +139,7 @@ class DirectivesClient:
 
 @asynccontextmanager
 async def directives_client(configuration: Configuration) -> AsyncIterator[DirectivesClient]:
-    """A desk with a connection to etcd that is closed after the block."""
+    """A client with a connection to etcd that is closed after the block."""
     from .connecting import etcd_store
 
     store = etcd_store(configuration)
@@ -149,7 +151,7 @@ async def directives_client(configuration: Configuration) -> AsyncIterator[Direc
 
 
 class Signature(TypedDict):
-    """The fields of every directive that are for people."""
+    """The fields of every directive that inform people."""
 
     by: str
     at: str
@@ -157,15 +159,15 @@ class Signature(TypedDict):
 
 
 def signature(reason: str = "") -> Signature:
-    """Who gives a directive, when and why."""
+    """Who stores a directive, when and why."""
     who = os.environ.get("USER") or os.environ.get("LOGNAME") or str(os.getuid())
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {"by": f"{who}@{socket.gethostname()}", "at": now, "reason": reason}
 
 
 def picked(name: str, candidates: Iterable[tuple[str, tuple[str, ...], _Candidate]]) -> list[_Candidate]:
-    """Those of ``candidates`` (uuid, fq_name, what is wanted) that ``name`` means: a uuid, a whole fq_name, or else an
-    end of one. Raises ``CommandError`` if it fits several."""
+    """The ``candidates`` (uuid, fq_name, value) that match ``name``: a uuid, a whole fq_name, or else the end of one.
+    Raises ``CommandError`` if several names match."""
     known = list(candidates)
     # Joined, since an element may hold a colon itself.
     fitting = [one for one in known if name in (one[0], ":".join(one[1]))]
@@ -181,7 +183,7 @@ def picked(name: str, candidates: Iterable[tuple[str, tuple[str, ...], _Candidat
 
 
 def shown(uuid: str, fq_name: Iterable[str]) -> str:
-    """How a resource is named to people: by its fq_name if that is known."""
+    """The name of a resource for people: its fq_name if known, else its uuid."""
     return ":".join(fq_name) or uuid
 
 

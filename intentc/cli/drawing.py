@@ -1,8 +1,7 @@
-"""A graph as text for programs that draw: mermaid and Graphviz' dot.
+"""Formats a graph as text for drawing programs: mermaid and Graphviz' dot.
 
-Why it exists: names come from users, and may hold quotes, brackets, line ends or markup; here none of that gets out of
-its label. The same graph gives the same text, in the order in which it is handed in. What is drawn is the caller's
-business.
+Why it exists: names come from users, and may hold quotes, brackets, line ends or markup; this module keeps all of that
+inside its label. The same graph gives the same text, in the order of the input. The caller decides what is drawn.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import NamedTuple
 
 
 class Node(NamedTuple):
-    """``id``: unique, any text; ``lines``: what stands in it, one below the other. ``layer``: nodes of one layer stand
-    side by side; None: wherever there is room. ``marked``: drawn with a thick border."""
+    """``id``: unique, any text; ``lines``: the lines of its label. ``layer``: nodes of one layer are side by side;
+    None: anywhere. ``marked``: drawn with a thick border."""
 
     id: str
     lines: Sequence[str]
@@ -23,7 +22,7 @@ class Node(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """From node to node, by their ids; one that leads to no node that is there is left out. ``strong``: drawn thick."""
+    """From node to node, by their ids; omitted if one of them is missing. ``strong``: drawn thick."""
 
     start: str
     end: str
@@ -32,12 +31,12 @@ class Arrow(NamedTuple):
 
 
 _PLAIN = re.compile(r"[^\w .,:/()+*=-]")
-"""What stands in a mermaid label as a code: mermaid's own signs, HTML's, Markdown's."""
+"""Characters that a mermaid label has as codes: mermaid's own, HTML's, Markdown's."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def mermaid(nodes: Iterable[Node], arrows: Iterable[Arrow]) -> str:
-    """A mermaid flowchart; it lays nodes out by its own rules, so that layers only settle their order."""
+    """A mermaid flowchart; mermaid lays nodes out itself, so layers only sort them."""
     listed = _by_layer(nodes)
     names = {node.id: f"n{number}" for number, node in enumerate(listed)}
     lines = ["flowchart LR"]

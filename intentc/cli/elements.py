@@ -1,6 +1,6 @@
-"""The elements of Envoy among what was compiled: as the xDS server reads them, and as a configuration file of Envoy.
+"""Extracts Envoy elements from compiled resources, and prints them as a configuration file of Envoy.
 
-Why it exists: ``compile`` and ``dev`` have the compiler's outputs at hand and need no store in between.
+Why it exists: ``compile`` and ``dev`` have the compiler's outputs in memory and need no store in between.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from .errors import CommandError, Exit
 
 
 def elements_of(outputs: Iterable[Mapping[str, Any]]) -> list[Element]:
-    """``outputs``: lower-level resources as ``pipeline.outputs.shown`` gives them; those of other kinds are passed
-    over."""
+    """The Envoy elements in ``outputs`` (``inspection.outputs.shown``); other kinds are skipped."""
     return [
         decode_element(Change(output["kind"], output["uuid"], msgspec.json.encode(output), 0, 0))
         for output in outputs
@@ -32,9 +31,9 @@ def elements_of(outputs: Iterable[Mapping[str, Any]]) -> list[Element]:
 
 
 def print_bootstrap(outputs: Iterable[Mapping[str, Any]], schema: Schema, *, with_secrets: bool) -> None:
-    """Print a complete static configuration of Envoy as JSON, and say on stderr if secrets are left out of it. Raises
-    ``CommandError`` if the compilers make no elements of Envoy, and, when all others are printed, if some are no
-    messages of Envoy."""
+    """Print a complete static configuration of Envoy as JSON; stderr says if secrets are left out. Raises
+    ``CommandError`` if the compilers make no Envoy elements, and, after printing all others, if some elements are
+    not valid Envoy messages."""
     if not calls_for_envoy(schema):
         raise CommandError(
             "these compilers make nothing for Envoy", next_step="name one that does: --compiler", code=Exit.USAGE
@@ -52,18 +51,20 @@ def print_bootstrap(outputs: Iterable[Mapping[str, Any]], schema: Schema, *, wit
     if hidden:
         click.echo(f"elements with <secret> in place of a value: {hidden} (--with-secrets shows it)", err=True)
     if wrong:
-        raise CommandError("\n".join(wrong), next_step="mend what they come from; all other elements are printed")
+        raise CommandError(
+            "\n".join(wrong), next_step="fix the resources that they come from; all other elements are printed"
+        )
 
 
 def _concealed(output: Mapping[str, Any], schema: Schema) -> Mapping[str, Any]:
-    """Without what its schema declares sensitive; a secret is left out as a whole."""
+    """``output`` without the fields that its schema declares sensitive; secrets are left out later, as a whole."""
     if output["kind"] == SECRET or not schema.kind(output["kind"]).sensitive:
         return output
     return concealed(schema.kind(output["kind"]), msgspec.json.decode(msgspec.json.encode(output)))
 
 
 def _bootstrap(elements: list[Element]) -> tuple[dict[str, Any], list[str]]:
-    """The configuration, and what is wrong with each element that is left out of it."""
+    """The configuration, and an error for each element that is left out of it."""
     with needing_protobuf():
         from intentc.bridges.xds.bootstrap import static_bootstrap
 
@@ -71,14 +72,14 @@ def _bootstrap(elements: list[Element]) -> tuple[dict[str, Any], list[str]]:
 
     def left_out(element: Element, error: Exception) -> None:
         origins = ", ".join(f"{origin.kind} {origin.name}" for origin in element.origins) or "nobody"
-        wrong.append(f"left out: {element.kind} {element.name} of {origins} is no message of Envoy: {error}")
+        wrong.append(f"left out: {element.kind} {element.name} of {origins} is not a valid Envoy message: {error}")
 
     return static_bootstrap(elements, left_out=left_out), wrong
 
 
 @contextmanager
 def needing_protobuf() -> Iterator[None]:
-    """Around the imports of what needs Envoy's protobuf packages, an extra: raises ``CommandError`` without them."""
+    """Wrap imports that need Envoy's protobuf packages, an extra: raises ``CommandError`` without them."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Where the ``intentc`` script begins: the group's own options, and how every command ends."""
+"""The ``intentc`` script: the group's own options, and how every command ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from .errors import EXIT_HELP, Exit, explain, show
+from .errors import EXIT_HELP, Exit, explain, is_address_in_use, show
 from .registry import COMMANDS, CONFIG_FILE_OPTION, LazyGroup
 from .streams import write_wholly
 
@@ -42,13 +42,13 @@ def _show_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) 
 def intentc(config_file: str | None) -> None:
     """An event-driven intent compiler over etcd.
 
-    Keeps the lower-level resources that follow from intents true, by writing them through an API server. Without a
-    command, `intentc --config-file FILE` runs the service. INTENTC_CONFIG_FILE names the file, too.
+    Compiles intents into lower-level resources and keeps those up to date through an API server. Without a command,
+    `intentc --config-file FILE` runs the service. INTENTC_CONFIG_FILE also names the file.
     """
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command line; its exit code. Data goes to stdout, everything else to stderr."""
+    """Run one command line and return its exit code. Data goes to stdout, everything else to stderr."""
     try:
         code = intentc.main(list(args), prog_name="intentc", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -57,19 +57,22 @@ def run(args: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         failure = explain(error)
         if isinstance(error, click.UsageError) and error.ctx is None:
-            # The parser of options does not say whose they are.
+            # The option parser does not name the command.
             command = next((f" {one}" for one in args if one in COMMANDS), "")
             failure.where = f"intentc{command}"
             failure.next_step = f"`intentc{command} --help` shows how"
         if failure.code is Exit.UNREACHABLE and not _configured(args, os.environ):
             failure.next_step = f"{_AFTER_DEV}; otherwise {failure.next_step}" if failure.next_step else _AFTER_DEV
+        if is_address_in_use(error) and COMMANDS.keys().isdisjoint(args):
+            help_hint = "or did you want `intentc --help`?"
+            failure.next_step = f"{failure.next_step}; {help_hint}" if failure.next_step else help_hint
         show(failure)
         return failure.code
     return code if isinstance(code, int) else Exit.DONE
 
 
 def _configured(args: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether anything says where the servers are, or they are what was to be started."""
+    """Whether something configures the servers' addresses, or the command starts a server itself."""
     named = any(argument.split("=")[0] == CONFIG_FILE_OPTION for argument in args)
     return named or any(name.startswith("INTENTC_") for name in environment) or not _SERVERS.isdisjoint(args)
 
@@ -78,7 +81,7 @@ def main() -> None:
     """The ``intentc`` script."""
     write_wholly()
     code = run(sys.argv[1:])
-    # What has no threads needs not load what knows about them.
+    # Without threads nothing can hang, and the import is saved.
     if "threading" in sys.modules:
         from .leaving import leave_hanging_threads
 

@@ -1,19 +1,20 @@
-"""How a command ends: the exit codes, and the three lines that a failure prints.
+"""Exit codes, and the three lines that a failed command prints.
 
-Why it exists: scripts rely on the codes and people on the lines, so both stand in one place; no command prints a
-traceback. Which library raises what is translated here, by the exception's own layer, so that commands stay short.
+Why it exists: scripts rely on the codes and people on the lines, so one module defines both; no command prints a
+traceback. It translates the exceptions of all layers, so commands stay short.
 """
 
 from __future__ import annotations
 
 import enum
+import errno
 import os
 import sys
 from typing import TextIO
 
 
 class Exit(enum.IntEnum):
-    """The exit codes; ``EXIT_HELP`` says them to people."""
+    """The exit codes; ``EXIT_HELP`` describes them."""
 
     DONE = 0
     DIFFERENT = 1
@@ -31,23 +32,23 @@ Exit codes:
   0    done, no difference
   1    something differs (audit, plan --exit-code), or a saved plan is stale (apply)
   2    usage: unknown command, option or argument
-  3    configuration, reaction map or input invalid, or refused by the server
+  3    configuration, reaction map or input invalid, or rejected by the server
   4    etcd or API server not reachable
-  5    not healthy: something is held, refused, deferred or withheld, or etcd is silent; parts of the input left out
+  5    not healthy: something is held, rejected, deferred or withheld, or etcd is silent; parts of the input left out
   6    healthy, but the input has problems (status)
   70   internal error: please report it
   130  interrupted
 """
 
-_NOT_THERE = "see that it is there, and that this user may read it"
+_NOT_THERE = "check that it exists, and that this user may read it"
 
 _CONFIG_FILE_VARIABLE = "INTENTC_CONFIG_FILE"
 TRACEBACK = "INTENTC_TRACEBACK"
-"""Set to anything: internal errors show their traceback."""
+"""If this variable is set, internal errors show their traceback."""
 
 
 class CommandError(Exception):
-    """A failure in three lines: ``what`` went wrong, ``where`` (file:line, key, URL), what to do ``next``."""
+    """A failure in three lines: ``what`` went wrong, ``where`` (file:line, key, URL), and the ``next_step``."""
 
     def __init__(self, what: str, *, where: str = "", next_step: str = "", code: Exit = Exit.INVALID) -> None:
         super().__init__(what)
@@ -58,10 +59,10 @@ class CommandError(Exception):
 
 
 def explain(error: BaseException) -> CommandError:
-    """The three lines for any exception that a command lets through."""
+    """The three lines for any exception that a command raises."""
     import click
 
-    from intentc.apiserver.errors import ApiError, Busy, OutcomeUnknown
+    from intentc.apiserver.errors import ApiError, Busy, Denied, OutcomeUnknown
     from intentc.embedded.envoy import EnvoyNotStarted
     from intentc.embedded.etcd import EtcdNotStarted
     from intentc.leading import PathClaimed, PathMarked, UnreadableClaim
@@ -80,11 +81,24 @@ def explain(error: BaseException) -> CommandError:
                 error.format_message(), where=command, next_step=f"`{command} --help` shows how", code=Exit.USAGE
             )
         case SeveralInvalid():
-            return CommandError(error.message, next_step="correct them there and run the command again")
+            return CommandError(error.message, next_step="fix them there and run the command again")
         case InvalidInput(reason="NotReadable"):
             return CommandError(error.message, where=error.source, next_step=_missing(error.source))
+        case InvalidInput(reason="Resources"):
+            file = error.source.rpartition(":")[0]
+            return CommandError(
+                error.message,
+                where=error.source,
+                next_step=f"`intentc apply {file}` applies them; --config-file takes a configuration, such as "
+                "sample/contrail.yml",
+            )
+        case InvalidInput(reason="Configuration"):
+            file = error.source.rpartition(":")[0]
+            return CommandError(
+                error.message, where=error.source, next_step=f"a command takes it as `--config-file {file}`"
+            )
         case InvalidInput():
-            following = "mend it there and run the command again" if error.source else ""
+            following = "fix it there and run the command again" if error.source else ""
             return CommandError(error.message, where=error.source, next_step=following)
         case EtcdNotStarted() | EnvoyNotStarted():
             return CommandError(str(error), code=Exit.UNREACHABLE)
@@ -100,7 +114,7 @@ def explain(error: BaseException) -> CommandError:
                 str(error),
                 where="etcd.path",
                 next_step=f"give this installation another etcd.path; or, if {error.other} is gone for good, run "
-                f"`intentc release --all` with intentc.installation: {error.other}, which takes its marks off",
+                f"`intentc release --all` with intentc.installation: {error.other}, which removes its marks",
             )
         case UnreadableClaim():
             return CommandError(
@@ -122,19 +136,26 @@ def explain(error: BaseException) -> CommandError:
                 next_step="compare etcd.tls and etcd.endpoints with the certificates of etcd",
                 code=Exit.UNREACHABLE,
             )
+        case Denied():
+            return CommandError(
+                error.message,
+                where="etcd",
+                next_step="correct etcd.username and etcd.password, or grant that user the API server's role: "
+                "`intentc etcd-roles` prints the script that makes it",
+            )
         case StoreError() | Busy() | OutcomeUnknown():
             return CommandError(
                 str(error),
                 where="etcd",
-                next_step="see that it runs and that etcd.endpoints names it",
+                next_step="check that it runs and that etcd.endpoints names it",
                 code=Exit.UNREACHABLE,
             )
         case ApiError():
             return CommandError(
-                error.message, where="the API server in this process", next_step="mend what it names, and start again"
+                error.message, where="the API server in this process", next_step="fix what it names, and start again"
             )
         case OSError(filename=None):
-            # An address, for example: the message says what to do, and there is no place to look at.
+            # An address, for example: the message already says what to do.
             return CommandError(error.strerror or str(error))
         case OSError():
             return CommandError(error.strerror or str(error), where=str(error.filename), next_step=_NOT_THERE)
@@ -142,8 +163,14 @@ def explain(error: BaseException) -> CommandError:
             return _internal(error)
 
 
+def is_address_in_use(error: BaseException) -> bool:
+    """Whether a server could not start since another process listens at its address."""
+    innermost = _innermost(error)
+    return isinstance(innermost, OSError) and innermost.errno == errno.EADDRINUSE
+
+
 def _missing(source: str) -> str:
-    """What to do about a file that can't be read; a variable that names it is told, since nobody typed that."""
+    """What to do about a file that can't be read; names the variable that gave it, since the user did not type it."""
     if source and source == os.environ.get(_CONFIG_FILE_VARIABLE):
         return (
             f"{_CONFIG_FILE_VARIABLE} names it: if `intentc dev` printed that and has ended, "

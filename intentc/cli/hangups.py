@@ -1,8 +1,8 @@
-"""A SIGHUP that comes while a service starts: it is remembered, where without a handler it would end the process.
+"""Remembers a SIGHUP that arrives while a service starts; without a handler it would end the process.
 
-Why it exists: a service is asked to read again by whoever has written its files, who can't know whether it has come so
-far that it hears. Reading and importing take a second or two; ``heed`` comes before both, so nothing slow is imported
-here. What is done about a signal is ``signals``'s business.
+Why it exists: whoever changes a service's files sends SIGHUP, and can't know whether the service handles it already.
+Reading and importing take a second or two; ``heed`` runs before both, so this module imports nothing slow. ``signals``
+acts on the signal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FrameType
 
 
 class Early:
-    """``heard``: a SIGHUP has come. ``terminal``: where one is, if the process was started from one."""
+    """``heard``: a SIGHUP arrived. ``terminal``: the terminal's file descriptor, if the process has one."""
 
     def __init__(self) -> None:
         self.heard = False
@@ -25,21 +25,21 @@ _EARLY = Early()
 
 
 def heed() -> None:
-    """From now on SIGHUP is remembered, unless somebody else handles or ignores it already, as ``nohup`` does."""
+    """Remember SIGHUP from now on, unless it already has a handler or is ignored, as under ``nohup``."""
     if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
         _EARLY.terminal = terminal()
         signal.signal(signal.SIGHUP, _remember)
 
 
 def take() -> Early:
-    """What was remembered; it is forgotten with that."""
+    """Return what was remembered, and forget it."""
     global _EARLY
     early, _EARLY = _EARLY, Early()
     return early
 
 
 def terminal() -> int | None:
-    """The file descriptor at which a terminal is, if this process was started from one."""
+    """The file descriptor of the terminal, if this process was started from one."""
     for stream in (sys.stdin, sys.stderr):
         try:
             if stream is not None and stream.isatty():
@@ -50,7 +50,7 @@ def terminal() -> int | None:
 
 
 def gone(descriptor: int | None) -> bool:
-    """Whether there was a terminal and there is none any more."""
+    """Whether the terminal was closed."""
     return descriptor is not None and not os.isatty(descriptor)
 
 

@@ -1,7 +1,7 @@
-"""From the structs that files are read into to JSON Schema, so that what an editor proposes is what the program takes.
+"""Converts the structs that files are read into to JSON Schema, so editors propose what the program accepts.
 
-Descriptions come from docstrings: what stands there behind ``name``: is the field's. Which files there are, and what
-more can be said of them, is ``json_schemas``' business.
+Descriptions come from docstrings: the text after ``name``: describes that field. ``json_schemas`` knows the files and
+adds to their schemas.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _PATTERNS: Mapping[str, Schema] = {
 
 
 class Definitions:
-    """Turns types into schemas; the structs among them are told once, in ``found``, by their name. ``settings``: as in
-    the configuration, where nothing may stand for a default, and words for yes and no."""
+    """Converts types to schemas; each struct is defined once, in ``found``, by its name. ``settings``: as in the
+    configuration, where an empty value means the default, and words mean yes and no."""
 
     def __init__(self, *, settings: bool = False) -> None:
         self.found: dict[str, Schema] = {}
@@ -83,16 +83,16 @@ class Definitions:
         return {"$ref": f"#/$defs/{name}"}
 
     def _struct(self, wanted: types.StructType) -> Schema:
-        about, told = described(wanted.cls, [field.encode_name for field in wanted.fields])
+        about, texts = described(wanted.cls, [field.encode_name for field in wanted.fields])
         properties: dict[str, Schema] = {}
         for field in wanted.fields:
             found = self.of(field.type)
             if self._settings:
                 found = {"anyOf": [found, {"type": "null"}]}
-            elif told.get(field.encode_name) and "$ref" in found:
+            elif texts.get(field.encode_name) and "$ref" in found:
                 found = {"allOf": [found]}
-            if told.get(field.encode_name):
-                found = {"description": told[field.encode_name], **found}
+            if texts.get(field.encode_name):
+                found = {"description": texts[field.encode_name], **found}
             if isinstance(field.default, str | int | float | bool) and not isinstance(field.type, types.CustomType):
                 found["default"] = field.default
             properties[field.encode_name] = found
@@ -107,18 +107,18 @@ class Definitions:
 
 
 def described(cls: type, fields: Iterable[str]) -> tuple[str, Mapping[str, str]]:
-    """What a docstring says of the whole, and of each field that has a sentence of its own."""
+    """The docstring's text about the class, and about each field that it describes."""
     text, known = inspect.getdoc(cls) or "", frozenset(fields)
     if cls.__doc__ is None:
         return "", {}
     marks = [mark for mark in _MARKED.finditer(text) if mark[1] in known]
     ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]
     about = text[: marks[0].start()] if marks else text
-    told = {
+    texts = {
         mark[1]: _plain(text[mark.end() if mark[2] else mark.start() : end])
         for mark, end in zip(marks, ends, strict=True)
     }
-    return _plain(about), told
+    return _plain(about), texts
 
 
 def _plain(text: str) -> str:
@@ -136,5 +136,5 @@ def _number(wanted: types.IntType | types.FloatType) -> Schema:
 
 
 def _ecma(pattern: str) -> str:
-    """A pattern as JSON Schema takes it: it does not know Python's end of text."""
+    """A pattern for JSON Schema, which lacks Python's end of text."""
     return pattern.replace(r"\Z", "$")

@@ -1,7 +1,7 @@
-"""JSON Schemas of the files that people write, for their editors: configuration, reaction maps, kinds.
+"""JSON Schemas of the files that users write, for their editors: configuration, reaction maps, kinds.
 
-``intentc check --schemas DIR`` writes them; those that ship lie in ``config/json-schemas``. They complete and check
-while one types, and know less than ``intentc check``: whether kinds have a relation, for example, only that says.
+``intentc check --schemas DIR`` writes them; the repository has them in ``config/json-schemas``. Editors complete and
+check with them. They know less than ``intentc check``, which also checks whether kinds have a relation, for example.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def write(directory: Path, compilers: Loaded) -> list[Path]:
 
 
 def _of_map(compiler: str, compilers: Loaded) -> list[Kind]:
-    """What the map of a compiler may name: its own kinds, and those of others that have to do with them."""
+    """The kinds that the map of a compiler may name: its own, and those of others that are related to them."""
     own = [kind for kind in compilers.schema if compilers.compiler_of_kind.get(kind.name) == compiler]
     tied = {target for kind in own for target, _ in relations_of(kind)}
     tied |= {source.name for kind in own for source, _ in compilers.schema.referring.get(kind.name, ())}
@@ -55,7 +55,7 @@ def _of_map(compiler: str, compilers: Loaded) -> list[Kind]:
 
 def documents(kinds: Mapping[str, Iterable[Kind]]) -> dict[str, Schema]:
     """Name → schema: of the configuration, of any map and of each compiler's, of a kind's file and of ``types.yml``.
-    ``kinds``: compiler → what its map may name."""
+    ``kinds``: compiler → the kinds that its map may name."""
     return {
         CONFIGURATION: configuration(),
         REACTION_MAP: reaction_map(),
@@ -66,7 +66,7 @@ def documents(kinds: Mapping[str, Iterable[Kind]]) -> dict[str, Schema]:
 
 
 def configuration() -> Schema:
-    """The configuration: our own section is closed, the others are shared with programs that we don't know."""
+    """The configuration: our own section is closed, the others are shared with unknown programs."""
     definitions = Definitions(settings=True)
     whole = definitions.of(msgspec.inspect.type_info(Configuration))
     for section in _sections(Section):
@@ -77,7 +77,7 @@ def configuration() -> Schema:
 
 
 def reaction_map(kinds: Iterable[Kind] | None = None, compiler: str = "") -> Schema:
-    """A reaction map, with these kinds if any are given; in kebab-case they are taken, and not proposed."""
+    """A reaction map, with these kinds if any are given; kebab-case is accepted, and not proposed."""
     known = None if kinds is None else {kind.name: kind.description for kind in kinds}
     names = None if known is None else sorted(known)
     visit: Schema = {
@@ -170,7 +170,7 @@ def _sections(base: type[Section]) -> Iterator[type[Section]]:
 
 
 def _complete_section(section: type[Section], found: Schema) -> None:
-    """Any value may stand in a file of its own; what serves other programs is passed over."""
+    """Add ``NAME_file`` for every value, and the keys of other programs."""
     files: dict[str, Schema] = {}
     own = []
     for field in msgspec.structs.fields(section):
@@ -190,7 +190,7 @@ def _complete_section(section: type[Section], found: Schema) -> None:
 
 
 def _keyed(names: Mapping[str, str] | None, of: str) -> Schema:
-    """A mapping from kinds to what ``#/$defs/<of>`` tells. ``names``: kind → description."""
+    """A mapping from kinds to ``#/$defs/<of>``. ``names``: kind → description."""
     value: Schema = {"$ref": f"#/$defs/{of}"}
     if names is None:
         return {"type": ["object", "null"], "propertyNames": {"pattern": _NAME}, "additionalProperties": value}

@@ -1,7 +1,7 @@
-"""The end of a process that a thread would keep: one that reads a disk which does not answer.
+"""Ends a process although a thread hangs, in reading a disk that does not answer for example.
 
-Why it exists: Python waits at its end for every thread, and one that hangs in the kernel can't be called back. By then
-all that a command had to bring in order is in order, so nothing is lost by going without it.
+Why it exists: Python waits at exit for every thread, and a thread that hangs in the kernel can't be interrupted. By
+then the command has finished its work, so nothing is lost without the thread.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import threading
 import time
 
 _PATIENCE = 3.0
-"""Seconds for threads that are about to end."""
+"""Seconds that threads get to end."""
 _LOG = logging.getLogger("intentc")
 
 
 def leave_hanging_threads(code: int, patience: float = _PATIENCE) -> None:
-    """Returns if nothing but this thread keeps the process; else ends it with ``code``."""
+    """Return if no other thread keeps the process alive; else end the process with ``code``."""
     until = time.monotonic() + patience
     for thread in _keeping():
         thread.join(max(0.0, until - time.monotonic()))
@@ -33,5 +33,5 @@ def leave_hanging_threads(code: int, patience: float = _PATIENCE) -> None:
 
 
 def _keeping() -> list[threading.Thread]:
-    """Those for which Python would wait."""
+    """The threads that Python would wait for."""
     return [each for each in threading.enumerate() if not each.daemon and each is not threading.current_thread()]

@@ -1,7 +1,7 @@
-"""What refers to resources that are to be deleted lets go of them, so that nothing holds them.
+"""Removes references to resources that are about to be deleted, so that nothing blocks the deletion.
 
-Only references that people write are looked at: what compilers relate to never blocks a deletion, and children have to
-be deleted themselves.
+It handles references that users write. References by compilers never block a deletion, and children have to be deleted
+themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BACK = "_back_refs"
 
 
 class Holder(NamedTuple):
-    """A resource that lets go: its key and fq_name, and its references after that, by field."""
+    """A resource that loses references: its key and fq_name, and the remaining references by field."""
 
     key: Key
     fq_name: list[str]
@@ -30,7 +30,7 @@ class Holder(NamedTuple):
 
 
 async def holders_of(client: ApiClient, schema: Schema, keys: Collection[Key]) -> list[Holder]:
-    """Those that refer to one of ``keys`` and are none of them themselves, by key."""
+    """The resources outside ``keys`` that refer to one of them, sorted by key."""
     going = {key.uuid for key in keys}
     found: dict[Key, Holder] = {}
     for key in keys:
@@ -44,7 +44,7 @@ async def holders_of(client: ApiClient, schema: Schema, keys: Collection[Key]) -
 
 
 async def _referring(client: ApiClient, schema: Schema, key: Key) -> list[tuple[Kind, list[str]]]:
-    """The kinds by which people refer to ``key``, with the uuids of those that do."""
+    """The kinds whose user references lead to ``key``, with the uuids of those resources."""
     kinds = {
         kind.name: kind
         for kind, relation in schema.referring.get(key.kind, ())
@@ -52,7 +52,7 @@ async def _referring(client: ApiClient, schema: Schema, key: Key) -> list[tuple[
     }
     found = await read(client, schema.kind(key.kind), key.uuid)
     if found is not None and found.data is None:
-        # What can't be read can't be shown with its back references; each kind is asked in turn.
+        # The server can't show back references of an unreadable resource: query each kind.
         listed = [(kind, await client.referring(kind, key.uuid)) for kind in kinds.values()]
         return [(kind, [data["uuid"] for data in resources]) for kind, resources in listed]
     document = found.data if found is not None and found.data is not None else {}

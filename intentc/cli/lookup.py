@@ -1,7 +1,7 @@
-"""Which resource at the API server a person means: by uuid, fq_name, a unique end of it, or the key in etcd.
+"""Finds a resource at the API server by uuid, fq_name, a unique end of it, or its key in etcd.
 
-Why it exists: a resource whose value can't be read must be found as well, or nobody could delete or replace it. What
-is done with it is each command's business.
+Why it exists: unreadable resources must be found too, or nobody could delete or replace them. Each command decides what
+to do with the resource.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import CommandError, Exit
+from .near_names import near_names
 
 if TYPE_CHECKING:
     from intentc.model import Kind
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Meant(NamedTuple):
-    """A resource at the server. ``uuid``: what stands for it in the key in etcd; ``fq_name``: empty if nobody knows it;
-    ``data``: None if the value can't be read, then ``reason`` says why."""
+    """A resource at the server. ``uuid``: the last part of its key in etcd; ``fq_name``: empty if unknown; ``data``:
+    None if the value can't be read, then ``reason`` says why."""
 
     uuid: str
     fq_name: list[str]
@@ -28,12 +29,12 @@ class Meant(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """How people know it."""
+        """Its name for people."""
         return ":".join(self.fq_name) or self.uuid
 
 
 async def look_up(client: ApiClient, kind: Kind, name: str) -> Meant:
-    """The one resource that ``name`` means, readable or not. Raises ``CommandError`` if there is none, or several."""
+    """The one resource named ``name``, readable or not. Raises ``CommandError`` if there is none, or several."""
     uuid = _uuid_in(kind, name)
     found = await read(client, kind, uuid) if uuid else None
     if found is None:
@@ -56,12 +57,12 @@ async def read(client: ApiClient, kind: Kind, uuid: str) -> Meant | None:
 
 
 def unreadable(kind: Kind, meant: Meant, where: str) -> CommandError:
-    """The error for whoever needs the value of a resource that can't be read."""
+    """The error for a command that needs the value of an unreadable resource."""
     return CommandError(f"{kind.name} {meant.shown}: {meant.reason}", where=where, next_step=remedy(kind, meant.uuid))
 
 
 def remedy(kind: Kind, uuid: str) -> str:
-    """The commands that end it. Only a key that ends in a uuid can get another value."""
+    """The commands that replace or delete an unreadable resource. Only a key that ends in a uuid can be replaced."""
     from intentc.model import is_uuid
 
     replace = "replace it with `intentc apply FILE`, or " if is_uuid(uuid) else ""
@@ -76,8 +77,7 @@ async def _all(client: ApiClient, kind: Kind) -> list[Meant]:
 
 
 def _uuid_in(kind: Kind, name: str) -> str:
-    """What stands for the uuid in ``name``: a uuid, the last part of a key that is no uuid, or a whole key in etcd;
-    empty if ``name`` is a name."""
+    """The uuid in ``name``, or the last part of its key in etcd if that is not a uuid; empty if ``name`` is a name."""
     from intentc.model import escaped_segment, is_escaped, is_uuid
 
     if name.startswith("/"):
@@ -94,10 +94,12 @@ def _one_of(listed: list[Meant], client: ApiClient, kind: Kind, name: str) -> Me
         case [only]:
             return only
         case []:
+            near = near_names(name, (":".join(one.fq_name) for one in listed if one.fq_name))
+            guess = f"did you mean {' or '.join(near)}? " if near else ""
             raise CommandError(
                 f"there is no {kind.name} named {name}",
                 where=client.url,
-                next_step=f"`intentc get {kind.name}` lists those that there are",
+                next_step=f"{guess}`intentc get {kind.name}` lists all",
             )
         case several:
             raise CommandError(

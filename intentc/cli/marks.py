@@ -1,7 +1,7 @@
-"""Which objects carry our mark, read from etcd: only there their revisions are told with them.
+"""Lists the objects that carry our mark, from etcd: only etcd returns their revisions with them.
 
-Why apart from ``planning``: values are read leniently here, since an object whose other fields can't be read can still
-be let go. What is done with the objects is the command's business.
+Why apart from ``planning``: this module reads values leniently, since an object with other unreadable fields can still
+be released. The command decides what to do with the objects.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Marked(NamedTuple):
 
     @property
     def without_mark(self) -> Change:
-        """The change that takes the mark off, if nobody has written the object meanwhile."""
+        """The change that removes the mark, provided that nobody wrote the object meanwhile."""
         from .client import Change
 
         data = {"uuid": self.uuid, "fq_name": self.fq_name, "annotations": {"key_value_pair": self.others}}
@@ -56,8 +56,8 @@ class _Annotated(msgspec.Struct):
 
 
 async def marked_objects(store: Store, configuration: Configuration, kind: Kind, name: str | None) -> list[Marked]:
-    """The objects of ``kind`` that carry our mark, those that ``name`` means if it is given. One that can't be read is
-    told on stderr, and left out."""
+    """The objects of ``kind`` that carry our mark; only those named ``name`` if it is given. Unreadable ones are
+    reported on stderr and left out."""
     prefix = f"/{configuration.etcd.path}/{kind.name}/"
     found = [marked async for marked in _read(store, prefix, kind.name, configuration.intentc.installation)]
     return picked(name, [(m.uuid, m.fq_name, m) for m in found]) if name else found

@@ -1,13 +1,15 @@
-"""Which kind and which resource the arguments of a command name."""
+"""Finds the kind and the resource that a command's arguments name, and suggests near kinds."""
 
 from __future__ import annotations
 
 import difflib
+import shlex
 import uuid as uuid_module
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import CommandError
+from .errors import CommandError, Exit
 
 if TYPE_CHECKING:
     from intentc.model import Kind, Schema
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
 
 async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
-    """The one resource that ``name`` means. Raises ``CommandError`` if there is none, or several, or if its value can't
-    be read."""
+    """The one resource named ``name``. Raises ``CommandError`` if there is none, or several, or if its value can't be
+    read."""
     from .lookup import look_up, unreadable
 
     found = await look_up(client, kind, name)
@@ -27,7 +29,7 @@ async def named(client: ApiClient, kind: Kind, name: str) -> dict[str, Any]:
 
 
 def kind_named(schema: Schema, name: str) -> Kind:
-    """The kind that ``name`` means, in any spelling. Raises ``CommandError`` with suggestions."""
+    """The kind named ``name``, in any spelling. Raises ``CommandError`` with suggestions."""
     from intentc.loading.schemas import known_elsewhere
     from intentc.model import snake
 
@@ -39,9 +41,24 @@ def kind_named(schema: Schema, name: str) -> Kind:
     return found
 
 
+def reject_kind_as_file(given: Sequence[str], schema: Schema, command: str) -> None:
+    """Raise ``CommandError`` if the first of ``given`` is a kind and no file, with the command that was probably meant.
+    ``command``: its beginning."""
+    first = given[0] if given else ""
+    kind = None if not first or Path(first).exists() else schema.spelt(first, plural=True)
+    if kind is not None:
+        names = shlex.join(given[1:]) or "NAME"
+        raise CommandError(
+            f"there is no file {first}; it is a kind",
+            where=command,
+            next_step=f"did you mean `{command} --kind {first} {names}`?",
+            code=Exit.USAGE,
+        )
+
+
 def near_kinds(name: str, kinds: Iterable[str]) -> list[str]:
-    """The kinds that a name may mean, at most three: those with these initials (``acl``), spelt nearly so, or
-    with this text inside (``list``); the first way that finds any."""
+    """At most three kinds that resemble ``name``: with these initials (``acl``), else of similar spelling, else with
+    this text inside (``list``)."""
     known = sorted(kinds)
     initials = [
         kind for kind in known if "".join(word[:1] for word in kind.split("_")) in (name, name.removesuffix("s"))

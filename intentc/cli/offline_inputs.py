@@ -1,4 +1,4 @@
-"""Applying resources of files to an ``Offline``, with errors that name the files."""
+"""Applies resources of files to an ``Offline``, with errors that name the files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
-    """Apply resources of files to an ``Offline`` in one go. Raises ``InvalidInput`` naming those that are refused."""
+    """Apply resources of files to an ``Offline`` at once. Raises ``InvalidInput`` naming those that are rejected."""
     from intentc.apiserver.errors import ApiError
     from intentc.model import InvalidInput, all_invalid
 
@@ -25,7 +25,7 @@ async def apply_inputs(offline: Any, inputs: Sequence[Input]) -> None:
 
 
 async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[InvalidInput]:
-    """The same without those that are refused; what is wrong with these."""
+    """Apply the resources that are not rejected, and return the errors of the others."""
     from intentc.apiserver.errors import ApiError
 
     left, errors = list(inputs), []
@@ -45,13 +45,13 @@ async def apply_what_can_be(offline: Any, inputs: Sequence[Input]) -> list[Inval
 
 
 def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, InvalidInput]]:
-    """The place in ``inputs`` of each that is refused, and what is wrong with it."""
+    """The index in ``inputs`` of each rejected resource, and its error."""
     from intentc.model import InvalidInput
 
-    from .places import place_of, told_of
+    from .places import place_of, with_resource_name
 
     found = []
     for item, detail in error.rejected or ((error.item or 0, error.detail),):
         resource = inputs[item]
-        found.append((item, InvalidInput(told_of(resource, detail), source=place_of(resource, detail))))
+        found.append((item, InvalidInput(with_resource_name(resource, detail), source=place_of(resource, detail))))
     return found

@@ -1,7 +1,7 @@
-"""The options that commands share, and what stands behind them.
+"""Defines the options that commands share.
 
-Why it exists: ``--config-file`` may stand before or after a command's name and means the same there; ``-o`` prints the
-same shapes everywhere. Loading is ``configuration``'s business, printing ``output``'s.
+Why it exists: ``--config-file`` means the same before and after a command's name; ``-o`` prints the same shapes
+everywhere. ``loading.configuration`` loads, ``output`` prints.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOG = logging.getLogger("intentc.loading.configuration")
 
 
 def output_option_with(*further: str) -> Callable[[_Function], _Function]:
-    """``-o`` with the forms that every command has, and those that only this one has."""
+    """``-o`` with the forms of every command, and ``further`` ones."""
     forms = click.Choice(["table", "json", "yaml", *further])
     return click.option("-o", "--output", type=forms, default="table", show_default=True)
 
@@ -37,19 +37,19 @@ output_option = output_option_with()
 
 
 def complete_files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """Let the shell complete names of files: for arguments that take names of files among other things."""
+    """Let the shell complete file names, for arguments that take file names among others."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]
 
 
 compilers_option = click.option(
-    "--compiler", "compilers", multiple=True, help="Which compilers run; by default those configured."
+    "--compiler", "compilers", multiple=True, help="Compilers to run; default: those in the configuration."
 )
 
 
 def with_compilers(configuration: Configuration, compilers: tuple[str, ...]) -> Configuration:
-    """``configuration`` with these compilers in place of its own, if any are named."""
+    """``configuration`` with ``compilers`` in place of its own, unless that is empty."""
     if not compilers:
         return configuration
     own = msgspec.structs.replace(configuration.intentc, compilers=compilers)
@@ -57,10 +57,10 @@ def with_compilers(configuration: Configuration, compilers: tuple[str, ...]) -> 
 
 
 def configured(*, service: bool = False) -> Callable[[_Function], _Function]:
-    """Give a command ``--config-file`` and call it with ``loaded``, the configuration.
+    """Add ``--config-file`` to a command and call it with ``loaded``, the configuration.
 
-    ``service``: the command logs at the configured level and begins with the configuration's notes; others only log
-    warnings. Without a file the defaults hold.
+    ``service``: the command logs at the configured level, the configuration's notes first; others log warnings only.
+    Without a file the defaults apply.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -79,8 +79,8 @@ def configured(*, service: bool = False) -> Callable[[_Function], _Function]:
 
 
 def load_configuration(config_file: str | None, *, service: bool) -> Loaded:
-    """The configuration from the nearest of: the command's option, the group's, the environment; and logs set up as it
-    says."""
+    """Load the configuration named by the command's option, else the group's, else the environment, and set up logs as
+    it says."""
     from intentc.diagnostics import logs
     from intentc.loading.configuration import load
 

@@ -1,7 +1,7 @@
-"""The order in which resources of input files are sent: what others name comes first.
+"""Sorts the resources of input files: parents and reference targets before the resources that name them.
 
 Why it exists: a file may hold a child before its parent, and too many resources for one transaction; every chunk must
-find what it names. What refers to what is read off the kinds; whether a target exists at all is the server's to say.
+find what it names. The kinds declare what refers to what; the server checks whether a target exists.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _Identity = tuple[str, str]
 
 
 def name_of(resource: Loaded) -> str:
-    """The fq_name joined by ``:``; the bare name or the uuid where the file gives no more."""
+    """The fq_name joined by ``:``; the name or the uuid if the file has no fq_name."""
     data = resource.data
     return ":".join(data.get("fq_name") or [data.get("name") or data.get("uuid") or ""])
 
 
 def fq_name_of(resource: Loaded) -> list[str]:
-    """The elements of the same, which may hold colons themselves; of a bare name or uuid one."""
+    """The elements of the fq_name, which may contain colons; one element for a bare name or uuid."""
     return list(resource.data.get("fq_name") or [name_of(resource)])
 
 
 def targets_first(resources: Sequence[Loaded], schema: Schema) -> list[Loaded]:
     """``resources`` with parents and reference targets before those that name them, else by kind and name.
 
-    Raises ``InvalidInput`` naming the resources that refer to each other in a circle.
+    Raises ``InvalidInput`` naming the resources of a reference cycle.
     """
     position: dict[_Identity, int] = {}
     for index, resource in enumerate(resources):

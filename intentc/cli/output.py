@@ -1,7 +1,7 @@
-"""What commands print on stdout: a table for people, JSON or YAML for programs.
+"""Prints the results of commands on stdout: a table for people, JSON or YAML for programs.
 
-Tables are plain aligned columns, never cut: they are read by people and by ``awk``. JSON and YAML have one shape for
-one and for many, with the version of that shape in it.
+Tables are plain aligned columns, never cut, for people and for ``awk``. JSON and YAML have the same shape for one
+result and for many, with its version.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def print_document(
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns under their names; nothing if there are no rows."""
+    """Aligned columns under their names; empty without rows."""
     if not rows:
         return ""
     lines = [[column.upper() for column in columns], *rows]

@@ -1,7 +1,7 @@
-"""From what a server or a compiler says about a resource back to the line of the file that it came from.
+"""Finds the line in a file that a message of a server or compiler is about.
 
-Why it exists: neither knows files. A refused ``/sync`` names an element by its index, a problem names kind and
-fq_name, and both name fields as people write them; a person needs ``file:line``. What is said is theirs.
+Why it exists: servers and compilers don't know files. A rejected ``/sync`` names an element by its index, a problem
+names kind and fq_name, and both name fields as users write them; a user needs ``file:line``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STEP = re.compile(r"([A-Za-z_][\w-]*)|\[(\d+)\]")
 
 
 def item_in(message: str) -> tuple[int | None, str]:
-    """The index of the element that a refusal names (``item 3 (kind a:b:c): …``), None if none; and the rest."""
+    """The index of the element that a rejection names (``item 3 (kind a:b:c): …``), None if none; and the rest."""
     found = _ITEM.fullmatch(message)
     return (int(found["index"]), found["detail"]) if found else (None, message)
 
@@ -34,8 +34,8 @@ def place_of(resource: Loaded, message: str) -> str:
     return resource.where(max(named, key=len, default=()))
 
 
-def told_of(resource: Loaded, message: str) -> str:
-    """``message`` with the name of the resource that it is about, which may begin with its kind."""
+def with_resource_name(resource: Loaded, message: str) -> str:
+    """``message`` with kind and name of its resource at the beginning, once."""
     name = name_of(resource)
     for beginning in (f"{kebab(resource.kind)} {name}: ", f"{kebab(resource.kind)}: "):
         message = message.removeprefix(beginning)
@@ -51,23 +51,23 @@ def located(problem: Problem, resources: Sequence[Loaded]) -> Problem:
 
 
 def is_about(problem: Problem, resource: Loaded) -> bool:
-    """Whether a problem is told on this resource."""
+    """Whether a problem is about this resource."""
     return (problem.kind, problem.name) == (resource.kind, name_of(resource))
 
 
 def line_of(problem: Problem) -> str:
-    """A problem as people read it."""
+    """A problem as one line of text."""
     where = f"{problem.source}: " if problem.source else ""
     return f"{where}{problem.kind} {problem.name}: {problem.message}"
 
 
 def _plain(text: str) -> str:
-    """A field as it is called in a resource's data: manifests have theirs under ``spec``."""
+    """A field's path in a resource's data: manifests have it under ``spec``."""
     return text.removeprefix("spec.")
 
 
 def _steps(text: str, data: Any) -> tuple[str | int, ...]:
-    """``a.b[0]`` as steps, as far as they lead to something in ``data``."""
+    """The steps of ``a.b[0]`` that exist in ``data``."""
     steps: list[str | int] = []
     for name, index in _STEP.findall(text):
         step = name or int(index)

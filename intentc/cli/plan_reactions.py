@@ -1,4 +1,4 @@
-"""``intentc plan --reactions``: which compiler a reaction map is for, and what it would mean, for people."""
+"""Compares a new reaction map with the one in force, for ``intentc plan --reactions``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 _NOTE = "note"
-"""The severity of findings that need nothing to be done; `intentc check` shows them."""
+"""The severity of findings that need no action; ``intentc check --notes`` lists them."""
 
 
 async def compare_maps(file: Path, compiler: str | None, configuration: Configuration) -> Comparison:
-    """What the map in ``file`` would mean in place of that of ``compiler``. Raises ``InvalidInput`` with file:line if
-    it is no map, and ``CommandError``."""
+    """The effects of replacing the map of ``compiler`` by the one in ``file``. Raises ``InvalidInput`` with file:line
+    if it is not a map, and ``CommandError``."""
     from intentc.offline.preview.reacting import compare
     from intentc.plugins import installed
 
@@ -54,9 +54,8 @@ async def compare_maps(file: Path, compiler: str | None, configuration: Configur
 
 
 async def _in_force(name: str, file: Path, configured: Loaded, configuration: Configuration) -> tuple[Loaded, str]:
-    """``configured`` with the map of the compiler ``name`` that the running service has in force, which may be another
-    than its file says by now; and what the new one is compared with, for people. If nobody answers, the configured
-    one."""
+    """``configured`` with the map of the compiler ``name`` that the running service has in force, which may be older
+    than its file; and a text that names this map. Without a running service, the configured map."""
     from intentc.logic.dependencies import ReactionMap
     from intentc.logic.dependencies.reactions import Reaction, Visit
     from intentc.plugins import reaction_maps
@@ -79,12 +78,12 @@ async def _in_force(name: str, file: Path, configured: Loaded, configuration: Co
         if own.get(edge["kind"]) == name
     ]
     others = [reaction for reaction in configured.reactions if own.get(reaction.kind) != name]
-    told = configured._replace(reactions=ReactionMap([*edges, *others]))
-    return told, f"compared with the map in force at {url_of(where, '')}"
+    running = configured._replace(reactions=ReactionMap([*edges, *others]))
+    return running, f"compared with the map in force at {url_of(where, '')}"
 
 
 def _whose(file: Path, in_force: Loaded) -> str:
-    """The compiler in use that knows most of a map's kinds. Raises ``CommandError`` if that is none, or not one."""
+    """The compiler in use that knows most of a map's kinds. Raises ``CommandError`` if there is none, or several."""
     from intentc.logic.dependencies.reactions import load
 
     kinds = {reaction.kind for reaction in load(file)}
@@ -96,13 +95,13 @@ def _whose(file: Path, in_force: Loaded) -> str:
         raise CommandError(
             f"no compiler in use has these kinds; in use: {', '.join(known)}",
             where=str(file),
-            next_step="see that intentc.compilers names the compiler whose map this is",
+            next_step="check that intentc.compilers names the compiler of this map",
             code=Exit.USAGE,
         )
     most = [name for name, count in known.items() if count and count == max(known.values())]
     if len(most) != 1:
         raise CommandError(
-            "its kinds don't tell whose map this is",
+            "its kinds fit several compilers",
             where=str(file),
             next_step=f"give --compiler {' or '.join(known)}",
             code=Exit.USAGE,
@@ -112,13 +111,13 @@ def _whose(file: Path, in_force: Loaded) -> str:
 
 def lines(found: Comparison) -> Iterator[str]:
     """The whole comparison, line by line."""
-    told = [one for one in found.findings if one.severity != _NOTE]
-    if told:
+    shown = [one for one in found.findings if one.severity != _NOTE]
+    if shown:
         yield "Findings:"
-        yield from (f"  {one.source}: {one.severity} {one.reason}: {one.message}" for one in told)
+        yield from (f"  {one.source}: {one.severity} {one.reason}: {one.message}" for one in shown)
         yield ""
     if found.invalid:
-        yield "The map is invalid; nothing else was looked at."
+        yield "The map is invalid; nothing else was checked."
         return
     if found.against:
         yield (
@@ -137,9 +136,9 @@ def lines(found: Comparison) -> Iterator[str]:
         yield ""
     yield from _reach(found)
     for title, missing in (
-        ("Missing reactions that it would bring (read, and no path leads there):", found.missing),
-        ("Missing reactions that it would mend:", found.fixed),
-        ("Missing reactions that stay:", found.still_missing),
+        ("Missing reactions that it would add (read, and no path leads there):", found.missing),
+        ("Missing reactions that it would fix:", found.fixed),
+        ("Missing reactions that remain:", found.still_missing),
     ):
         if missing:
             yield title
@@ -158,7 +157,7 @@ def _reach(found: Comparison) -> Iterator[str]:
 
     if not found.reach:
         return
-    yield "Whom a change of one resource reaches (only kinds for which that may differ):"
+    yield "Resources that one change reaches (only kinds for which this may differ):"
     rows = [
         (
             one.kind,
@@ -182,8 +181,8 @@ def _missing(one: Missing) -> str:
 def _summed_up(found: Comparison) -> str:
     added = sum(edge.action == "added" for edge in found.edges)
     come, go = sum(one.come for one in found.reach), sum(one.go for one in found.reach)
-    nothing = "nothing is written otherwise, since recorded reads decide and not the map"
-    writes = f"{len(found.writes)} resources are written otherwise" if found.writes else nothing
+    nothing = "nothing is written differently, since recorded reads decide and not the map"
+    writes = f"{len(found.writes)} resources are written differently" if found.writes else nothing
     return (
         f"Reactions of {found.compiler}: edges +{added} -{len(found.edges) - added}, pairs +{come} -{go}, "
         f"missing reactions +{len(found.missing)} -{len(found.fixed)}; {writes} (revision {found.revision})."
@@ -191,7 +190,7 @@ def _summed_up(found: Comparison) -> str:
 
 
 def print_comparison(output: str, found: Comparison) -> None:
-    """On stdout, in this form."""
+    """Print ``found`` on stdout in the form ``output``."""
     from .output import print_document
 
     if output == "table":

@@ -1,4 +1,4 @@
-"""A plan as people read it on a terminal: what they change, what follows, and one line that sums it up."""
+"""Formats a plan for a terminal: what the user changes, what follows, and a summary line."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def lines(plan: Plan) -> Iterator[str]:
                 yield from change_lines(change)
             yield ""
     if plan.numbers:
-        yield "Numbers (which ones are given only the server can say):"
+        yield "Numbers (the server chooses new ones):"
         for number in plan.numbers:
             sign = "+" if number.action == "given" else "-"
             yield f"  {_coloured(sign)} {number.pool}: {_of(number.shown, number.owner)}"
         yield ""
-    for title, problems in (("Problems that come:", plan.problems), ("Problems that go:", plan.resolved)):
+    for title, problems in (("New problems:", plan.problems), ("Resolved problems:", plan.resolved)):
         if problems:
             yield title
             yield from (f"  {line_of(problem)}" for problem in problems)
@@ -60,12 +60,12 @@ def summed_up(plan: Plan) -> str:
 
 
 def _of(shown: str, owner: str) -> str:
-    """A number that is known is told with its owner; a placeholder names him already."""
+    """A known number with its owner; a placeholder already names the owner."""
     return shown if shown.startswith("<") else f"{shown} of {owner}"
 
 
 def change_lines(change: Change) -> Iterator[str]:
-    """One resource: what is done with it and why, and its fields below."""
+    """One resource: the action and its reason, and the fields below."""
     sign, colour = _SIGNS[change.action]
     owners = ", ".join(f"{owner.kind} {owner.name}" for owner in change.because)
     because = f"   because of {owners}" if owners else ""
@@ -89,7 +89,7 @@ def _field(field: Field, *, plain: bool) -> str:
 
 
 def _after_colon(value: Any) -> str:
-    """A reference without an attribute says it all by its name."""
+    """The value after a colon; empty for a reference without an attribute, whose name is enough."""
     return "" if value == {} else f": {_value(value)}"
 
 
@@ -99,7 +99,7 @@ def _value(value: Any) -> str:
 
 
 def _coloured(sign: str, colour: str = "") -> str:
-    """``sign`` in its colour; click takes colours out where the output is no terminal."""
+    """``sign`` in its colour; click removes colours if the output is not a terminal."""
     if os.environ.get("NO_COLOR"):
         return sign
     return click.style(sign, fg=colour or {"+": "green", "-": "red"}[sign])

@@ -1,6 +1,6 @@
-"""Making a plan: the live world is gathered, and an input carried out over a copy of it, as the commands would do.
+"""Makes a plan: reads the live state, and carries out an input over a copy of it, as the commands would.
 
-Why apart from ``plan``: applying a saved plan makes the plan anew. What a plan is, is ``preview``'s business.
+Why apart from ``plan``: ``apply`` of a saved plan makes the plan again. ``offline.preview`` defines what a plan is.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """A plan as it would be saved, and the revision at which each resource stood."""
+    """A plan in the form that is saved, and the revision of each resource."""
 
     saved: Saved
     seen: Mapping[Key, int]
 
 
 class Impossible(CommandError):
-    """An input can't be carried out in the world of now, for reasons of that world."""
+    """An input can't be carried out over the current state."""
 
 
 def input_of(given: Iterable[str], *, delete: bool, kind: str | None, let_go: bool) -> Input:
-    """What the arguments of ``apply`` and ``delete`` mean, files read. Raises ``InvalidInput``."""
+    """The input that the arguments of ``apply`` or ``delete`` mean, with the files' texts. Raises ``InvalidInput``."""
     from intentc.loading.resources import read_texts
     from intentc.offline.preview.saved import Input, Text
 
@@ -65,8 +65,8 @@ def resources_of(given: Input, schema: Schema) -> list[Resource]:
 
 
 async def make_plan(given: Input, configuration: Configuration, salt: str = "") -> Made:
-    """The plan for an input, over the world of now. ``salt``: of the saved plan with which it is going to be compared.
-    Raises ``CommandError``, ``InvalidInput`` and ``StoreError``."""
+    """The plan for an input over the current state. ``salt``: that of the saved plan to compare with. Raises
+    ``CommandError``, ``InvalidInput`` and ``StoreError``."""
     from intentc.model import Key
     from intentc.offline.preview import plan
     from intentc.offline.preview.saved import Saved
@@ -99,7 +99,7 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
 
 
 async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
-    """The world as it is now. Raises ``CommandError`` and ``StoreError``."""
+    """Read the current state. Raises ``CommandError`` and ``StoreError``."""
     from intentc.offline.preview import gather
     from intentc.writing import Throttled, Unreachable, WriteError
     from intentc.writing.http import http_services
@@ -108,16 +108,16 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
 
     settings, endpoint, path = configuration.intentc, api_server(configuration), configuration.etcd.path
     store = etcd_store(configuration)
-    progress("reading the world")
+    progress("reading the current state")
     try:
         async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
             gathered = await gather(store, read, compilers.schema, path=path, installation=settings.installation)
     except WriteError as error:
         away = isinstance(error, Unreachable | Throttled)
         raise CommandError(
-            f"the ledger of numbers can't be read: {error}",
+            f"the allocated numbers can't be read: {error}",
             where=endpoint.url,
-            next_step="see that the API server runs, and that client and keystone are right",
+            next_step="check that the API server runs, and the sections client and keystone",
             code=Exit.UNREACHABLE if away else Exit.INVALID,
         ) from None
     finally:
@@ -128,13 +128,13 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
         raise CommandError(
             f"nothing lies under /{path}/, so there is nothing to plan over",
             where="etcd.path",
-            next_step="see that it is the path under which the API server keeps its resources",
+            next_step="set it to the path under which the API server keeps its resources",
         )
     return gathered
 
 
 def trial_over(gathered: Gathered, compilers: Loaded, configuration: Configuration, text: str = "") -> Trial:
-    """A copy of the world with compilers that have the service's settings and limits. ``text``: as for ``Trial``."""
+    """A copy of the current state with compilers of the service's settings and limits. ``text``: as for ``Trial``."""
     from intentc.offline.preview import Trial
     from intentc.planning import DeleteGuard
 
@@ -153,7 +153,7 @@ def trial_over(gathered: Gathered, compilers: Loaded, configuration: Configurati
 async def carry_out(
     client: ApiClient, given: Input, resources: list[Resource], schema: Schema, seen: Mapping[Key, int] | None = None
 ) -> list[Done]:
-    """Do at the server of ``client`` what an input says. ``seen``: as for ``apply_by``."""
+    """Carry out an input at the server of ``client``. ``seen``: as for ``apply_by``."""
     from .applying import apply_by
     from .deleting import delete_by, delete_named
     from .ordering import fq_name_of
@@ -177,13 +177,13 @@ async def _carry_out(
     try:
         await carry_out(client, given, resources, schema)
     except CommandError as error:
-        # A call at our own copy is no place where anybody could look.
+        # The user can't look at our own copy.
         where = "" if client.url in error.where else error.where
         raise Impossible(error.what, where=where, next_step=error.next_step, code=error.code) from None
     return client.touched
 
 
 def progress(text: str) -> None:
-    """On a terminal, one line that is written over again and again."""
+    """Show ``text`` on a terminal, in place of the text before."""
     if sys.stderr.isatty():
         click.echo(f"\r\033[K{text}", nl=False, err=True)

@@ -1,8 +1,8 @@
-"""How a long-running command runs: with a garbage collector that suits a large cache, and with evaluations that end.
+"""Runs a long-running command with a garbage collector tuned for a large cache, and a watchdog for evaluations.
 
-Why apart: collector, timers and signals are the process's, not the engine's. The collector's own figures are for small
-programs: over a world of a hundred thousand resources it goes again and again and finds nothing, since next to nothing
-here is a cycle. That was a fifth of a compile's CPU (docs/benchmarks.md).
+Why apart: collector, timers and signals belong to the process, not to the engine. The collector's defaults suit small
+programs: over a hundred thousand resources it runs often and finds nothing, since hardly anything here is a cycle. That
+was a fifth of a compile's CPU (docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _OLDER_GENERATIONS = (20, 50)
 
 
 def run_service(main: Callable[[*Arguments], Awaitable[Result]], *arguments: *Arguments) -> Result:
-    """Run ``main`` to its end, as ``anyio.run`` does; what it returns or raises. An evaluation that doesn't end is cut
-    off; one that can't be, since it holds the interpreter, ends the process."""
+    """Run ``main`` to its end, like ``anyio.run``. An evaluation over its budget is cut off; if it holds the
+    interpreter and can't be cut off, the process ends."""
     from intentc.evaluation import PROCESS, Watchdog
 
     gc.set_threshold(_NEW_OBJECTS, *_OLDER_GENERATIONS)

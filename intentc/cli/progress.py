@@ -1,7 +1,7 @@
-"""How far a load is, as one line of a terminal, for the commands that serve.
+"""Shows the progress of a load as one line on a terminal, for commands that serve.
 
-Why not rich: lines of the log go to the same terminal meanwhile, and one line that gives way to them is all there is to
-it. ``intentc status --watch`` shows the same from elsewhere.
+Why not rich: the log writes to the same terminal, and one line that is erased before each log line is simple.
+``intentc status --watch`` shows the same progress from another process.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ async def show_progress(progress: Callable[[], Mapping[str, Any] | None]) -> Non
     terminal."""
     if not sys.stderr.isatty():
         return
-    root, giving_way = logging.getLogger(), _GivingWay()
-    root.handlers.insert(0, giving_way)
+    root, eraser = logging.getLogger(), _ProgressEraser()
+    root.handlers.insert(0, eraser)
     try:
         while (now := progress()) is not None:
             sys.stderr.write(_ERASE + line(now))
             sys.stderr.flush()
             await anyio.sleep(_PERIOD)
     finally:
-        root.removeHandler(giving_way)
+        root.removeHandler(eraser)
         sys.stderr.write(_ERASE)
         sys.stderr.flush()
 
 
-class _GivingWay(logging.Handler):
-    """Erases the line before the log writes one in its place."""
+class _ProgressEraser(logging.Handler):
+    """Erases the progress line before the log writes a line."""
 
     def emit(self, record: logging.LogRecord) -> None:
         sys.stderr.write(_ERASE)

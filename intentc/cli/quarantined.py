@@ -1,7 +1,7 @@
-"""What the running compiler tells of its quarantine, and which entry of it a person means.
+"""Reads the running compiler's quarantine, and finds the entry that a user names.
 
-Why it exists: only the compiler knows what is held, refused or contended, so directives about that are checked against
-its ``/status`` before they are put. If none answers, the resource is looked up as any other.
+Why it exists: only the compiler knows what is held, rejected or contended, so directives about that are checked against
+its ``/status`` before they are stored. If no compiler answers, the resource is looked up like any other.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from intentc.model import Key
 
 _LISTED = 1_000
-"""So many entries a compiler lists at most."""
+"""The most entries that a compiler lists."""
 _PAGE = 300
 _HELD = frozenset({"held", "suspect", "unreadable"})
-"""States of intents that can be given up; the others are those of objects, or are wanted so by an operator."""
+"""States of intents that can be dropped; the others are states of objects, or chosen by an operator."""
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One entry of ``quarantine`` in ``/status``. ``name``: fq_name joined by ``:``; ``uuid``: empty if it has none
+    """One entry of ``quarantine`` in ``/status``. ``name``: fq_name joined by ``:``; ``uuid``: empty if there is none
     yet; ``since``: seconds since 1970; ``tries``: failures in a row."""
 
     kind: str
@@ -43,7 +43,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def entries_of(status: dict[str, Any]) -> list[Entry]:
-    """The quarantine in a status. Raises ``CommandError`` if it is of another form."""
+    """The quarantine in a status. Raises ``CommandError`` if it can't be decoded."""
     try:
         return msgspec.convert(status.get("quarantine", []), list[Entry])
     except msgspec.ValidationError as error:
@@ -53,7 +53,7 @@ def entries_of(status: dict[str, Any]) -> list[Entry]:
 
 
 async def whole(where: Diagnostics, status: dict[str, Any]) -> list[Entry]:
-    """The quarantine in ``status``, and what that left out since it would be too large."""
+    """The quarantine in ``status``, and the pages that ``status`` left out."""
     from .waiting import asked
 
     entries = entries_of(status)
@@ -66,8 +66,8 @@ async def whole(where: Diagnostics, status: dict[str, Any]) -> list[Entry]:
 
 
 async def quarantined(desk: DirectivesClient, kind_name: str, name: str, excluded: frozenset[str], why: str) -> Target:
-    """The one quarantined resource that is meant; whether it is quarantined is not asked if no compiler answers.
-    Raises ``CommandError``, with ``why`` if its only states are ``excluded`` ones."""
+    """The one quarantined resource named ``name``; if no compiler answers, any resource of that name. Raises
+    ``CommandError``, with ``why`` if all its states are ``excluded``."""
     from intentc.model import Key
 
     from .waiting import url_of
@@ -90,7 +90,7 @@ async def quarantined(desk: DirectivesClient, kind_name: str, name: str, exclude
     entry = found[0]
     if not entry.uuid:
         raise CommandError(
-            f"{kind.name} {name} was never created, and has no uuid by which it could be ordered",
+            f"{kind.name} {name} was never created, so it has no uuid that a directive could name",
             where=where,
             next_step="`intentc quarantine retry --all` tries it, too",
         )
@@ -99,7 +99,7 @@ async def quarantined(desk: DirectivesClient, kind_name: str, name: str, exclude
 
 
 async def all_held(desk: DirectivesClient) -> list[Target]:
-    """Every intent that is held and could be given up. Raises ``CommandError`` if no compiler answers."""
+    """Every held intent that can be dropped. Raises ``CommandError`` if no compiler answers."""
     from intentc.model import Key
 
     from .waiting import current_status
@@ -113,5 +113,5 @@ async def all_held(desk: DirectivesClient) -> list[Target]:
 async def _written_at(desk: DirectivesClient, key: Key) -> int:
     revision = await desk.mod_revision(key)
     if not revision:
-        raise CommandError(f"{key} is gone from etcd since", next_step="run the command again")
+        raise CommandError(f"{key} was deleted from etcd meanwhile", next_step="run the command again")
     return revision

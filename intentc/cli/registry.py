@@ -1,7 +1,7 @@
-"""Which commands there are, and how the right one is found without loading the others.
+"""Lists the commands, and imports the called one without the others.
 
 Why it exists: help must be quick, and ``intentc --config-file F`` alone must run the service, with any option of
-``run`` behind it. Each command lives in ``cli/commands/<name>.py`` (``-`` is ``_`` there) as ``command``.
+``run`` after it. Each command is ``command`` in ``cli/commands/<name>.py`` (``_`` in place of ``-``).
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS: Mapping[str, str] = {
-    "run": "The service: watch etcd, compile, write (the default).",
-    "dev": "etcd, API server and compiler in one go, on this machine.",
-    "apiserver": "The reference API server alone.",
+    "run": "Run the service: watch etcd, compile, write (the default).",
+    "dev": "Start etcd, API server and compiler on this machine, to try it.",
+    "apiserver": "Run the reference API server alone.",
     "xds": "Serve Envoy's elements to Envoys (aggregated discovery).",
-    "compile": "Offline: resources in, lower-level resources out.",
-    "plan": "What applying files would write; writes nothing.",
-    "status": "Converged? Healthy? Problems? Waiting for what?",
-    "why": "Why an object exists, or why it does not.",
+    "compile": "Compile files offline: resources in, lower-level resources out.",
+    "plan": "Show what applying files would write; writes nothing.",
+    "status": "Show whether the compiler has converged and is healthy.",
+    "why": "Explain why an object exists, or why it does not.",
     "graph": "Draw the reaction map, or what is around an object.",
     "audit": "Compile everything from scratch, and show what differs.",
     "check": "Check configuration, schemas and reaction maps.",
     "apply": "Create or update the resources in files.",
     "get": "Show resources.",
-    "show": "Show what was compiled, and what is wrong.",
+    "show": "Show compiled views, and problems.",
     "delete": "Delete the resources in files.",
-    "pause": "Hold an intent, or leave an object alone.",
+    "pause": "Hold an intent, or stop writes of an object.",
     "resume": "End a pause.",
-    "quarantine": "What is held and why; try it again, or give it up.",
-    "allow-deletes": "Let a withheld deletion of many objects through.",
-    "release": "Take our marks off; deletes nothing.",
-    "etcd-roles": "Print the script that makes the roles in etcd.",
+    "quarantine": "List what is held and why; retry it, or drop it.",
+    "allow-deletes": "Approve a withheld deletion of many objects.",
+    "release": "Remove our ownership marks; deletes nothing.",
+    "etcd-roles": "Print the script that creates the roles in etcd.",
     "completion": "Print the completion script of a shell.",
 }
-"""Name → what it does, in the order in which help shows them."""
+"""Name → what it does, in the order of ``--help``."""
 
 DEFAULT = "run"
 _RELOADED = ("run", "dev")
-"""Those that a SIGHUP asks to read again, and does not end, from before they are imported."""
+"""Commands that SIGHUP reloads and does not end, from before they are imported."""
 CONFIG_FILE_OPTION = "--config-file"
 CONFIG_FILE_VARIABLE = "INTENTC_CONFIG_FILE"
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called, with ``run`` as the default."""
+    """A group that imports a command when it is called, with ``run`` as the default."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
+            hint = f"; did you mean {near[0]}?" if near else f"; commands are {', '.join(COMMANDS)}"
             ctx.fail(f"there is no command {args[0]!r}{hint}")
         return super().resolve_command(ctx, args)
 
@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """The commands, none of them loaded, or the group's options."""
+        """Complete the commands, without importing them, or the group's options."""
         from click.shell_completion import CompletionItem
 
         offered = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
@@ -87,13 +87,13 @@ class LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
-            # A shell asks how the line may go on: a command may still follow.
+            # During completion a command may still follow.
             return super().parse_args(ctx, args)
         return super().parse_args(ctx, with_default(args, bool(os.environ.get(CONFIG_FILE_VARIABLE))))
 
 
 def with_default(args: list[str], configured: bool = False) -> list[str]:
-    """``args`` with ``run`` put in where no command is named: at the first option that is not the group's own, or at
+    """``args`` with ``run`` inserted if they name no command: at the first option that is not the group's own, or at
     the end if a configuration is given (``configured``: by the environment)."""
     position = 0
     while position < len(args):

@@ -1,6 +1,6 @@
-"""What a SIGHUP reads again, for the commands that serve: the same file, the same environment, the same adaptation.
+"""Reloads the configuration on SIGHUP, from the same file and environment, with the same adaptation.
 
-Why apart: ``run`` and ``dev`` do it alike. What becomes of it is ``intentc.service.reload``'s business.
+Why apart: ``run`` and ``dev`` share it. ``intentc.service.reload`` puts the result into force.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def reloading_of(
     adapted: Callable[[Configuration], Configuration] = lambda configuration: configuration,
     relog: bool = False,
 ) -> Reloader:
-    """Reloads what ``loaded`` was read from. ``adapted``: what the command makes of a configuration. ``relog``: logs
-    are set up anew, as the configuration says."""
+    """A ``Reloader`` for the file of ``loaded``. ``adapted``: how the command changes a configuration. ``relog``: set
+    up logs again from the configuration."""
     from intentc.loading.configuration import load
     from intentc.service.reload import Reloader
 
@@ -46,7 +46,7 @@ def reloading_of(
 def _log_as(again: Loaded, before: Loaded) -> None:
     from intentc.diagnostics import logs
 
-    # What was secret at the start is in use until the end, and what was read now is none to show, either.
+    # Secrets from the start stay in use until the end; secrets of the new configuration must not show either.
     logs.set_up(
         again.configuration.log_level,
         again.configuration.intentc.log.format,

@@ -1,11 +1,11 @@
-"""How a service is asked to end, and to read its configuration again.
+"""Handles the signals of a service: SIGTERM and SIGINT end it, SIGHUP reloads its configuration.
 
-SIGTERM and SIGINT cancel its scope, and it drains. Further signals change nothing while it does: whoever sends both
-must not leave a server or a data directory behind. What must not wait for a drain is ended by SIGKILL. SIGHUP means
-"read again", unless it says what it said at first, that the terminal is gone: then it ends the service, too.
+SIGTERM and SIGINT cancel the service's scope, and it drains. Further signals change nothing while it drains, so that a
+second signal leaves no server and no data directory behind; SIGKILL ends a service without a drain. SIGHUP means
+"reload", unless the terminal was closed: then it ends the service, too.
 
-The handlers are Python's own, not the event loop's: those hear of signals through a buffer that the ticks of an
-evaluation past its budget fill up, and a SIGTERM that comes then would be lost (docs/adr/0006).
+The handlers are Python's own, not the event loop's: the loop's read signals from a buffer that the ticks of an
+evaluation over its budget fill up, and a SIGTERM would be lost then (docs/adr/0006).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @asynccontextmanager
 async def ended_by_signals(reload: Callable[[], None] | None = None) -> AsyncIterator[anyio.CancelScope]:
-    """Gives a scope around the block that is cancelled at the first signal that asks the process to end. ``reload``: is
-    called, in the loop, at each SIGHUP, and for one that came before (``hangups.heed``); None leaves that as it was."""
+    """A scope around the block that the first SIGTERM or SIGINT cancels. ``reload``: called in the loop at each SIGHUP,
+    and for an earlier one (``hangups.heed``); None keeps the current handler."""
     scope = anyio.CancelScope()
     loop = asyncio.get_running_loop()
     terminal = terminal_now()
@@ -43,7 +43,7 @@ async def ended_by_signals(reload: Callable[[], None] | None = None) -> AsyncIte
             reload()
 
     def hear(number: int, frame: FrameType | None) -> None:
-        # Anything may be running in this thread, an author's code included: only the loop may act.
+        # This thread may be running anything, an author's code included: only the loop may act.
         loop.call_soon_threadsafe(act, signal.Signals(number))
 
     heard = _SIGNALS if reload is None else (*_SIGNALS, signal.SIGHUP)

@@ -1,6 +1,6 @@
-"""The live display of ``intentc status --watch`` on a terminal, and the progress of a first load.
+"""Displays ``intentc status --watch`` live on a terminal, with the progress of a first load.
 
-Why apart: rich takes its time to be imported, and only a terminal needs it.
+Why apart: importing rich is slow, and only a terminal needs it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _WIDTH = 40
 
 @contextmanager
 def display() -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Gives what shows a status (``status_text.told``) in place of the one before."""
+    """A function that shows a status (``status_text.selected``) in place of the one before."""
     with Live(auto_refresh=False) as live:
         yield lambda content: live.update(rendered(content), refresh=True)
 
 
 def rendered(content: Mapping[str, Any]) -> RenderableType:
-    """The lines of a status, with a bar while the first load goes on."""
+    """The lines of a status, with a bar during the first load."""
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="bold", no_wrap=True)
     rows.add_column(overflow="fold")
@@ -46,7 +46,7 @@ def rendered(content: Mapping[str, Any]) -> RenderableType:
 
 
 def bar(progress: Mapping[str, Any]) -> RenderableType:
-    """One line: the phase of a first load, and how far it is."""
+    """One line: the phase of a first load, and its progress."""
     line = Table.grid(padding=(0, 2))
     line.add_row(
         Text(str(progress["phase"])),

@@ -1,4 +1,4 @@
-"""What ``intentc status`` says of a compiler's ``/status``, as names and texts; the command prints them."""
+"""Formats a compiler's ``/status`` for ``intentc status``, as names and texts; the command prints them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import Exit
 
-_TOLD = (
+_SELECTED = (
     "converged",
     "healthy",
     "role",
@@ -27,10 +27,10 @@ _TOLD = (
 )
 
 
-def told(status: Mapping[str, Any]) -> dict[str, Any]:
-    """What people ask for of a whole ``/status``. ``problems``: their number. ``quarantined``: how many intents and
-    objects are held, refused and the like; ``leader``: the process that leads."""
-    content = {name: status[name] for name in _TOLD if name in status}
+def selected(status: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of ``/status`` that ``intentc status`` shows. ``problems``: their number. ``quarantined``: how many
+    intents and objects are in quarantine; ``leader``: the process that leads."""
+    content = {name: status[name] for name in _SELECTED if name in status}
     content["leader"] = (status.get("leading") or {}).get("leader")
     content["problems"] = problems(status)
     content["quarantined"] = status.get("counts", {}).get("quarantined", len(status.get("quarantine", ())))
@@ -45,12 +45,12 @@ def verdict(status: Mapping[str, Any]) -> int:
 
 
 def problems(status: Mapping[str, Any]) -> int:
-    """How many there are."""
+    """The number of problems."""
     return int(status.get("counts", {}).get("problems", 0))
 
 
 def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """``told``, as (name, text) for people."""
+    """The content of ``selected`` as (name, text) for people."""
     if "error" in content:
         yield "not there", content["error"]
         return
@@ -78,7 +78,7 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "references", f"{content.get('pending_references', 0):,} whose target has not come"
     yield "last audit", _audited(content.get("audit"), role)
     if (content.get("reload") or {}).get("last_error"):
-        yield "reload", "refused, the former stays in force"
+        yield "reload", "rejected, the former stays in force"
     if progress := content.get("progress"):
         of = f"{progress['done']:,} of {progress['total']:,}" if progress["total"] else ""
         yield "first load", f"{progress['phase']} {of}".rstrip()
@@ -89,7 +89,7 @@ def lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _converged(content: Mapping[str, Any]) -> str:
     if not content.get("converged"):
         return f"no, for {span(content.get('busy_seconds', 0.0))}"
-    return "yes, for what it knows: it does not see etcd" if content.get("awaiting") else "yes"
+    return "yes, for what it knows: it does not hear from etcd" if content.get("awaiting") else "yes"
 
 
 def span(seconds: float) -> str:

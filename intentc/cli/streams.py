@@ -1,9 +1,9 @@
-"""Standard streams that write everything they are given, whatever interrupts a write.
+"""Replaces the standard streams by ones that write all data, even if a signal interrupts a write.
 
-Why it exists: a signal (the budget's timer ticks 20 times a second) ends a write to a slow reader early, and a pipe
-that somebody set to non-blocking takes what fits. Python's own streams lose the rest in silence if they are unbuffered
-(``PYTHONUNBUFFERED=1``, which our image sets), and fail on a full pipe if they aren't. What is printed, and when it is
-flushed, is left to the commands.
+Why it exists: a signal (the budget's timer ticks 20 times a second) ends a write to a slow reader early, and a
+non-blocking pipe accepts only what fits. Python's own streams silently lose the rest if they are unbuffered
+(``PYTHONUNBUFFERED=1``, which our image sets), and fail on a full pipe if they are buffered. The commands decide what
+is printed, and when it is flushed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 _REPLACED: list[TextIO] = []
-"""Streams that are replaced: one that nobody refers to closes what both write to."""
+"""Replaced streams: without a reference they would be closed, and their descriptors with them."""
 
 
 class WholeWrites(io.RawIOBase):
-    """A stream whose ``write`` returns when all is written. Closing it leaves ``raw`` open."""
+    """A stream whose ``write`` returns when all data is written. Closing it leaves ``raw`` open."""
 
     def __init__(self, raw: io.FileIO) -> None:
         self._raw = raw
         self.name = raw.name
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write all of ``data``; its size in bytes. Waits while a non-blocking descriptor is full. Raises ``OSError``
-        (``BrokenPipeError``: nobody reads any more)."""
+        """Write all of ``data``, and return its size in bytes. Waits while a non-blocking descriptor is full. Raises
+        ``OSError`` (``BrokenPipeError`` if the reader is gone)."""
         rest = memoryview(data).cast("B")
         size = len(rest)
         while rest:
@@ -52,7 +52,7 @@ class WholeWrites(io.RawIOBase):
 
 
 def write_wholly() -> None:
-    """From now on ``sys.stdout`` and ``sys.stderr`` lose nothing. Streams that are no plain files stay as they are."""
+    """Replace ``sys.stdout`` and ``sys.stderr`` by streams that lose nothing, where they are plain files."""
     sys.stdout = _whole(sys.stdout)
     sys.stderr = _whole(sys.stderr)
 

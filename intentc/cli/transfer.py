@@ -1,7 +1,7 @@
-"""Sending the resources of input files: who is there already, and in how many transactions.
+"""Reads the resources of input files, finds the existing ones, and sends the changes.
 
-Why it exists: ``apply`` and ``delete`` share both questions. All changes go in one transaction if the server takes
-them; if it says that they are too many, in as few as it takes.
+Why it exists: ``apply`` and ``delete`` share these steps. All changes go in one transaction if the server accepts it;
+if they are too many, in as few transactions as it accepts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .errors import CommandError, Exit
 from .lookup import read
 from .ordering import fq_name_of, name_of, targets_first
 from .output import print_document
-from .places import place_of, told_of
+from .places import place_of, with_resource_name
 
 CALLS_AT_ONCE = 16
 _TOO_MANY_OPERATIONS = 413
 STALE = (409, 412)
-"""How the server refuses a change of what is not as it was."""
+"""The status codes with which the server rejects a change of a resource that was changed meanwhile."""
 _HOLDER = re.compile(r"(?P<kind>[\w-]+)/(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 
@@ -36,27 +36,27 @@ Done = tuple[str, list[str], str]
 
 
 class Stale(CommandError):
-    """What was to be changed is not any more as it was when that was decided; nothing was changed."""
+    """A resource was changed after the plan was made; nothing was written."""
 
     def __init__(self, what: str, *, where: str = "") -> None:
         super().__init__(
             f"the plan is stale: {what}",
             where=where,
-            next_step="make another plan, and look at it",
+            next_step="make a new plan, and review it",
             code=Exit.DIFFERENT,
         )
 
 
 class Sent(NamedTuple):
-    """One change, and the resource of the input that it is for."""
+    """One change, and its resource in the input."""
 
     resource: Loaded
     change: Change
 
 
 def read_input(files: Iterable[str], configuration: Configuration) -> tuple[list[Loaded], Schema]:
-    """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput`` with everything that is
-    wrong in all files, also if there are none."""
+    """The resources in ``files``, targets first, and the kinds in use. Raises ``InvalidInput`` with all errors of all
+    files, or if there are no resources."""
     given = list(files)
     schema = installed(configuration).schema
     resources = faultless(*load_what_can_be(given, schema), schema)
@@ -66,14 +66,15 @@ def read_input(files: Iterable[str], configuration: Configuration) -> tuple[list
 
 
 def faultless(resources: list[Loaded], errors: list[InvalidInput], schema: Schema) -> list[Loaded]:
-    """``resources`` if there are no ``errors``. Raises all of these otherwise, with faults in the rest's fields."""
+    """``resources`` if there are no ``errors``. Else raises all of them, with the errors in the other resources'
+    fields."""
     if errors:
         raise all_invalid([*errors, *_field_faults(resources, schema)])
     return resources
 
 
 def _field_faults(resources: Iterable[Loaded], schema: Schema) -> Iterator[InvalidInput]:
-    """What an API server refuses of a resource whatever else there is: unknown fields, and values of another type."""
+    """The errors that an API server finds in a resource alone: unknown fields, and values of another type."""
     from intentc.apiserver.admission.fields import accept
     from intentc.apiserver.admission.manifests import flat_body
     from intentc.apiserver.errors import ApiError
@@ -83,20 +84,20 @@ def _field_faults(resources: Iterable[Loaded], schema: Schema) -> Iterator[Inval
         try:
             accept(schema, kind, flat_body(kind, resource.data).fields)
         except ApiError as error:
-            yield InvalidInput(told_of(resource, error.message), source=place_of(resource, error.message))
+            yield InvalidInput(with_resource_name(resource, error.message), source=place_of(resource, error.message))
 
 
 def read_what_can_be(
     files: Iterable[str], configuration: Configuration
 ) -> tuple[list[Loaded], Schema, list[InvalidInput]]:
-    """The same without what can't be used, and what is wrong with that."""
+    """The usable resources in ``files``, the kinds in use, and the errors of the other resources."""
     schema = installed(configuration).schema
     resources, errors = load_what_can_be(list(files), schema)
     return targets_first(resources, schema), schema, errors
 
 
 async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema) -> list[str | None]:
-    """For each resource the uuid that it has at the server, None if there is none of its name.
+    """The uuid of each resource at the server, None if the server has none of its name.
 
     Raises ``InvalidInput`` if the file gives another uuid than the server has.
     """
@@ -128,9 +129,9 @@ async def present(client: ApiClient, resources: Sequence[Loaded], schema: Schema
 async def send(client: ApiClient, changes: Sequence[Sent], *, together: bool = False) -> None:
     """Carry out ``changes`` in their order.
 
-    A request that is refused as too large is halved, unless they must go ``together``; what was sent before a refusal
-    of another sort stays done. Raises ``CommandError``, naming ``file:line`` of the resource that was refused if the
-    server tells which.
+    A request that the server rejects as too large is halved, unless the changes must go ``together``; requests before
+    another rejection stay done. Raises ``CommandError``, naming ``file:line`` of the rejected resource if the server
+    names it.
     """
     waiting = [list(changes)] if changes else []
     while waiting:
@@ -149,21 +150,21 @@ async def send(client: ApiClient, changes: Sequence[Sent], *, together: bool = F
 async def _explained(
     client: ApiClient, error: Refused, chunk: Sequence[Sent], *, first_only: bool = False
 ) -> CommandError:
-    """The refusal with the resource's name and line, and names in place of bare uuids."""
+    """The rejection with the resource's name and line, and names in place of uuids."""
     message = await with_names(client, error.what)
     if error.item is None or error.item >= len(chunk):
         return CommandError(message, where=error.where, next_step=error.next_step, code=error.code)
     resource = chunk[error.item].resource
     if first_only or len(error.refused) < 2:
-        return error.about(told_of(resource, message), place_of(resource, message))
+        return error.about(with_resource_name(resource, message), place_of(resource, message))
     found = [(chunk[item].resource, detail) for item, detail in error.refused.items() if item < len(chunk)]
     named = [(one, await with_names(client, detail)) for one, detail in found]
-    lines = [f"{place_of(one, detail)}: {told_of(one, detail)}" for one, detail in named]
-    return error.about("\n  ".join([f"{len(lines)} resources are refused:", *lines]), "")
+    lines = [f"{place_of(one, detail)}: {with_resource_name(one, detail)}" for one, detail in named]
+    return error.about("\n  ".join([f"{len(lines)} resources are rejected:", *lines]), "")
 
 
 async def with_names(client: ApiClient, message: str) -> str:
-    """A server's words with names in place of bare uuids."""
+    """A server's message with names in place of uuids."""
     for kind, uuid in dict.fromkeys(_HOLDER.findall(message)):
         name = await client.name_of(uuid)
         if name:
@@ -172,13 +173,13 @@ async def with_names(client: ApiClient, message: str) -> str:
 
 
 def print_results(output: str, resources: Sequence[Loaded], actions: Sequence[str], revision: int) -> None:
-    """What was done with each resource of the input, as ``print_actions`` has it."""
+    """Print the action for each resource of the input, like ``print_actions``."""
     done = [(r.kind, fq_name_of(r), action) for r, action in zip(resources, actions, strict=True)]
     print_actions(output, done, revision)
 
 
 def print_actions(output: str, done: Iterable[tuple[str, Sequence[str], str]], revision: int) -> None:
-    """(kind, fq_name, what was done): ``{"results": [{"kind", "fq_name", "action"}], "revision"}``, or a table."""
+    """Print (kind, fq_name, action): ``{"results": [{"kind", "fq_name", "action"}], "revision"}``, or a table."""
     results = [{"kind": kind, "fq_name": fq_name, "action": action} for kind, fq_name, action in done]
     rows = [(str(one["kind"]), ":".join(one["fq_name"]), str(one["action"])) for one in results]
     print_document(output, {"results": results, "revision": revision}, ("kind", "name", "action"), rows)

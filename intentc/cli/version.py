@@ -1,8 +1,8 @@
-"""Which intentc this is: the version of the package, and the commit that it was built from.
+"""Finds the version of the package, and the commit that it was built from.
 
-Why it exists: a version alone does not name the code of a checkout, or of a wheel between two releases. A wheel brings
-the commit as a file, which ``hatch_build.py`` writes with the functions below; a checkout asks git. What neither knows
-is ``unknown``. Only the standard library is imported here, since the build runs this file by itself.
+Why it exists: a version alone does not identify the code of a checkout, or of a wheel between two releases. A wheel
+contains the commit in a file, which ``hatch_build.py`` writes with the functions below; a checkout queries git. Else
+the commit is ``unknown``. This module imports only the standard library, since the build runs it by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 UNKNOWN = "unknown"
 COMMIT_FILE = "data/commit"
-"""Where a wheel keeps its commit, below the package."""
+"""The file with a wheel's commit, below the package."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _GIT_SECONDS = 10.0
@@ -30,8 +30,8 @@ def version_line() -> str:
 
 
 def commit(package: Path = _PACKAGE) -> str:
-    """The commit of the installed package, or of the checkout around it; ``-dirty`` follows if files differ from it.
-    ``unknown`` if neither says."""
+    """The commit of the installed package, or of the checkout around it; with ``-dirty`` if files differ from it.
+    ``unknown`` if neither is known."""
     recorded = package / COMMIT_FILE
     if recorded.is_file():
         return recorded.read_text().strip() or UNKNOWN
@@ -39,8 +39,8 @@ def commit(package: Path = _PACKAGE) -> str:
 
 
 def commit_of_checkout(folder: Path) -> str | None:
-    """The commit of a checkout, as git names it. None if ``folder`` is not the top of one, or git can't be asked."""
-    # Without this question git would name the commit of any repository around an unpacked archive.
+    """The commit of a checkout, from git. None if ``folder`` is not the top of one, or git fails."""
+    # Without this check git would name the commit of any repository around an unpacked archive.
     if not (folder / ".git").exists():
         return None
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]

@@ -1,8 +1,7 @@
-"""What a compiler tells of itself, and waiting until it has done what follows from a change, over its diagnostics.
+"""Queries a compiler's diagnostics, and waits until it has converged on a change.
 
-The compiler may be behind, not started, or stuck on a held intent; each must be told from the others. What converged
-means is the engine's business. ``where``, of all functions: the section ``intentc.diagnostics``, by which the token is
-sent and certificates are checked.
+The compiler may be behind, not started, or stuck on a held intent; errors distinguish these. The engine defines what
+converged means. ``where`` in all functions: the section ``intentc.diagnostics``, with address, token and certificates.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from .errors import CommandError, Exit
 
 _PERIOD_SECONDS = 0.1
 _ANSWER_SECONDS = 60.0
-"""A view of a very large world takes its time."""
+"""A view of very many resources takes long."""
 
 
 _WORDS = 200
 """Characters shown of an answer that is no JSON."""
 _CANDIDATES = 5
-"""Names that may be meant, shown of those that the compiler tells."""
+"""Candidate names that an error shows."""
 
 
 async def wait_until_converged(
     where: Diagnostics, revision: int, timeout: float, transport: httpx2.AsyncBaseTransport | None = None
 ) -> dict[str, Any]:
-    """The status of the compiler at ``where`` once it has applied ``revision`` and has nothing left to do.
+    """Wait until the compiler at ``where`` has applied ``revision`` and converged, and return its status.
 
     Raises ``CommandError`` if it can't be reached, or not within ``timeout`` seconds.
     """
@@ -61,7 +60,8 @@ async def wait_for(
     timeout: float,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> tuple[dict[str, Any], bool]:
-    """The last status of the compiler at ``where``, and whether ``condition`` held for it within ``timeout`` seconds.
+    """Wait until ``condition`` holds for the compiler's status, ``timeout`` seconds at most; the last status, and
+    whether.
 
     Raises ``CommandError`` if it can't be reached.
     """
@@ -69,7 +69,7 @@ async def wait_for(
     async with _client(where, transport=transport) as http:
         with anyio.move_on_after(timeout):
             while True:
-                status = await _answer(http, url_of(where, "/status"), "does not tell its status")
+                status = await _answer(http, url_of(where, "/status"), "does not report its status")
                 if condition(status):
                     return status, True
                 await anyio.sleep(_PERIOD_SECONDS)
@@ -77,20 +77,20 @@ async def wait_for(
 
 
 async def current_status(where: Diagnostics) -> dict[str, Any]:
-    """What the compiler at ``where`` tells now. Raises ``CommandError`` if it can't be reached."""
+    """The current status of the compiler at ``where``. Raises ``CommandError`` if it can't be reached."""
     async with _client(where) as http:
-        return await _answer(http, url_of(where, "/status"), "does not tell its status")
+        return await _answer(http, url_of(where, "/status"), "does not report its status")
 
 
 async def asked(where: Diagnostics, path: str, parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What the diagnostics of the compiler at ``where`` answer for ``path``, also about what does not exist
-    (``"exists": false``). Raises ``CommandError`` if it can't be reached, or has no such thing, in its own words."""
+    """The answer of the compiler at ``where`` to ``GET path``, including answers with ``"exists": false``. Raises
+    ``CommandError`` if it can't be reached, or with the compiler's own error message."""
     async with _client(where, _ANSWER_SECONDS) as http:
         return await _answer(http, url_of(where, path), "does not answer", parameters)
 
 
 def url_of(where: Diagnostics, path: str) -> str:
-    """The address of ``path`` at the compiler. One that listens everywhere is asked on this machine."""
+    """The URL of ``path`` at the compiler. One that listens on all addresses is queried on loopback."""
     address = where.address
     if address.host in ("0.0.0.0", "::"):  # noqa: S104 - nothing is bound here
         address = Address(f"{'[::1]' if ':' in address.host else '127.0.0.1'}:{address.port}")
@@ -103,14 +103,14 @@ def _client(
     further: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
     if where.token:
         further["headers"] = {"Authorization": f"Bearer {where.token.reveal()}"}
-    # Without TLS nobody needs be trusted, and loading certificates would take longer than the answer.
+    # Without TLS no certificates are needed, and loading them would take longer than the answer.
     further["verify"] = _trust(where) if where.tls.enabled else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return httpx2.AsyncClient(transport=transport, trust_env=False, **further)
 
 
 def _trust(where: Diagnostics) -> ssl.SSLContext:
-    """Whom we trust, and what we show. On the service's own machine its certificate is often all that there is: one
-    that is its own authority is trusted as such."""
+    """The trusted authorities and our own certificate. On the service's machine its certificate is often the only file:
+    a self-signed one is trusted."""
     tls = where.tls
     try:
         context = ssl.create_default_context(cafile=tls.ca or tls.cert or None)
@@ -120,7 +120,7 @@ def _trust(where: Diagnostics) -> ssl.SSLContext:
             context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
         raise CommandError(
-            f"the certificates by which the compiler is asked can't be used: {error}",
+            f"the certificates for the compiler's diagnostics can't be used: {error}",
             where="intentc.diagnostics.tls",
             next_step="see that ca, client_cert and client_key name PEM files that this user may read",
         ) from None
@@ -142,23 +142,23 @@ async def _answer(
 
 
 def _without_error(answer: httpx2.Response, url: str) -> dict[str, Any]:
-    """The answer, if it is one; else what was wrong with the request, as the compiler says it: one of another version
-    says nothing."""
+    """The answer if it says that something does not exist; else raise the compiler's error message. A compiler of
+    another version may send none."""
     try:
-        told = dict(answer.json())
+        content = dict(answer.json())
     except (ValueError, TypeError):
-        told = {}
-    if told.get("exists") is False:
-        return told
-    message = str(told.get("error") or _refusal(answer))
-    candidates = [str(name) for name in told.get("candidates") or ()]
-    # A message that names them itself need not be said twice: then the compiler's own advice is worth more.
+        content = {}
+    if content.get("exists") is False:
+        return content
+    message = str(content.get("error") or _refusal(answer))
+    candidates = [str(name) for name in content.get("candidates") or ()]
+    # If the message already has the candidates, the compiler's own advice is more useful.
     said = any(name in message for name in candidates)
     meant = f"did you mean {' or '.join(candidates[:_CANDIDATES])}?" if candidates and not said else ""
     raise CommandError(
         message,
         where=url,
-        next_step=meant or str(told.get("next_step") or ""),
+        next_step=meant or str(content.get("next_step") or ""),
         code=Exit.INVALID if answer.status_code == 401 else Exit.USAGE,
     )
 
@@ -166,18 +166,18 @@ def _without_error(answer: httpx2.Response, url: str) -> dict[str, Any]:
 def _refusal(answer: httpx2.Response) -> str:
     if answer.status_code == 404:
         return f"the compiler has no {answer.url.path}"
-    return f"the compiler refuses the request: {answer.text.strip()[:_WORDS] or _status(answer)}"
+    return f"the compiler rejects the request: {answer.text.strip()[:_WORDS] or _status(answer)}"
 
 
 def _failed(answer: httpx2.Response, url: str) -> CommandError:
-    """It is there and answers, and what it answers is of no use."""
+    """The error for an answer that can't be used."""
     internal = answer.status_code == 500
     return CommandError(
         f"the compiler answered with an error: {_status(answer)}",
         where=url,
-        next_step="its log tells what went wrong: please report that"
+        next_step="its log has the cause: please report it"
         if internal
-        else "see that intentc.diagnostics.address names a compiler, and look at its log",
+        else "check that intentc.diagnostics.address names a compiler, and look at its log",
         code=Exit.INTERNAL if internal else Exit.UNREACHABLE,
     )
 
@@ -199,6 +199,6 @@ def _silent(what: str, url: str, error: Exception) -> CommandError:
     return CommandError(
         f"the compiler {what}: {str(error) or type(error).__name__}",
         where=url,
-        next_step="start it with `intentc run`, and see that intentc.diagnostics.address names it",
+        next_step="start it with `intentc run`, and check that intentc.diagnostics.address names it",
         code=Exit.UNREACHABLE,
     )

@@ -1,6 +1,6 @@
-"""An answer of ``/why`` as a tree on a terminal; elsewhere the same lines without colours, and never wrapped.
+"""Prints an answer of ``/why`` as a tree: coloured on a terminal, else plain and never wrapped.
 
-Names come from whoever may write resources: what can't be printed is written out, so that no name moves the cursor.
+Names come from anyone who may write resources: control characters are escaped, so that no name moves the cursor.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from rich.tree import Tree
 Document = dict[str, Any]
 
 _SHOWN = 10
-"""Of each long list, unless everything is wanted."""
+"""Entries shown of each list, unless ``everything`` is set."""
 _PARTS = 20
 _LINE = 300
-"""Characters of what a part holds."""
+"""Characters shown of a part's value."""
 _UNWRAPPED = 100_000
 _AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _GOOD, _BAD, _FAINT = "green", "yellow", "dim"
 
 
 def print_tree(answer: Document, *, part: str = "", everything: bool = False) -> None:
-    """On stdout. ``everything``: lists are not cut. ``part``: as for ``tree_of``."""
+    """Print the tree on stdout. ``everything``: lists are not cut. ``part``: as for ``tree_of``."""
     terminal = sys.stdout.isatty()
     console = Console(file=sys.stdout, width=None if terminal else _UNWRAPPED, highlight=False, soft_wrap=False)
     console.print(tree_of(answer, now=time.time(), part=part, everything=everything))
 
 
 def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = False) -> Tree:
-    """``now``: seconds since 1970, for what is told as an age. ``part``: the text by which parts were chosen."""
+    """The tree of an answer. ``now``: seconds since 1970, for ages. ``part``: the text that selected the parts."""
     tree = Tree(_head(answer))
     whole = [each for each in answer["parts"] if not each["part"]]
     deleted = answer.get("deleted")
@@ -74,7 +74,7 @@ def tree_of(answer: Document, *, now: float, part: str = "", everything: bool = 
 
 
 def _without_details(summary: str, waiting: Sequence[Document]) -> str:
-    """The summary without what the lines below it say once more."""
+    """The summary without what the lines below it repeat."""
     for waited in waiting[:1]:
         for link in (f", and waits for {waited['what']}", f"; it waits for {waited['what']}"):
             if link in summary:
@@ -110,7 +110,7 @@ def _parts(tree: Tree, answer: Document, whole: Sequence[Document], part: str, *
 
 
 def _reasons(tree: Tree, label: str, part: Document, *, inline: bool) -> None:
-    """The reasons of one part: the sources of the only one, or each with its own."""
+    """Add the reasons of one part: the sources of the only one, or each reason with its sources."""
     reasons = part["reasons"]
     alone = [reason["sources"][0] for reason in reasons if len(reason["sources"]) == 1]
     if inline and len(reasons) == len(alone) == 1:
@@ -128,7 +128,7 @@ def _reasons(tree: Tree, label: str, part: Document, *, inline: bool) -> None:
             branch.add(_text(_source(source)))
     else:
         for reason in reasons:
-            each = branch.add(_text(f"told by {_words(reason['intent'])}", style=_FAINT))
+            each = branch.add(_text(f"contributed by {_words(reason['intent'])}", style=_FAINT))
             for source in reason["sources"]:
                 each.add(_text(_source(source)))
     if part.get("reasons_total", 0) > len(reasons):
@@ -143,11 +143,11 @@ def _lists(tree: Tree, answer: Document, *, everything: bool) -> None:
     _list(tree, f"others that need it{among}", needing, answer.get("needed_by_total", 0), everything=everything)
     if answer["exists"] and answer["role"] in ("higher", "both"):
         command = f"intentc plan --delete --kind {answer['kind']} {shlex.quote(answer['name'])}"
-        tree.add(_text(f"what deleting it would change: `{command}` tells exactly", style=_FAINT))
+        tree.add(_text(f"`{command}` shows what deleting it would change", style=_FAINT))
     lacking = [f"{each['relation']}: {each['target']}" for each in answer["missing"]]
-    _list(tree, "what it names, and is not there", lacking, len(lacking), everything=everything)
+    _list(tree, "missing targets of its references", lacking, len(lacking), everything=everything)
     naming = [f"{_words(each)}   {each['relation']}" for each in answer.get("named_by", ())]
-    _list(tree, "who names it in vain", naming, answer.get("named_by_total", 0), everything=everything)
+    _list(tree, "dangling references to it", naming, answer.get("named_by_total", 0), everything=everything)
     _list(tree, "who reads it", map(_words, answer["concerns"]), answer["concerns_total"], everything=everything)
     if everything:
         read = [f"{_words(each)}  (revision {each['revision']})" for each in answer["reads"]]
@@ -178,7 +178,7 @@ def _with(output: Document) -> str:
 
 
 def _compact(value: str) -> str:
-    """What a part holds, on a line: without what is empty in it."""
+    """A part's value on one line, without empty fields."""
     with contextlib.suppress(ValueError):  # it may have been cut
         value = json.dumps(_without_empty(json.loads(value)), ensure_ascii=False, separators=(",", ":"))
     return value if len(value) <= _LINE else f"{value[:_LINE]}…"
@@ -204,7 +204,7 @@ def _evaluated(evaluation: Document, now: float, *, alone: bool) -> str:
         return f"last evaluated{who}: {evaluation['recorded_in']}{status}"
     path = " → ".join(map(_words, evaluation["path"]))
     by = f": {path}" if path else ""
-    source = " from its files" if evaluation["recorded_in"] == "files" else ""
+    source = ", from its journal files" if evaluation["recorded_in"] == "files" else ""
     return (
         f"last evaluated{who} at revision {evaluation['revision']}, {_age(evaluation['at'], now)}{by}{status}{source}"
     )
@@ -228,7 +228,7 @@ def _line(line: Document, now: float) -> str:
 
 
 def _by(line: Document) -> str:
-    """Whose line it is, where it is another process's."""
+    """The process of a line, if it is another one."""
     return f", by {line['by']}" if line.get("by") else ""
 
 
@@ -249,7 +249,7 @@ def _cut(items: list[Any], everything: bool) -> list[Any]:
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Text as it is: no markup is read in it, and nothing in it is a control sequence."""
+    """Plain text: markup is not interpreted, and control characters are escaped."""
     return Text("".join(_printable(text)), style=style)
 
 

@@ -16,6 +16,9 @@ from ..model.reads import object_read
 from ..queue import Quarantine
 from .problem_counts import ProblemCounts
 
+PAUSED = "Paused"
+"""The reason for which an intent is held, or an object is not written, since an operator paused it."""
+
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Sized)
 
@@ -36,7 +39,7 @@ class IntentStates:
         """Every problem in these tables."""
         self.evaluated: set[Key] = set()
         self.waiting: dict[Key, Read] = {}
-        self.held: Quarantine[Key] = Quarantine(replace=self.problem_counts.replace)
+        self.held: Quarantine[Key] = Quarantine(replace=self._count_held)
         self.held_by: dict[Key, Key] = {}
         """Held intents that read a resource that can't be read → that resource."""
         self.refused: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
@@ -46,8 +49,8 @@ class IntentStates:
         """Intents whose requests the allocator rejects; the requests are retried with back-off."""
         self.contended: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
         """Objects that another writer reverts repeatedly; they are retried after 1 minute to 1 hour."""
-        self.left_alone: Quarantine[Name] = Quarantine(replace=self.problem_counts.replace)
-        """Objects that an operator has paused."""
+        self.left_alone: Quarantine[Name] = Quarantine()
+        """Objects that an operator has paused. They do not count as problems."""
         self.left_if_ours: dict[Name, Problem] = {}
         """Objects of intents that an operator has paused; they are left alone, too, if they carry our mark."""
         self.stopped: dict[Key, dict[str, Stop]] = {}
@@ -137,6 +140,13 @@ class IntentStates:
     def problems(self, unreadable: Iterable[Problem] = ()) -> tuple[Problem, ...]:
         """All present problems, sorted, each once."""
         return tuple(sorted({*self.problem_counts, *unreadable}))
+
+    def _count_held(self, before: Iterable[Problem], after: Iterable[Problem]) -> None:
+        """Count the problems of held intents, except pauses: an operator chose those."""
+        self.problem_counts.replace(
+            [problem for problem in before if problem.reason != PAUSED],
+            [problem for problem in after if problem.reason != PAUSED],
+        )
 
     def _replace(self, table: dict[K, tuple[Problem, ...]], key: K, problems: tuple[Problem, ...]) -> None:
         before = table.get(key, ())

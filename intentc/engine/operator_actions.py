@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from ..model import Create, Key, Name, Problem
 from .intake import Intake
-from .intent_states import Stop
+from .intent_states import PAUSED, Stop
 from .parts import Parts
 
-PAUSED = "Paused"
 SUSPECT = "Suspect"
 DROPPED = "Dropped"
 

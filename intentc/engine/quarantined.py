@@ -12,7 +12,8 @@ from typing import Any
 
 from ..model import Key, Name, Problem
 from ..queue import Quarantine
-from .operator_actions import DROPPED, PAUSED, SUSPECT, key_of
+from .intent_states import PAUSED
+from .operator_actions import DROPPED, SUSPECT, key_of
 from .parts import Parts
 
 Entry = dict[str, Any]
@@ -32,13 +33,22 @@ def held_first(parts: Parts, most: int) -> list[Key]:
     return sorted(first)[:most]
 
 
+def paused_intents(parts: Parts) -> list[tuple[Key, Problem]]:
+    """The intents that are held because an operator paused them, with the pause."""
+    held = ((key, parts.states.held.get(key)) for key in parts.states.stopped if key not in parts.logic.held)
+    return [(key, entry.problem) for key, entry in held if entry is not None and entry.problem.reason == PAUSED]
+
+
 def held_intents(parts: Parts) -> tuple[int, Key | None]:
-    """The number of intents held for a reason of their own, or with rejected requests; and one of them."""
+    """The number of intents held for a reason of their own, or with rejected requests; and one of them. Paused intents
+    are not counted (``paused_intents``)."""
     states, unreadable = parts.states, parts.logic.held
+    paused = {key for key, _ in paused_intents(parts)}
     count = _unreadable_intents(parts) + len(states.held) + len(states.numbers_refused)
     count -= _both(states.held, unreadable)
     count -= sum(key in states.held or key in unreadable for key in states.numbers_refused)
-    first = (key for table in (unreadable, states.held, states.numbers_refused) for key in table)
+    count -= len(paused)
+    first = (key for table in (unreadable, states.held, states.numbers_refused) for key in table if key not in paused)
     return count, next((key for key in first if key.kind in parts.logic.intent_kinds), None)
 
 

@@ -17,8 +17,8 @@ from ..planning.claims import Item
 from ..planning.items import Stored, items, without
 from .api_throttle import ApiThrottle
 from .drift import Contention
+from .intent_states import PAUSED
 from .log_fields import about
-from .operator_actions import PAUSED
 from .parts import Parts
 from .sender import Sender
 from .slices import Slice

@@ -15,7 +15,7 @@ import msgspec
 
 from ..model import Key, Name, Problem, verb
 from .evaluator import Evaluator
-from .operator_actions import PAUSED
+from .intent_states import PAUSED
 from .orphan_collector import OrphanCollector
 from .parts import Parts
 from .permission import OBSERVING, RESTORED

@@ -8,7 +8,7 @@ now; ``withheld``: its deletion needs approval; ``absent``. ``why/waiting.py`` s
 
 from __future__ import annotations
 
-from intentc.engine.operator_actions import PAUSED
+from intentc.engine.intent_states import PAUSED
 from intentc.engine.parts import Parts
 from intentc.model import HeldInput, Key, Name
 from intentc.planning.ownership import Ownership, ownership_of_object

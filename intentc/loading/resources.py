@@ -30,6 +30,10 @@ from .yaml import Located, Steps, load_documents, read_text
 _ENTRY_KEYS = ("kind", "data", "operation")
 ANSWER_VERSION = "intentc/v1"
 """The ``apiVersion`` of the YAML or JSON that commands print."""
+SECTIONS = frozenset({"client", "compilation", "etcd", "intentc", "keystone", "server"})
+"""Sections by which a configuration is recognized; not imported, since the stages see no configuration."""
+CONFIGURATION = "Configuration"
+"""The reason of the error for a file that holds a configuration in place of resources."""
 _ADDED_BY_SERVER = frozenset({"href", "parent_href", "id_perms", "perms2", "configuration_version"})
 """Fields that the server adds to each resource of an answer; they are ignored when it is applied."""
 
@@ -223,6 +227,8 @@ def _in_list(
 
 def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loaded:
     if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
+        if not path and isinstance(entry, dict) and not SECTIONS.isdisjoint(entry):
+            raise document.error("this is no resource: it looks like a configuration", reason=CONFIGURATION)
         raise document.error(
             "this is no resource: it needs `kind` with `data` (or `resources: [{kind, data}]`), or a manifest's "
             "`apiVersion`, `kind` and `metadata`",

@@ -90,6 +90,11 @@ def load_yaml(text: str | Path, *, source: str = "", limits: Limits = Limits()) 
         source = source or str(text)
         text = read_text(text, limits, regular=True)
     documents = load_documents(text, source=source, limits=limits)
+    return single(documents, source)
+
+
+def single(documents: list[Located], source: str) -> Located:
+    """The only one of ``documents``; an empty one if there are none. Raises ``InvalidInput`` if there are several."""
     if len(documents) > 1:
         raise documents[1].error("one document is expected here; take the `---` out, or split the file")
     return documents[0] if documents else Located(None, source or "<text>")
@@ -161,6 +166,9 @@ class _Events:
         except yaml.MarkedYAMLError as error:
             mark, begun = error.problem_mark or error.context_mark, error.context_mark
             line = min(mark.line, self._text.count("\n")) + 1 if mark else 1
+            if self._is_indented_with_a_tab(line):
+                source = f"{self._source}:{line}"
+                raise InvalidInput("is no valid YAML: a tab; indent with spaces", source=source) from None
             context = f" {error.context}" if error.context else ""
             if context and begun and begun.line + 1 != line:
                 context += f" that begins in line {begun.line + 1}"
@@ -171,6 +179,11 @@ class _Events:
             raise InvalidInput(
                 f"is no valid YAML: {getattr(error, 'reason', error)}", source=f"{self._source}:{line}"
             ) from None
+
+    def _is_indented_with_a_tab(self, line: int) -> bool:
+        """Whether a line (from 1) begins with a tab, or with blanks and a tab."""
+        text = self._text.split("\n")[line - 1]
+        return "\t" in text[: len(text) - len(text.lstrip())]
 
     def _error(self, event: yaml.Event, message: str) -> InvalidInput:
         return InvalidInput(message, source=f"{self._source}:{_line(event)}")

@@ -1,4 +1,4 @@
-"""``intentc allow-deletes``: leave for a deletion of many objects that the compiler withholds."""
+"""``intentc allow-deletes``: approves a deletion of many objects that the compiler withholds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @click.command(name="allow-deletes")
 @click.argument("kind")
-@click.option("--reason", default="", help="Why; shown in the log.")
+@click.option("--reason", default="", help="The reason; shown in the log.")
 @waiting_options
 @configured()
 def command(kind: str, reason: str, wait: bool, timeout: float, loaded: Loaded) -> int:
-    """Let the compiler delete the objects of KIND that it withholds (/status: withheld_deletes).
+    """Approve the withheld deletes of KIND (/status: withheld_deletes).
 
-    A pass that would delete many objects at once waits for this. The leave is given once, for what is withheld now; if
-    no compiler runs, for what the next one withholds at its first look.
+    The compiler withholds mass deletions until this. The approval is for the deletes that are withheld now; if no
+    compiler runs, for those that the next one withholds in its first pass.
     """
     return anyio.run(_allow, kind, reason, timeout if wait else None, loaded)
 
@@ -41,17 +41,17 @@ async def _allow(kind_name: str, reason: str, timeout: float | None, loaded: Loa
             raise CommandError(
                 f"no deletes of {kind} are withheld",
                 where=url_of(desk.diagnostics, "/status"),
-                next_step="withheld_deletes there names what is",
+                next_step="withheld_deletes there lists the kinds that are",
             )
         revision = await desk.book.put(AllowDeletes(kind=kind, **signature(reason)))
         await desk.obeyed(revision, timeout)
-    click.echo(f"allowed the withheld deletes of {kind}")
+    click.echo(f"approved the withheld deletes of {kind}")
     return Exit.DONE
 
 
 def may_withhold(status: dict[str, Any], kind: str) -> bool:
-    """Whether the compiler withholds deletes of a kind, as far as its status tells: before the first pass it does not
-    know yet, and of many it lists only the first."""
+    """Whether the compiler may withhold deletes of a kind, from its status: it does not know before the first pass, and
+    lists only the first of many."""
     listed = status.get("withheld_deletes", [])
     whole = status.get("counts", {}).get("withheld_deletes", 0) <= len(listed)
     known = bool(status.get("first_pass_complete")) and whole

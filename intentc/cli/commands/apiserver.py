@@ -1,4 +1,4 @@
-"""``intentc apiserver``: the reference API server alone, beside an etcd that runs already."""
+"""``intentc apiserver``: runs the reference API server alone, over an existing etcd."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..process import run_service
 if TYPE_CHECKING:
     from intentc.apiserver.auth import Keystone
     from intentc.apiserver.authorization import Policy
+    from intentc.apiserver.errors import Denied
     from intentc.loading.configuration import Configuration, Loaded
     from intentc.model import Schema
 
@@ -26,12 +27,13 @@ _LOG = logging.getLogger("intentc.apiserver")
 def command(loaded: Loaded) -> int:
     """Serve Contrail's REST API at server.address, over the etcd of etcd.endpoints.
 
-    Prints its URL on stdout once it answers. Several may run over one etcd. SIGTERM ends it with 0.
+    Prints its URL on stdout once it serves requests. Several may run over one etcd. SIGTERM ends it with exit code 0.
     """
     return run_service(_serve, loaded.configuration)
 
 
 async def _serve(configuration: Configuration) -> int:
+    from intentc.apiserver.errors import Denied
     from intentc.apiserver.serving import running_api_server
     from intentc.plugins import installed
 
@@ -47,7 +49,7 @@ async def _serve(configuration: Configuration) -> int:
     policy = _policy(configuration, schema)
     if keystone is not None and not policy.compiler_users:
         _LOG.warning(
-            "neither intentc.compiler_users nor client.id is set: whoever has the role %s may write the fields of"
+            "neither intentc.compiler_users nor client.id is set: users with the role %s may write the fields of"
             " compilers",
             policy.cloud_admin_role,
         )
@@ -72,14 +74,29 @@ async def _serve(configuration: Configuration) -> int:
             click.echo(running.url)
             _LOG.info("serving %s kinds at %s", len(schema.kinds), running.url)
             await anyio.sleep_forever()
+    except Denied as error:
+        raise _denied(error, configuration) from None
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
     return Exit.DONE
 
 
+def _denied(error: Denied, configuration: Configuration) -> CommandError:
+    """The error for a user that etcd rejects, with that user and the role that it needs."""
+    etcd = configuration.etcd
+    user = f"the user {etcd.username} (etcd.username)" if etcd.username else "etcd.username, which is empty,"
+    return CommandError(
+        error.message,
+        where=f"etcd at {', '.join(etcd.endpoints)}",
+        next_step=f"correct etcd.password, or grant {user} the role intentc-apiserver-{etcd.path}: "
+        "`intentc etcd-roles` prints the script that makes it",
+    )
+
+
 def _keystone(configuration: Configuration) -> Keystone | None:
-    """Who gives out and checks tokens; None with ``no_auth``. Raises ``CommandError`` if nobody could log in."""
+    """The service that issues and checks tokens; None with ``no_auth``. Raises ``CommandError`` if there are no
+    users."""
     from intentc.apiserver.auth import Keystone, static_users
 
     if configuration.is_open:
@@ -87,15 +104,15 @@ def _keystone(configuration: Configuration) -> Keystone | None:
     users = static_users(configuration.keystone)
     if not users:
         raise CommandError(
-            "nobody could log in: no_auth is not set, and there are no users",
+            "nobody can log in: no_auth is not set, and there are no users",
             where="keystone.assignment.data.users",
-            next_step="set no_auth: true, or name users there",
+            next_step="set no_auth: true, or add users there",
         )
     return Keystone(users, lifetime=float(configuration.keystone.store.expire))
 
 
 def _policy(configuration: Configuration, schema: Schema) -> Policy:
-    """Who may do what. Raises ``CommandError`` for ``rbac`` without the kind that holds its rules."""
+    """The access policy. Raises ``CommandError`` for ``rbac`` without the kind that holds its rules."""
     from intentc.apiserver.admission.tenants import ACCESS_LIST
     from intentc.apiserver.authorization import Mode, Policy
 

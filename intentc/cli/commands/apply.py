@@ -1,4 +1,4 @@
-"""``intentc apply``: create or update the resources in files, and wait until they are compiled if asked."""
+"""``intentc apply``: creates or updates the resources in files, and with ``--wait`` waits until they are compiled."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ _SHOWN_DEVIATIONS = 5
 @click.command(name="apply")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
 @output_option
-@click.option("--wait", is_flag=True, help="Wait until the compiler has converged on what was applied.")
-@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait at most.")
+@click.option("--wait", is_flag=True, help="Wait until the compiler has converged on the applied resources.")
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Maximum seconds to wait.")
 @configured()
 def command(files: tuple[str, ...], output: str, wait: bool, timeout: float, loaded: Loaded) -> int:
     """Create or update the resources in FILE... (YAML or JSON; a folder; - for stdin), or carry out a plan that
     `intentc plan --out FILE` saved.
 
-    A resource is known by its kind and fq_name. What differs from what is there goes in one transaction if the server
-    takes it. --wait asks the compiler at intentc.diagnostics.address, and tells what it finds wrong with what was
-    applied; exit code 5 if something that follows from it is held or refused. A plan is made anew first: if it would
-    come to anything else now, it is refused, with exit code 1, and nothing is written; otherwise all of it goes in one
-    transaction or not at all.
+    Kind and fq_name identify a resource. The changes go in one transaction if the server accepts it. --wait queries the
+    compiler at intentc.diagnostics.address and prints its problems with the applied resources; exit code 5 if something
+    that follows from them is held or rejected. A saved plan is made again first: if the result differs, it is rejected
+    with exit code 1 and nothing is written; else it goes in one transaction or not at all.
     """
     from ..process import run_service
 
     patience, plan = timeout if wait else None, _saved_plan(files)
     if plan is not None:
-        # It compiles, as the service does.
+        # It compiles, so it runs like the service.
         return run_service(_apply_plan, plan, output, patience, loaded)
     return anyio.run(_apply, files, output, patience, loaded)
 
@@ -58,13 +57,13 @@ async def _apply(files: tuple[str, ...], output: str, timeout: float | None, loa
 
 
 def _saved_plan(files: tuple[str, ...]) -> Path | None:
-    """The file, if what is given is a saved plan. Raises ``CommandError`` for a plan among other files."""
+    """The file, if ``files`` is one saved plan. Raises ``CommandError`` for a plan among other files."""
     from intentc.offline.preview.saved import is_saved
 
     plans = [path for file in files if file != "-" and is_saved(path := Path(file))]
     if plans and len(files) > 1:
         raise CommandError(
-            "a plan is applied by itself", where=str(plans[0]), next_step="leave the other files out", code=Exit.USAGE
+            "a plan is applied by itself", where=str(plans[0]), next_step="omit the other files", code=Exit.USAGE
         )
     return plans[0] if plans else None
 
@@ -84,7 +83,7 @@ async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Lo
     try:
         made = await make_plan(saved.input, configuration, saved.salt)
     except Impossible as error:
-        # It could be carried out when it was planned: perhaps that was done already.
+        # The input was valid when the plan was made; perhaps the plan was applied already.
         raise Stale(f"it can't be carried out any more: {error.what}", where=str(file)) from None
     found = deviations(saved, made.saved)
     if found:
@@ -102,8 +101,8 @@ async def _apply_plan(file: Path, output: str, timeout: float | None, loaded: Lo
 async def _compiled(
     resources: Sequence[Input], revision: int, timeout: float | None, configuration: Configuration
 ) -> int:
-    """Wait until the compiler has converged on ``revision``, unless ``timeout`` is None; and tell what it finds wrong
-    with ``resources``."""
+    """Wait until the compiler has converged on ``revision``, unless ``timeout`` is None; and print its problems with
+    ``resources``."""
     from intentc.model import Problem
 
     from ..consequences import verdict

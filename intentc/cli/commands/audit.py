@@ -1,7 +1,7 @@
-"""``intentc audit``: everything compiled from scratch at one revision, and what differs from what is there.
+"""``intentc audit``: compiles everything from scratch at one revision, and compares it with the stored objects.
 
-It needs no running compiler, and does not disturb one. Beside a busy compiler it also shows what that one is about to
-write. The service has the same command made beside itself (``service/audits/process.py``).
+It needs no running compiler, and does not disturb one. While a compiler is busy, it also shows that compiler's pending
+writes. The service runs the same command in a process of its own (``service/audits/process.py``).
 """
 
 from __future__ import annotations
@@ -27,25 +27,23 @@ _NICE = 10
 
 @click.command(name="audit")
 @output_option
-@click.option(
-    "--revision", type=click.IntRange(min=1), help="Audit etcd as it stood then; without it, as it stands now."
-)
-@click.option("--beside-service", is_flag=True, hidden=True, help="Give way to others, and end when stdin is closed.")
+@click.option("--revision", type=click.IntRange(min=1), help="Audit etcd at this revision; default: the current one.")
+@click.option("--beside-service", is_flag=True, hidden=True, help="Lower the priority, and end when stdin is closed.")
 @configured()
 def command(output: str, revision: int | None, beside_service: bool, loaded: Loaded) -> int:
-    """Compile everything from scratch, and print each object that is not as it should be.
+    """Compile everything from scratch, and print each object that differs from the result.
 
-    Nothing is written, and no number is given: one that is missing shows as <POOL for NAME>. Values are never printed.
+    Nothing is written and no number is allocated: a missing one shows as <POOL for NAME>. Values are never printed.
     Exit code 0 if nothing differs, 1 if something does, else 5 if some intents are held, or deletes withheld.
     """
     if beside_service:
-        _give_way()
+        _run_in_background()
     report = run_service(_audit, loaded.configuration, revision or 0)
     if not report.resources:
         raise CommandError(
             f"nothing lies under /{loaded.configuration.etcd.path}/, so there is nothing to compare",
             where="etcd.path",
-            next_step="see that it is the path under which the API server keeps its resources",
+            next_step="set it to the path under which the API server keeps its resources",
         )
     _print(output, report)
     if report.differences:
@@ -53,8 +51,8 @@ def command(output: str, revision: int | None, beside_service: bool, loaded: Loa
     return Exit.HELD if report.held or report.withheld else Exit.DONE
 
 
-def _give_way() -> None:
-    """Be no burden to the service, and don't outlive it: whatever ends it closes our standard input."""
+def _run_in_background() -> None:
+    """Lower our priority, and end with the service: its end closes our standard input."""
     os.nice(_NICE)
 
     def watch() -> None:
@@ -95,14 +93,14 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
         raise CommandError(
             f"revision {revision} can't be read: {error}" if revision else str(error),
             where="etcd",
-            next_step="ask for one that etcd has, or leave --revision out",
+            next_step="give a revision that etcd still has, or omit --revision",
         ) from None
     except WriteError as error:
         away = isinstance(error, Unreachable | Throttled)
         raise CommandError(
-            f"the ledger of numbers can't be read: {error}",
+            f"the allocated numbers can't be read: {error}",
             where=endpoint.url,
-            next_step="see that the API server runs, and that client and keystone are right",
+            next_step="check that the API server runs, and the sections client and keystone",
             code=Exit.UNREACHABLE if away else Exit.INVALID,
         ) from None
     finally:
@@ -120,7 +118,7 @@ def _print(output: str, report: Report) -> None:
 
 
 def _what(difference: Difference) -> str:
-    """``update access_control_list_entries``, say; several writes one after the other."""
+    """Text such as ``update access_control_list_entries``; several writes in order."""
     return "; ".join(_shown(change) for change in difference.operations)
 
 

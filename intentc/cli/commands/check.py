@@ -1,7 +1,6 @@
-"""``intentc check``: everything that can be proved before the service starts, and what recorded reads say about a map.
+"""``intentc check``: checks configuration, schemas, reaction maps and compilers before the service starts.
 
-Configuration, schemas, reaction maps, and the compilers' packages. What a running system looks like otherwise is other
-commands' business.
+With ``--reads`` it also compares a reaction map with recorded reads. Other commands inspect a running system.
 """
 
 from __future__ import annotations
@@ -21,16 +20,18 @@ if TYPE_CHECKING:
     from intentc.logic.dependencies.check import Finding
 
 _COLUMNS = ("severity", "source", "reason", "message")
+_NOTE = "note"
 
 
 @click.command(name="check")
 @click.argument("files", metavar="[FILE]...", nargs=-1, shell_complete=complete_files)
-@click.option("--reads", is_flag=True, help="Also the map beside what is really read.")
+@click.option("--reads", is_flag=True, help="Also compare the map with what is really read.")
+@click.option("--notes", is_flag=True, help="List the notes, which are only counted otherwise.")
 @click.option(
     "--schemas",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Only write JSON Schemas for editors into DIR.",
+    help="Only write JSON Schemas for editors to DIR.",
 )
 @output_option
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
@@ -39,6 +40,7 @@ _COLUMNS = ("severity", "source", "reason", "message")
 def command(
     files: tuple[str, ...],
     reads: bool,
+    notes: bool,
     schemas: Path | None,
     output: str,
     strict: bool,
@@ -47,42 +49,48 @@ def command(
 ) -> int:
     """Check the configuration, the kinds' schemas, the reaction maps, and that each compiler's package loads.
 
-    Prints the findings; exit code 3 if one of them is an error. Notes are remarks: nothing needs to be done.
+    Prints the findings; exit code 3 if one of them is an error. Notes need nothing to be done: the table counts them,
+    and lists them with --notes; JSON and YAML always have them.
 
-    --reads FILE... compiles the resources in FILE... offline and tells missing reactions (something is read, and the
-    map does not lead there: a warning, since the output is right nevertheless) and idle ones (the map leads there, and
-    nobody reads: a note). --reads alone asks the running compiler, which counts since its start.
+    --reads FILE... compiles the resources in FILE... offline and lists missing reactions (an intent reads something,
+    and the map has no path from there: a warning, since the output is right nevertheless) and idle ones (the map has a
+    path, and no intent reads: a note). --reads alone queries the running compiler, which counts since its start.
 
     --schemas DIR writes JSON Schemas of reaction maps (with the kinds of the configured compilers), the configuration
-    and kinds' files. An editor with a YAML language server completes and checks a file by the one that its first line
-    names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
+    and kinds' files. An editor with a YAML language server completes and checks a file with the schema that its first
+    line names: `# yaml-language-server: $schema=DIR/configuration.schema.json`.
     """
     from ..connecting import api_server, diagnostics_access, etcd_store
 
     configuration = with_compilers(loaded.configuration, compilers)
     if files and not reads:
-        raise click.UsageError("FILE goes with --reads only", click.get_current_context())
+        raise click.UsageError("FILE needs --reads", click.get_current_context())
     if schemas is not None:
         return _write_schemas(schemas, output, configuration)
-    # Nothing is connected: endpoints and the files of TLS are looked at.
-    for look in (etcd_store, api_server, diagnostics_access):
-        look(configuration)
+    # These connect nothing; they check endpoints and TLS files.
+    for build in (etcd_store, api_server, diagnostics_access):
+        build(configuration)
     found = _findings(configuration)
     if not reads:
-        return _print(output, strict, found)
-    return run_service(_reads, files, output, strict, found, configuration)
+        return _print(output, strict, notes, found)
+    return run_service(_reads, files, output, strict, notes, found, configuration)
 
 
 async def _reads(
-    files: tuple[str, ...], output: str, strict: bool, proved: list[Finding], configuration: Configuration
+    files: tuple[str, ...],
+    output: str,
+    strict: bool,
+    notes: bool,
+    proved: list[Finding],
+    configuration: Configuration,
 ) -> int:
     from ..coverage import of_files, of_the_running
 
     if files:
-        told = await of_files(files, configuration)
-        return _print(output, strict, [*proved, *told.findings], told.content)
-    told = await of_the_running(configuration)
-    return _print(output, strict, told.findings, told.content)
+        found = await of_files(files, configuration)
+        return _print(output, strict, notes, [*proved, *found.findings], found.content)
+    found = await of_the_running(configuration)
+    return _print(output, strict, notes, found.findings, found.content)
 
 
 def _write_schemas(directory: Path, output: str, configuration: Configuration) -> int:
@@ -107,7 +115,9 @@ def _findings(configuration: Configuration) -> list[Finding]:
     return [*opened, *findings(found.reactions, found.schema)]
 
 
-def _print(output: str, strict: bool, findings: Sequence[Finding], reads: Mapping[str, Any] | None = None) -> int:
+def _print(
+    output: str, strict: bool, notes: bool, findings: Sequence[Finding], reads: Mapping[str, Any] | None = None
+) -> int:
     import msgspec
 
     from intentc.logic.dependencies.check import SEVERITIES
@@ -116,9 +126,14 @@ def _print(output: str, strict: bool, findings: Sequence[Finding], reads: Mappin
 
     found = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
     content = {"findings": [msgspec.structs.asdict(finding) for finding in found]}
-    rows = [(finding.severity, finding.source, finding.reason, finding.message) for finding in found]
+    rows = [
+        (finding.severity, finding.source, finding.reason, finding.message)
+        for finding in found
+        if notes or finding.severity != _NOTE
+    ]
     print_document(output, content if reads is None else {**content, "reads": reads}, _COLUMNS, rows)
-    errors, warnings, notes = (sum(finding.severity == severity for finding in found) for severity in SEVERITIES)
-    remark = f"; {notes} notes, which need nothing to be done" if notes else ""
+    errors, warnings, remarks = (sum(finding.severity == severity for finding in found) for severity in SEVERITIES)
+    where = "" if notes or output != "table" else ": --notes lists them"
+    remark = f"; {remarks} notes, which need nothing to be done{where}" if remarks else ""
     click.echo(f"{errors} errors, {warnings} warnings{remark}", err=True)
     return Exit.INVALID if errors or (strict and warnings) else Exit.DONE

@@ -1,4 +1,4 @@
-"""``intentc compile``: offline, resources in, lower-level resources out; no server needed."""
+"""``intentc compile``: compiles resources in files to lower-level resources, offline and without a server."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 @click.option(
     "--allocations",
     type=click.Path(dir_okay=False, exists=True),
-    help="Numbers already given, YAML: {pool: {fq_name of the owner, joined by ':': number}}.",
+    help="Allocated numbers, YAML: {pool: {fq_name of the owner, joined by ':': number}}.",
 )
-@click.option("--view", help="In place of the resources, this view of them: `routes`, say (`intentc show`).")
+@click.option("--view", help="Print this view in place of the resources, such as `routes` (`intentc show`).")
+@click.option("--keep-going", is_flag=True, help="Leave out invalid resources, and compile the others; exit code 5.")
 @click.option(
-    "--keep-going", is_flag=True, help="Leave out resources that can't be used, compile the rest; exit code 5."
+    "--with-secrets", is_flag=True, help="With -o envoy: include private keys and other secrets in clear text."
 )
-@click.option("--with-secrets", is_flag=True, help="With -o envoy: private keys and other secrets, too, in clear.")
 @compilers_option
 @configured()
 def command(
@@ -47,16 +47,16 @@ def command(
 ) -> int:
     """Compile the resources in FILE... (YAML or JSON; a folder; - for stdin), and print what follows from them.
 
-    The same input gives the same bytes, whatever its order. What an API server would fill in is filled in by the same
-    rules; numbers that nobody was given yet are the lowest free ones, in the order of their owners' names. Exit code 5
-    if some intents are held, or with --keep-going some resources are left out.
+    The same input gives the same bytes, in any order. Fields that an API server would fill in are filled in by the same
+    rules; new numbers are the lowest free ones, in the order of their owners' names. Exit code 5 if some intents are
+    held, or with --keep-going some resources are left out.
 
-    `-o envoy` prints a configuration file of Envoy, complete but for secrets.
+    `-o envoy` prints a configuration file of Envoy, complete except for secrets.
     """
     if with_secrets and output != "envoy":
-        raise click.UsageError("--with-secrets goes with -o envoy only", click.get_current_context())
+        raise click.UsageError("--with-secrets needs -o envoy", click.get_current_context())
     if view and output == "envoy":
-        raise click.UsageError("--view is no configuration of Envoy; take one of the two", click.get_current_context())
+        raise click.UsageError("--view and -o envoy exclude each other", click.get_current_context())
     configuration = with_compilers(loaded.configuration, compilers)
     return run_service(_compile, files, output, allocations, view, keep_going, with_secrets, configuration)
 
@@ -132,7 +132,7 @@ def _print(output: str, resources: list[dict[str, Any]], problems: list[Problem]
 
 
 def _print_problems(output: str, problems: list[Problem]) -> None:
-    """For people, where they don't stand in the document."""
+    """Print problems on stderr, unless the document has them."""
     from ..places import line_of
 
     if output in ("table", "envoy"):
@@ -141,7 +141,7 @@ def _print_problems(output: str, problems: list[Problem]) -> None:
 
 
 def summary(resource: Mapping[str, Any]) -> str:
-    """What stands in a resource, in a few words: its references by name, and how long its lists are."""
+    """A short summary of a resource: its references by name, and the lengths of its lists."""
     parts = []
     for field, value in resource.items():
         if field.endswith("_refs"):

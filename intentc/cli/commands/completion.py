@@ -1,7 +1,7 @@
 """``intentc completion``: prints the script that makes a shell complete intentc's command lines.
 
-Why it exists: the script is click's own; people find it by a command rather than by a variable. The group
-(``commands``) and the types of options and arguments decide what a word is completed to.
+Why it exists: click prints its script through an environment variable; a command is easier to find. The group
+(``registry``) and the types of options and arguments complete the words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..errors import Exit
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_INTENTC_COMPLETE"
-"""The variable by which the script asks the program; click derives it from the program's name."""
+"""The variable through which the script calls the program; click derives it from the program's name."""
 
 
 @click.command(name="completion")

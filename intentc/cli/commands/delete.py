@@ -1,4 +1,4 @@
-"""``intentc delete``: delete the resources that files name, or one kind's by their names."""
+"""``intentc delete``: deletes the resources in files, or resources of one kind by name."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @click.command(name="delete")
 @click.argument("given", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
-@click.option("--kind", help="In place of files, names of this kind, as `get` takes them: --kind KIND NAME...")
-@click.option("--let-go", is_flag=True, help="With --kind: what refers to them lets go, in the same transaction.")
+@click.option("--kind", help="Delete by name in place of files: --kind KIND NAME..., with names as for `get`.")
+@click.option("--let-go", is_flag=True, help="With --kind: also remove references to them, in the same transaction.")
 @output_option
-@click.option("--wait", is_flag=True, help="Wait until what was compiled from them is gone, too.")
-@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait at most.")
+@click.option("--wait", is_flag=True, help="Wait until the resources compiled from them are deleted, too.")
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Maximum seconds to wait.")
 @configured()
 def command(
     given: tuple[str, ...],
@@ -35,18 +35,18 @@ def command(
     timeout: float,
     loaded: Loaded,
 ) -> int:
-    """Delete the resources named in FILE... (as for apply), those that refer to others first; or, with --kind, those
-    of this kind that are named so.
+    """Delete the resources in FILE... (as for apply), those that refer to others first; or, with --kind KIND, the
+    resources of KIND with these names.
 
-    What a file names and is not there any more is no error. Lower-level resources that were compiled go by themselves;
-    --wait asks the compiler at intentc.diagnostics.address until they have. Exit code 5 if something that follows is
-    held or refused. `intentc plan --delete` shows what would go, and deletes nothing.
+    Resources in a file that do not exist are no error. The compiler deletes the lower-level resources; --wait queries
+    it at intentc.diagnostics.address until it has. Exit code 5 if something that follows is held or rejected.
+    `intentc plan --delete` shows what would be deleted, and deletes nothing.
     """
     patience = timeout if wait else None
     if kind is not None:
         return anyio.run(_delete_named, kind, given, let_go, output, patience, loaded)
     if let_go:
-        raise click.UsageError("--let-go goes with --kind")
+        raise click.UsageError("--let-go needs --kind")
     return anyio.run(_delete, given, output, patience, loaded)
 
 
@@ -70,13 +70,16 @@ async def _delete_named(
 
 
 async def _delete(files: tuple[str, ...], output: str, timeout: float | None, loaded: Loaded) -> int:
+    from intentc.plugins import installed
     from intentc.writing.connection import Connection
 
     from ..client import ApiClient
     from ..connecting import api_server
+    from ..naming import reject_kind_as_file
     from ..ordering import name_of
     from ..transfer import print_results, read_input
 
+    reject_kind_as_file(files, installed(loaded.configuration).schema, "intentc delete")
     resources, schema = read_input(files, loaded.configuration)
     async with ApiClient(Connection(api_server(loaded.configuration))) as client:
         resources, uuids = await delete_by(client, resources, schema)

@@ -1,15 +1,17 @@
-"""``intentc dev``: etcd, API server, compiler and diagnostics in one go, on free ports of this machine; and an Envoy
-where its elements are compiled.
+"""``intentc dev``: runs etcd, API server, compiler and diagnostics on free ports of this machine, and Envoy if needed.
 
-For a newcomer's first minute and for trying things: the same parts as in production, in one process beside an etcd of
-its own whose data is thrown away. Ctrl-C ends everything that it started.
+For a newcomer's first minute and for experiments: the same parts as in production, in one process next to an etcd of
+its own, whose data is deleted at the end. Ctrl-C ends everything that it started.
 """
 
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,7 +21,7 @@ import msgspec
 from ..errors import Exit
 from ..options import compilers_option, complete_files, configured, with_compilers
 from ..process import run_service
-from ..registry import CONFIG_FILE_VARIABLE
+from ..registry import CONFIG_FILE_OPTION, CONFIG_FILE_VARIABLE
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration, Loaded
@@ -45,7 +47,7 @@ _ON_THIS_MACHINE = {
 )
 @click.argument("more", metavar="[FILE]...", nargs=-1, shell_complete=complete_files)
 @compilers_option
-@click.option("--exit-when-converged", is_flag=True, help="Show what was compiled, then end.")
+@click.option("--exit-when-converged", is_flag=True, help="Print the compiled resources, then end.")
 @configured()
 def command(
     files: tuple[str, ...],
@@ -54,22 +56,37 @@ def command(
     exit_when_converged: bool,
     loaded: Loaded,
 ) -> int:
-    """Start etcd, API server and compiler on free loopback ports, print where they are, and compile what is loaded.
-    A compiler of gateways gets an Envoy, too.
+    """Start etcd, API server and compiler on free loopback ports, print their addresses, and compile FILE....
+    A compiler of gateways also gets an Envoy.
 
-    Files that are loaded are applied in one go, and what follows from them is shown. Ctrl-C ends everything.
+    The files are applied in one transaction, and the compiled resources are printed. Ctrl-C ends everything.
     """
 
     def adapted(configuration: Configuration) -> Configuration:
         return _on_this_machine(with_compilers(configuration, compilers))
 
     adapted_now = loaded._replace(configuration=adapted(loaded.configuration))
-    return run_service(_dev, (*files, *more), exit_when_converged, adapted_now, adapted)
+    again = keep_running((*files, *more), compilers, loaded.file)
+    return run_service(_dev, (*files, *more), again if exit_when_converged else "", adapted_now, adapted)
+
+
+def keep_running(files: Sequence[str], compilers: Sequence[str], configuration: Path | None) -> str:
+    """The command line that runs ``intentc dev`` with the same options until Ctrl-C. If ``intentc`` is not on the path,
+    it first activates this process's virtual environment."""
+    words = ["intentc", "dev"]
+    for option, values in (("--load", files), ("--compiler", compilers), (CONFIG_FILE_OPTION, [configuration])):
+        words += [word for value in values if value is not None for word in (option, str(value))]
+    line = shlex.join(words)
+    if shutil.which("intentc") is None and sys.prefix != sys.base_prefix:
+        activate = Path(sys.prefix) / "bin" / "activate"
+        near = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
+        return f"source {shlex.quote(str(near))}; {line}"
+    return line
 
 
 async def _dev(
     files: tuple[str, ...],
-    exit_when_converged: bool,
+    again: str,
     loaded: Loaded,
     adapted: Callable[[Configuration], Configuration],
 ) -> int:
@@ -82,7 +99,7 @@ async def _dev(
     from ..transfer import read_input
 
     configuration = loaded.configuration
-    # Before anything is started: what can't be read should say so at once.
+    # Before anything starts, so that unreadable files are reported at once.
     resources = read_input(files, configuration)[0] if files else []
     echoes = wanted(resource.data for resource in resources)
     code: int = Exit.DONE
@@ -101,12 +118,13 @@ async def _dev(
         engine = started.service.engine
         reloading = reloading_of(engine, find_compilers(configuration.intentc.compilers), loaded, adapted=adapted)
         group.start_soon(reloading.run)
-        _introduce(started)
+        _introduce(started, stays=not again)
         if resources:
             code = await _load(resources, started)
         await engine.settled()
-        async with _gateway_of(started, files, exit_when_converged):
-            if exit_when_converged:
+        async with _gateway_of(started, files, prove_it=bool(again)):
+            if again:
+                click.echo(f"\nTo keep it running: `{again}`", err=True)
                 scope.cancel()
             else:
                 click.echo("\nCtrl-C ends everything.", err=True)
@@ -115,8 +133,8 @@ async def _dev(
 
 
 @asynccontextmanager
-async def _gateway_of(started: Running, files: tuple[str, ...], prove_it: bool) -> AsyncIterator[None]:
-    """An Envoy beside what was started, if the compilers make elements of it."""
+async def _gateway_of(started: Running, files: tuple[str, ...], *, prove_it: bool) -> AsyncIterator[None]:
+    """Run an Envoy next to the servers, if the compilers make Envoy elements."""
     from intentc.bridges.xds.kinds import calls_for_envoy
     from intentc.inspection.outputs import lower_level, shown
 
@@ -134,33 +152,37 @@ async def _gateway_of(started: Running, files: tuple[str, ...], prove_it: bool) 
     configuration = started.configuration
     drain = configuration.intentc.envoy.drain_time
     async with running_gateway(started.etcd, configuration.etcd.path, ports(elements), drain_seconds=drain) as gateway:
-        await gateway.told(engine.reconciler.sender.last_revision)
+        await gateway.accepted(engine.reconciler.sender.last_revision)
         answered = requests(elements)
-        introduce(gateway, answered, files)
+        introduce(gateway, answered, () if prove_it else files)
         if prove_it:
             await prove(answered)
         yield
 
 
 def _on_this_machine(configuration: Configuration) -> Configuration:
-    """A gateway listens for this machine only, and its services may run here, which elsewhere would be a way to what is
-    not for everybody; what the configuration says of either counts."""
+    """Let a gateway listen on loopback only and route to services on loopback, which in production could expose
+    internal services; the configuration's own settings win."""
     own = configuration.intentc
     settings = {**_ON_THIS_MACHINE, **own.settings}
     return msgspec.structs.replace(configuration, intentc=msgspec.structs.replace(own, settings=settings))
 
 
-def _introduce(started: Running) -> None:
-    click.echo(f"etcd         {started.etcd}  (its data is thrown away at the end)", err=True)
+def _introduce(started: Running, *, stays: bool) -> None:
+    """Print all addresses. ``stays``: it runs until Ctrl-C, so other terminals can use it."""
+    click.echo(f"etcd         {started.etcd}  (its data is deleted at the end)", err=True)
     click.echo(f"API server   {started.api_server}", err=True)
     click.echo(f"diagnostics  {started.diagnostics}/", err=True)
+    if not stays:
+        click.echo(err=True)
+        return
     click.echo("\nFrom another terminal:", err=True)
     click.echo(f"  export {CONFIG_FILE_VARIABLE}={shlex.quote(str(started.file))}", err=True)
     click.echo("  intentc get KIND [NAME]; intentc show [VIEW]; intentc apply --wait FILE; intentc audit\n", err=True)
 
 
 async def _load(resources: Sequence[Input], started: Running) -> int:
-    """Apply, wait until everything that follows is written, and show it."""
+    """Apply ``resources``, wait until everything that follows is written, and print it."""
     from intentc.inspection.outputs import in_order, lower_level, shown
 
     from ..applying import apply_resources

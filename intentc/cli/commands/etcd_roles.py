@@ -1,7 +1,7 @@
-"""``intentc etcd-roles``: prints the shell script that makes the roles in etcd.
+"""``intentc etcd-roles``: prints the shell script that creates the roles in etcd.
 
-Why it exists: an installed package has the script where nobody looks for it. What each process may do stands in the
-script alone; running it is left to whoever administers etcd, with ``etcdctl``.
+Why it exists: users would not find the script inside an installed package. Only the script defines the rights of each
+process; the administrator of etcd runs it, with ``etcdctl``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..errors import Exit
 
 @click.command(name="etcd-roles")
 def command() -> int:
-    """Print the shell script that makes one role in etcd for each process, with no more rights than it needs.
+    """Print the shell script that creates one role in etcd for each process, with the least rights.
 
     \b
     intentc etcd-roles | sh -s PATH INSTALLATION

@@ -1,4 +1,4 @@
-"""``intentc get``: show resources as the API server has them."""
+"""``intentc get``: shows resources from the API server."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _COLUMNS = ("name", "uuid", "parent")
 @output_option
 @configured()
 def command(kind: str | None, name: str | None, output: str, loaded: Loaded) -> int:
-    """Show the resources of KIND, or the one with NAME; without KIND, which kinds there are.
+    """Show the resources of KIND, or the one with NAME; without KIND, list the kinds.
 
-    KIND in any spelling: snake_case, kebab-case, CamelCase, plural. NAME: the fq_name joined by ":", a uuid, or an end
-    of the fq_name that fits one resource only.
+    KIND in any spelling: snake_case, kebab-case, CamelCase, plural. NAME: the fq_name joined by ":", a unique end of
+    it, or the uuid.
     """
     if kind is None:
         return _kinds(output, loaded)
@@ -62,13 +62,15 @@ async def _get(kind_name: str, name: str | None, output: str, loaded: Loaded) ->
         else:
             found, others = [await named(client, kind, name)], []
     if kind.system:
-        # A user gets his own secrets back, whole; copies that a compiler made of them are not for reading.
+        # Users can read their own secrets; copies that a compiler made of them are concealed.
         found = [concealed(kind, data) for data in found]
     rows = [(":".join(data.get("fq_name", ())), data.get("uuid", ""), data.get("parent_type", "")) for data in found]
     content: dict[str, Any] = {"resources": [{"kind": kind.name, **data} for data in found]}
     if others:
         content["unreadable"] = [{"kind": kind.name, **one._asdict()} for one in others]
     print_document(output, content, _COLUMNS, rows)
+    if output == "table" and not rows and not others:
+        click.echo(f"there is no {kind.name}", err=True)
     for one in others:
         shown = ":".join(one.fq_name) or one.uuid
         click.echo(f"{kind.name} {shown}: {one.message}; {remedy(kind, one.uuid)}", err=True)

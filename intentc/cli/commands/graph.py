@@ -1,7 +1,7 @@
-"""``intentc graph``: the reaction map, or what is around an object of a running system, as text for drawing programs.
+"""``intentc graph``: prints the reaction map, or the neighbourhood of an object, as text for drawing programs.
 
-The map is read from the configuration's files, the neighbourhood is asked of the running compiler. How text comes from
-nodes and arrows is ``intentc.cli.drawing``'s business.
+The map comes from the configuration's files, the neighbourhood from the running compiler. ``intentc.cli.drawing``
+formats nodes and arrows.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def command(
     compilers: tuple[str, ...],
     loaded: Loaded,
 ) -> int:
-    """Draw the reaction map: which kinds are looked at again when one changes. An arrow says by which cause the walk
-    came; kinds with a thick border are compiled.
+    """Draw the reaction map: the kinds that a change of each kind reaches. An arrow is labelled with the causes of the
+    walk; kinds with a thick border are compiled.
 
-    With KIND NAME (fq_name joined by ":", the end of it, or uuid): what is around that object in the running system,
-    its relations, what is made of it, and the facts between. Thick arrows are what compilers wrote.
+    With KIND NAME (fq_name joined by ":", a unique end of it, or the uuid): the neighbourhood of that object in the
+    running system, with its relations, outputs, and facts. Thick arrows were written by compilers.
 
     `intentc graph | mmdc -i - -o map.svg`, or `intentc graph -o dot | dot -Tsvg > map.svg`, makes a picture.
     """
     if kind and not name:
-        raise click.UsageError("give the name of one, too: KIND NAME", click.get_current_context())
+        raise click.UsageError("give a name, too: KIND NAME", click.get_current_context())
     configuration = with_compilers(loaded.configuration, compilers)
     if kind and name:
         return run_service(_around, kind, name, depth, kinds, output, configuration)
@@ -95,14 +95,12 @@ async def _around(kind: str, name: str, depth: int, kinds: str, output: str, con
     try:
         found = await asked(where, "/neighbourhood", parameters)
     except CommandError as error:
-        # What isn't there is no wrong question: it ends as `why` does.
+        # A missing object is no usage error: exit as `why` does.
         if error.code is not Exit.USAGE or (await asked(where, "/why", {"kind": kind, "name": name}))["exists"]:
             raise
         raise CommandError(error.what, where=error.where, next_step=error.next_step, code=Exit.DIFFERENT) from None
     if found["cut"]:
-        click.echo(
-            f"there is more than the {len(found['nodes'])} shown; ask for less with --depth or --kinds", err=True
-        )
+        click.echo(f"more than the {len(found['nodes'])} shown exist; narrow it with --depth or --kinds", err=True)
     if output == "json":
         _print_json(found)
     else:

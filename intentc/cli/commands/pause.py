@@ -1,4 +1,4 @@
-"""``intentc pause``: hold an intent, or leave an object alone."""
+"""``intentc pause``: holds an intent, or stops writes of an object."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 @click.command(name="pause")
 @click.argument("kind")
 @click.argument("name")
-@click.option("--reason", default="", help="Why; shown wherever the pause is.")
+@click.option("--reason", default="", help="The reason; shown with the pause.")
 @waiting_options
 @configured()
 def command(kind: str, name: str, reason: str, wait: bool, timeout: float, loaded: Loaded) -> int:
-    """Hold the resource of KIND with NAME until `intentc resume`, over restarts.
+    """Hold the resource of KIND with NAME until `intentc resume`, also over restarts.
 
-    An intent is not compiled any more, and what it made stays as it is, neither changed nor deleted. A lower-level
-    object is left alone, whatever becomes of it. NAME as for get; it must exist, since a pause is for the life of one
-    uuid: what is created later under the same name is not paused.
+    A paused intent is not compiled, and its outputs are neither changed nor deleted. A paused lower-level object is not
+    written. NAME as for get. The resource must exist, since a pause applies to one uuid: a resource that is created
+    later under the same name is not paused.
     """
     return anyio.run(_pause, kind, name, reason, timeout if wait else None, loaded)
 

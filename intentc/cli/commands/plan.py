@@ -1,4 +1,4 @@
-"""``intentc plan``: what applying files, or deleting, would write; and what another reaction map would mean."""
+"""``intentc plan``: shows what applying or deleting would write, and the effects of another reaction map."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @click.command(name="plan")
 @click.argument("given", metavar="FILE...", nargs=-1, shell_complete=complete_files)
-@click.option("--delete", is_flag=True, help="What deleting the resources in FILE... would do.")
-@click.option("--kind", help="With --delete, names of this kind in place of files: --delete --kind KIND NAME...")
-@click.option("--let-go", is_flag=True, help="With --kind: what refers to them lets go, as for `intentc delete`.")
+@click.option("--delete", is_flag=True, help="Plan to delete the resources in FILE....")
+@click.option("--kind", help="With --delete, delete by name in place of files: --delete --kind KIND NAME...")
+@click.option("--let-go", is_flag=True, help="With --kind: also remove references to them, as for `intentc delete`.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Save the plan for `intentc apply`.")
 @click.option(
     "--reactions",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="In place of FILE...: what this reaction map would mean in the live world.",
+    help="In place of FILE...: compare this reaction map with the one in force.",
 )
-@click.option("--compiler", help="With --reactions, whose map it is; by default found by its kinds.")
+@click.option("--compiler", help="With --reactions: the compiler of the map; default: found by its kinds.")
 @click.option("--exit-code", is_flag=True, help="End with 1 if anything differs.")
 @output_option
 @configured()
@@ -43,19 +43,24 @@ def command(
     output: str,
     loaded: Loaded,
 ) -> int:
-    """Show what applying FILE... (as for apply) to the live system would write: what you change, and what follows.
+    """Show what applying FILE... (as for apply) to the live system would write: your changes, and what follows.
 
-    It is found out by doing it over a copy; nothing is written, no number is given. What only the server can choose is
-    told as <POOL for NAME> and <uuid of NAME>. A plan that is saved with --out holds the files as they are, secrets
-    included; only you may read it, and `intentc apply PLAN` refuses it once it would come to anything else.
+    The plan is computed over a copy; nothing is written, and no number is allocated. Values that the server chooses
+    show as <POOL for NAME> and <uuid of NAME>. A plan saved with --out contains the files, secrets included; only you
+    can read it, and `intentc apply PLAN` rejects a stale plan.
     """
     _no_saved_plan(() if kind else given)
     _check(given, delete=delete, kind=kind, let_go=let_go, out=out, reactions=reactions, compiler=compiler)
     if reactions is not None:
         return _compare(reactions, compiler, output, exit_code, loaded.configuration)
+    from intentc.plugins import installed
+
+    from ..naming import reject_kind_as_file
     from ..planning import input_of
     from ..process import run_service
 
+    if delete and kind is None:
+        reject_kind_as_file(given, installed(loaded.configuration).schema, "intentc plan --delete")
     plan = run_service(_plan, input_of(given, delete=delete, kind=kind, let_go=let_go), out, loaded.configuration)
     _print(output, plan, out)
     return Exit.DIFFERENT if exit_code and not plan.summary.nothing else Exit.DONE
@@ -67,9 +72,9 @@ def _no_saved_plan(given: tuple[str, ...]) -> None:
     for file in given:
         if file != "-" and is_saved(Path(file)):
             raise CommandError(
-                "this is a saved plan, and no resource to plan for",
+                "this is a saved plan, not a resource",
                 where=file,
-                next_step=f"`intentc apply {file}` carries it out; to see one again, make it anew from its files",
+                next_step=f"`intentc apply {file}` carries it out; to see it again, make a new plan from its files",
                 code=Exit.USAGE,
             )
 
@@ -85,15 +90,15 @@ def _check(
     compiler: str | None,
 ) -> None:
     if reactions is not None and (given or delete or kind or out):
-        raise click.UsageError("--reactions goes with none of FILE..., --delete, --kind, --out")
+        raise click.UsageError("--reactions excludes FILE..., --delete, --kind and --out")
     if reactions is None and not given:
         raise click.UsageError("give FILE..., or --delete --kind KIND NAME..., or --reactions FILE")
     if kind and not delete:
-        raise click.UsageError("--kind goes with --delete")
+        raise click.UsageError("--kind needs --delete")
     if let_go and not kind:
-        raise click.UsageError("--let-go goes with --kind")
+        raise click.UsageError("--let-go needs --kind")
     if compiler and reactions is None:
-        raise click.UsageError("--compiler goes with --reactions")
+        raise click.UsageError("--compiler needs --reactions")
 
 
 async def _plan(given: Input, out: Path | None, configuration: Configuration) -> Plan:
@@ -125,7 +130,7 @@ def _print(output: str, plan: Plan, out: Path | None) -> None:
         content = {name: value for name, value in plan.document().items() if name != "apiVersion"}
         print_document(output, content, (), ())
     if out is not None:
-        click.echo(f"saved as {out}; `intentc apply {out}` carries it out as long as it holds", err=True)
+        click.echo(f"saved as {out}; `intentc apply {out}` carries it out unless it is stale", err=True)
 
 
 def _compare(reactions: Path, compiler: str | None, output: str, exit_code: bool, configuration: Configuration) -> int:

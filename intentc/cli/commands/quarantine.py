@@ -1,4 +1,4 @@
-"""``intentc quarantine``: what is held and why; try it again, or give it up."""
+"""``intentc quarantine``: lists what is held and why, retries it, or drops it."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _COLUMNS = ("kind", "name", "state", "since", "tries", "message")
 
 @click.group(name="quarantine")
 def command() -> None:
-    """What can't be compiled or written now: list it, try it again, or give it up."""
+    """List what can't be compiled or written now, retry it, or drop it."""
 
 
 @command.command(name="list")
 @output_option
 @configured()
 def list_command(output: str, loaded: Loaded) -> int:
-    """Show what is held, refused, contended, paused or given up, with the reasons (asks the running compiler)."""
+    """List what is held, refused, contended, paused or dropped, with the reasons (queries the running compiler)."""
     return anyio.run(_list, output, loaded)
 
 
 @command.command(name="retry")
 @click.argument("kind", required=False)
 @click.argument("name", required=False)
-@click.option("--all", "everything", is_flag=True, help="Everything that is quarantined, but not what was given up.")
+@click.option("--all", "everything", is_flag=True, help="Everything in quarantine, except dropped intents.")
 @waiting_options
 @configured()
 def retry_command(
     kind: str | None, name: str | None, everything: bool, wait: bool, timeout: float, loaded: Loaded
 ) -> int:
-    """Try the resource of KIND with NAME again now, also if it was given up or is suspected of ending a process.
+    """Retry the resource of KIND with NAME now, also if it was dropped or is suspected of ending a process.
 
-    Waits until the compiler has, and tells by exit code 5 if it is quarantined still.
+    Waits until the compiler has retried it; exit code 5 if it is still in quarantine.
     """
     return anyio.run(_retry, _one_or_all(kind, name, everything), timeout if wait else None, loaded)
 
@@ -55,19 +55,19 @@ def retry_command(
 @click.argument("kind", required=False)
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every intent that is held; needs --yes.")
-@click.option("--yes", is_flag=True, help="Yes, what all of them made shall go.")
+@click.option("--yes", is_flag=True, help="Confirm that everything they made is deleted.")
 @waiting_options
 @configured()
 def drop_command(
     kind: str | None, name: str | None, everything: bool, yes: bool, wait: bool, timeout: float, loaded: Loaded
 ) -> int:
-    """Give up the held intent of KIND with NAME: what it contributed goes.
+    """Drop the held intent of KIND with NAME: its outputs are deleted.
 
     It is not compiled until its resource changes, or until `intentc quarantine retry`.
     """
     wanted = _one_or_all(kind, name, everything)
     if everything and not yes:
-        raise click.UsageError("--all deletes what every held intent has made; say --yes if you want that")
+        raise click.UsageError("--all deletes the outputs of every held intent; confirm with --yes")
     return anyio.run(_drop, wanted, timeout if wait else None, loaded)
 
 
@@ -89,6 +89,8 @@ async def _list(output: str, loaded: Loaded) -> int:
         for entry in entries
     ]
     print_document(output, {"quarantine": [msgspec.structs.asdict(entry) for entry in entries]}, _COLUMNS, rows)
+    if output == "table" and not rows:
+        click.echo("nothing is quarantined", err=True)
     return Exit.DONE
 
 
@@ -99,15 +101,15 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
 
     async with directives_client(loaded.configuration) as desk:
         if wanted is None:
-            key, order, what = None, Retry(**signature()), "everything"
+            key, directive, what = None, Retry(**signature()), "everything"
         else:
             target = await quarantined(desk, *wanted, frozenset({"paused"}), "is paused; `intentc resume` ends that")
             key, what = target.key, f"{target.key.kind} {shown(target.key.uuid, target.name)}"
-            order = Retry(kind=key.kind, uuid=key.uuid, name=target.name, **signature())
-        status = await desk.obeyed(await desk.book.put(order), timeout)
+            directive = Retry(kind=key.kind, uuid=key.uuid, name=target.name, **signature())
+        status = await desk.obeyed(await desk.book.put(directive), timeout)
         if status is not None and timeout is not None:
             status, _ = await wait_for(desk.diagnostics, lambda status: bool(status.get("converged")), timeout)
-    click.echo(f"retried {what}" if status is not None else f"ordered a retry of {what}")
+    click.echo(f"retried {what}" if status is not None else f"requested a retry of {what}")
     still = _still_held(entries_of(status or {}), key)
     for entry in still:
         click.echo(f"{entry.state}: {entry.kind} {entry.name or entry.uuid}: {entry.message}", err=True)
@@ -124,10 +126,10 @@ async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: L
             others = frozenset({"refused", "contended", "paused"})
             if (kind := desk.kind(wanted[0])).name not in desk.compiled:
                 raise CommandError(
-                    f"{kind.name} has no intents, so that none can be given up",
+                    f"{kind.name} has no intents that could be dropped",
                     next_step=f"delete it: `intentc delete --kind {kind.name} {wanted[1]}`",
                 )
-            targets = [await quarantined(desk, *wanted, others, "is not held; only an intent that is can be given up")]
+            targets = [await quarantined(desk, *wanted, others, "is not held; only a held intent can be dropped")]
         revision = 0
         for key, name, mod_revision in targets:
             revision = await desk.book.put(
@@ -143,7 +145,7 @@ async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: L
 
 
 def _still_held(entries: Iterable[Entry], key: Key | None) -> Sequence[Entry]:
-    """The entries about ``key``, None: about anything; what an operator wanted so is left out."""
+    """The entries about ``key``, None: all entries; without those that an operator chose."""
     wanted_so = {"paused"} if key is not None else {"paused", "dropped"}
     return [e for e in entries if e.state not in wanted_so and key in (None, (e.kind, e.uuid))]
 

@@ -1,8 +1,8 @@
-"""``intentc release``: take our marks off, so that intentc no longer owns the objects; nothing is deleted.
+"""``intentc release``: removes our marks, so that intentc no longer owns the objects; deletes nothing.
 
-Why it exists: leaving must be as safe as coming. What carries no mark is nobody's orphan, so a compiler that runs later
-deletes none of it. Objects are written through the API server under compare-and-set; what is released is released, and
-a second run goes on with the rest. How marked objects are found is ``marks``' business.
+Why it exists: removing intentc must be as safe as introducing it. An object without a mark is never an orphan, so a
+later compiler does not delete it. Objects are written through the API server with compare-and-set; a second run
+continues with the rest. ``marks`` finds the marked objects.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from ..client import ApiClient
 
 _BATCH = 50
-"""Objects in one transaction; a server that takes fewer is sent halves."""
+"""Objects in one transaction; halved if the server accepts fewer."""
 _ROUNDS = 3
-"""So often an object is tried that somebody else writes at the same time."""
+"""Attempts for an object that another writer changes at the same time."""
 _WRITTEN_MEANWHILE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED})
-_STOP_IT = "stop it, and wait until that key is gone; or say --force"
+_STOP_IT = "stop it, and wait until that key is deleted; or give --force"
 _COLUMNS = ("kind", "name", "uuid")
 
 
@@ -45,11 +45,11 @@ _COLUMNS = ("kind", "name", "uuid")
 def command(
     kind: str | None, name: str | None, everything: bool, dry_run: bool, force: bool, output: str, loaded: Loaded
 ) -> int:
-    """Take the mark of intentc.installation off the objects of KIND, the one with NAME, or --all.
+    """Remove the mark of intentc.installation from the objects of KIND, from the one with NAME, or from --all.
 
-    They stay as they are and are nobody's then: a compiler deletes none of them, and adopts those of kinds that only
-    compilers make. Stop the compilers first. Numbers that were given stay given. Can be run again at any time. With
-    --all the installation also gives etcd.path up, so that another one may claim it.
+    The objects stay unchanged and have no owner then: a compiler deletes none of them, and adopts those of kinds that
+    only compilers make. Stop the compilers first. Allocated numbers stay allocated. The command can be repeated at any
+    time. With --all the installation also releases etcd.path, so that another one may claim it.
     """
     if everything == bool(kind):
         raise click.UsageError("give either KIND, KIND and NAME, or --all")
@@ -88,7 +88,7 @@ async def _release(
         installation = configuration.intentc.installation
         raise CommandError(
             f"there is no {kinds[0].name} {name} with the mark of the installation {installation}",
-            next_step=f"`intentc release {kinds[0].name} --dry-run` lists those that there are",
+            next_step=f"`intentc release {kinds[0].name} --dry-run` lists all",
         )
     rows = [(marked.kind, marked.name, marked.uuid) for marked in found]
     print_document(output, {"released": [dict(zip(_COLUMNS, row, strict=True)) for row in rows]}, _COLUMNS, rows)
@@ -108,23 +108,23 @@ class Releasing:
         self._refused: dict[str, CommandError] = {}
 
     async def release(self, kinds: Sequence[Kind], name: str | None) -> list[Marked]:
-        """Release what is marked of ``kinds``; the objects that were. Raises ``CommandError`` if some could not be:
-        because a compiler runs, the server refused, or went away; how many were released before is said on stderr."""
+        """Release the marked objects of ``kinds``, and return them. Raises ``CommandError`` if some could not be
+        released: a compiler runs, or the server rejected them or is away; stderr says how many were released before."""
         try:
             for kind in kinds:
                 left = await self._release_kind(kind, name)
                 if left:
-                    self._refused.setdefault(left[0].name, CommandError("it is written by somebody else all the time"))
+                    self._refused.setdefault(left[0].name, CommandError("another writer keeps changing it"))
         except CommandError:
-            self._tell_how_far()
+            self._report_released()
             raise
         if self._refused:
-            self._tell_how_far()
+            self._report_released()
             first, error = next(iter(self._refused.items()))
             raise CommandError(
                 f"{len(self._refused)} objects could not be released; {first}: {error.what}",
                 where=error.where,
-                next_step="mend that, and run the command again: it goes on with what is left",
+                next_step="fix that, and run the command again: it continues with the rest",
             )
         return self._released
 
@@ -138,19 +138,19 @@ class Releasing:
         path, installation = self._configuration.etcd.path, self._configuration.intentc.installation
         try:
             if not self._force:
-                await self._refuse_while_a_compiler_runs()
+                await self._check_no_compiler_runs()
             given_up = await release_path(self._store, path, installation, force=self._force)
         except PathInUse as error:
-            self._tell_how_far()
+            self._report_released()
             raise CommandError(str(error), where=f"etcd: {error.key}", next_step=_STOP_IT) from None
         except (CommandError, UnreadableClaim):
-            self._tell_how_far()
+            self._report_released()
             raise
         if given_up:
-            click.echo(f"the path {path} is given up: another installation may claim it", err=True)
+            click.echo(f"the path {path} is released: another installation may claim it", err=True)
 
     async def _release_kind(self, kind: Kind, name: str | None) -> list[Marked]:
-        """What somebody else wrote at the same time in each round."""
+        """Release the objects of a kind; those that another writer changed in every round are returned."""
         left: list[Marked] = []
         for _ in range(_ROUNDS):
             found = await marked_objects(self._store, self._configuration, kind, name)
@@ -162,7 +162,8 @@ class Releasing:
         return left
 
     async def _send(self, batch: Sequence[Marked]) -> list[Marked]:
-        """Release a batch, halving it where the server refuses; what was written meanwhile, to be read again."""
+        """Release a batch, halving it if the server rejects it; returns objects that were written meanwhile, to read
+        again."""
         from ..client import Refused
 
         waiting: list[Sequence[Marked]] = [batch]
@@ -170,7 +171,7 @@ class Releasing:
         while waiting:
             part = waiting.pop()
             if not self._force:
-                await self._refuse_while_a_compiler_runs()
+                await self._check_no_compiler_runs()
             try:
                 await self._client.sync([marked.without_mark for marked in part])
             except Refused as error:
@@ -187,7 +188,7 @@ class Releasing:
                 self._released += part
         return again
 
-    async def _refuse_while_a_compiler_runs(self) -> None:
+    async def _check_no_compiler_runs(self) -> None:
         from intentc.watch.keys import heartbeat_prefix, leader_key
         from intentc.watch.protocol import prefix_end
 
@@ -204,6 +205,6 @@ class Releasing:
                 next_step=_STOP_IT,
             )
 
-    def _tell_how_far(self) -> None:
+    def _report_released(self) -> None:
         if self._released:
             click.echo(f"{len(self._released)} objects released before this", err=True)

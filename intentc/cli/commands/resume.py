@@ -1,4 +1,4 @@
-"""``intentc resume``: the end of a pause."""
+"""``intentc resume``: ends a pause."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 @waiting_options
 @configured()
 def command(kind: str, name: str, wait: bool, timeout: float, loaded: Loaded) -> int:
-    """End the pause of the resource of KIND with NAME: it is compiled, and written, again.
+    """End the pause of the resource of KIND with NAME: it is compiled, or written, again.
 
-    The pause is known by the name that the resource had when it was paused, or by its uuid; the resource need not be
-    there any more.
+    NAME is the resource's name at the time of the pause, or its uuid; the resource may be deleted already.
     """
     return anyio.run(_resume, kind, name, timeout if wait else None, loaded)
 
@@ -43,13 +42,13 @@ async def _resume(kind_name: str, name: str, timeout: float | None, loaded: Load
         if not found:
             raise CommandError(
                 f"{kind.name} {name} is not paused",
-                next_step="`intentc quarantine list` shows what is, and what else is held",
+                next_step="`intentc quarantine list` shows what is paused or held",
             )
         (kept, directive), *_ = found
         revision = await desk.book.withdraw(kept)
         if not revision:
             raise CommandError(
-                f"the pause of {kind.name} {name} was changed by somebody else just now",
+                f"the pause of {kind.name} {name} was changed by another user just now",
                 next_step="run the command again",
             )
         await desk.obeyed(revision, timeout)

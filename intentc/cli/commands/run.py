@@ -1,7 +1,7 @@
-"""``intentc run``: the service, until a signal ends it.
+"""``intentc run``: runs the service until a signal ends it.
 
-SIGTERM and SIGINT drain: no write is begun any more, those under way may end, then the process ends with 0. SIGHUP
-reads the configuration and the reaction maps again.
+SIGTERM and SIGINT drain: no new write begins, those in flight may finish, then the process ends with exit code 0.
+SIGHUP reloads the configuration and the reaction maps.
 """
 
 from __future__ import annotations
@@ -23,15 +23,13 @@ _LOG = logging.getLogger("intentc.run")
 
 
 @click.command(name="run")
-@click.option(
-    "--observe", is_flag=True, help="Do everything but write and allocate; /status shows what would be written."
-)
+@click.option("--observe", is_flag=True, help="Write and allocate nothing; /status shows what would be written.")
 @configured(service=True)
 def command(observe: bool, loaded: Loaded) -> int:
-    """Watch etcd, compile, and keep the lower-level resources true through the API server.
+    """Watch etcd, compile, and keep the lower-level resources up to date through the API server.
 
-    Health, readiness, status and metrics are served at intentc.diagnostics.address. SIGTERM drains and ends with 0;
-    SIGHUP takes changed reaction maps, settings and log level into use, or leaves all as it was if they are wrong.
+    Health, readiness, status and metrics are served at intentc.diagnostics.address. SIGTERM drains and ends with exit
+    code 0; SIGHUP reloads reaction maps, settings and log level, or changes nothing if they are invalid.
     """
     if not loaded.configuration.compilation.enabled:
         raise CommandError(
@@ -58,7 +56,7 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     address = configuration.intentc.diagnostics.address
     store = etcd_store(configuration)
     spawn = AuditProcess(str(loaded.file or ""), time_limit=configuration.intentc.audit.time_limit)
-    # One that observes leaves nothing behind, and nobody is held for its sake.
+    # An observer leaves no crash marker, so no intent is suspected because of it.
     crash_marker = None if observe else CrashMarker.open(state_directory(), configuration.intentc.installation)
     try:
         async with http_services(api_server(configuration), compilers.schema, pools=compilers.pools) as (write, read):

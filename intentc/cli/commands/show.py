@@ -1,6 +1,6 @@
-"""``intentc show``: the running compiler's views: what it made, and what is wrong, as tables.
+"""``intentc show``: prints views of the running compiler as tables: its outputs, and problems.
 
-``compile --view`` prints the same of what it compiled itself.
+``compile --view`` prints the same views of its own outputs.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
 
 _PAGE = 500
-"""Rows that the compiler gives at once."""
+"""Rows in one answer of the compiler."""
 
 
 @click.command(name="show")
 @click.argument("view", required=False)
-@click.option("--filter", "text", default="", help="Only rows with this text somewhere in them, whatever its case.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="At most so many rows.")
+@click.option("--filter", "text", default="", help="Only rows that contain this text, in upper or lower case.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Maximum number of rows.")
 @output_option
 @configured()
 def command(view: str | None, text: str, limit: int, output: str, loaded: Loaded) -> int:
-    """Show VIEW of the running compiler (`problems` there is always); without VIEW, which views there are.
+    """Show VIEW of the running compiler (every compiler has `problems`); without VIEW, list the views.
 
-    It shows what stands in etcd now, converged or not.
+    A view shows the current content of etcd, converged or not.
     """
     return anyio.run(_views, output, loaded) if view is None else anyio.run(_show, view, text, limit, output, loaded)
 
@@ -62,13 +62,15 @@ async def _show(view: str, text: str, limit: int, output: str, loaded: Loaded) -
         if not answer["rows"] or len(rows) >= min(limit, answer["total"]):
             break
     _print_rows(output, view, answer["columns"], rows, answer["total"])
+    if output == "table" and not rows:
+        click.echo(f"no {view} with {text!r}" if text else f"no {view}", err=True)
     if len(rows) < answer["total"]:
-        click.echo(f"these are {len(rows)} of {answer['total']} rows; --limit shows more, --filter chooses", err=True)
+        click.echo(f"showing {len(rows)} of {answer['total']} rows; --limit shows more, --filter selects", err=True)
     return Exit.DONE
 
 
 async def print_view(output: str, view: str, results: Results) -> None:
-    """All rows of ``view`` of what was compiled in this process. Raises ``CommandError`` if there is no such view."""
+    """Print all rows of a view of the outputs of this process. Raises ``CommandError`` if there is no such view."""
     views = results.views
     if view not in views:
         raise CommandError(f"there is no view {view!r}; there are {', '.join(views)}", code=Exit.USAGE)
@@ -77,7 +79,7 @@ async def print_view(output: str, view: str, results: Results) -> None:
 
 
 def _print_rows(output: str, view: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], total: int) -> None:
-    """``rows`` of ``view``, out of ``total``."""
+    """Print ``rows`` of ``view``, out of ``total``."""
     from ..output import print_document
 
     cells = [[cell(row.get(column)) for column in columns] for row in rows]
@@ -85,8 +87,8 @@ def _print_rows(output: str, view: str, columns: Sequence[str], rows: Sequence[M
 
 
 def cell(value: Any) -> str:
-    """A JSON value as it stands in a table: the entries of lists with commas, the values of objects with blanks
-    between, and ``-`` for nothing, so that columns can be counted."""
+    """A JSON value as a table cell: list entries separated by commas, object values by spaces, and ``-`` for an empty
+    value, so that columns can be counted."""
     return _words(value) or "-"
 
 

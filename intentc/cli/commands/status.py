@@ -1,7 +1,7 @@
-"""``intentc status``: whether the running compiler has converged, whether it is healthy, and what it waits for.
+"""``intentc status``: shows whether the running compiler has converged, whether it is healthy, and what it waits for.
 
-It asks the compiler's diagnostics and says in a dozen lines what matters; ``/status`` has the rest. The figures are
-the compiler's business, the live display ``status_display``'s.
+It prints a dozen lines of the compiler's ``/status``. ``status_text`` selects and formats them, ``status_display``
+shows them live.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ import click
 
 from ..errors import CommandError
 from ..options import configured, output_option
-from ..status_text import lines, told, verdict
+from ..status_text import lines, selected, verdict
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
 
 _PERIOD = 1.0
-"""Seconds between two questions of ``--watch``."""
-_RESTLESS = frozenset({"rates", "busy_seconds"})
-"""What always moves: by itself it is no news."""
+"""Seconds between two queries of ``--watch``."""
+_ALWAYS_CHANGING = frozenset({"rates", "busy_seconds"})
+"""Fields whose changes alone print no new line."""
 
 
 @click.command(name="status")
 @click.option(
-    "--watch", is_flag=True, help="Go on, once a second; without a terminal one line of JSON for each change."
+    "--watch", is_flag=True, help="Repeat once a second; without a terminal, one line of JSON for each change."
 )
 @output_option
 @configured()
 def command(watch: bool, output: str, loaded: Loaded) -> int:
-    """Has the compiler converged, is it healthy, are there problems, what does it wait for? (asks the running compiler)
+    """Show whether the running compiler has converged and is healthy, its problems, and what it waits for.
 
-    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held, refused, deferred or
-    withheld, and etcd is not silent. Problems: what people must change in resources, compiled or not; `intentc show
-    problems` lists them. The revision is that of the last change of a resource; other keys of etcd count, too, so that
-    audits and plans name later ones. Exit code 5 if it is not healthy, 6 if it is and there are problems, 4 if it can't
-    be reached.
+    Converged: nothing is left to do for the inputs that it knows. Healthy: nothing is held, paused, rejected, deferred
+    or withheld, and etcd is not silent. Problems: errors in resources that users must fix; `intentc show problems`
+    lists them. The revision is that of the last change of a resource; audits and plans may name later ones, since other
+    keys of etcd count, too. Exit code 5 if it is not healthy, 6 if it is and there are problems, 4 if it can't be
+    reached.
     """
     return anyio.run(_watch if watch else _once, output, loaded)
 
@@ -50,7 +50,7 @@ async def _once(output: str, loaded: Loaded) -> int:
     from ..waiting import current_status
 
     status = await current_status(loaded.configuration.intentc.diagnostics)
-    content = told(status)
+    content = selected(status)
     if output == "table":
         for name, text in lines(content):
             click.echo(f"{name:<11} {text}")
@@ -63,14 +63,14 @@ async def _watch(output: str, loaded: Loaded) -> int:
     from ..waiting import current_status
 
     diagnostics = loaded.configuration.intentc.diagnostics
-    # One that never answered is a mistake; one that answers no more is worth waiting for.
-    content = told(await current_status(diagnostics))
+    # A compiler that never answered is an error; one that stopped answering may come back.
+    content = selected(await current_status(diagnostics))
     with _showing(live=output == "table" and sys.stdout.isatty()) as show:
         while True:
             show(content)
             await anyio.sleep(_PERIOD)
             try:
-                content = told(await current_status(diagnostics))
+                content = selected(await current_status(diagnostics))
             except CommandError as error:
                 content = {"error": error.what}
 
@@ -87,16 +87,16 @@ def _showing(*, live: bool) -> Iterator[Callable[[Mapping[str, Any]], None]]:
 
 
 class _JsonLines:
-    """One line for each change."""
+    """Prints one line of JSON for each change."""
 
     def __init__(self) -> None:
         self._last: dict[str, Any] = {}
 
     def show(self, content: Mapping[str, Any]) -> None:
-        """Print it, unless nothing is new."""
+        """Print ``content``, unless nothing changed."""
         import msgspec
 
-        news = {name: value for name, value in content.items() if name not in _RESTLESS}
+        news = {name: value for name, value in content.items() if name not in _ALWAYS_CHANGING}
         if news != self._last:
             self._last = news
             click.echo(msgspec.json.encode(content))

@@ -1,6 +1,6 @@
-"""``intentc why``: why an object exists or does not, from the running compiler, as a tree or as a document.
+"""``intentc why``: explains why an object exists or does not, as a tree or as a document.
 
-What the answer holds is the compiler's business (``GET /why``); how it is drawn is ``why_tree``'s.
+The running compiler answers (``GET /why``); ``why_tree`` draws the tree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from intentc.loading.configuration import Loaded
 
 _PAGE = 500
-"""Parts that the compiler gives at once."""
+"""Parts in one answer of the compiler."""
 
 
 @click.command(name="why")
@@ -26,19 +26,19 @@ _PAGE = 500
 @click.option(
     "--part",
     default="",
-    help="Only parts (fields, rules, references) with this text in their names or in what they hold.",
+    help="Only parts (fields, rules, references) with this text in their names or values.",
 )
-@click.option("--all", "everything", is_flag=True, help="Every part, everything that was read, and the history.")
+@click.option("--all", "everything", is_flag=True, help="Show every part, all reads, and the history.")
 @output_option
 @configured()
 def command(kind: str, name: str, part: str, everything: bool, output: str, loaded: Loaded) -> int:
-    """Tell why the resource of KIND with NAME is as it is, or why there is none (asks the running compiler).
+    """Explain why the resource of KIND with NAME is as it is, or why there is none (queries the running compiler).
 
-    NAME: the fq_name joined by ':', a unique end of it, or the uuid. Of what compilers make: the resources and fields
-    that each part follows from, what led to the last evaluation, and who wrote it. Of what users write: what follows
-    from it, and what it waits for. Ends with 1 if there is no such object, or no such part.
+    NAME: the fq_name joined by ':', a unique end of it, or the uuid. For compiled resources: the resources and fields
+    that each part follows from, the cause of the last evaluation, and the writer. For users' resources: what follows
+    from them, and what they wait for. Exit code 1 if there is no such object, or no such part.
 
-    Of what another program uses, NAME may be what that calls it, with its word in place of KIND: for an Envoy
+    Names of another program work, too, with the program in place of KIND: for Envoy
     `intentc why envoy cluster.NAME.upstream_rq_5xx`.
     """
     if not name:
@@ -63,7 +63,7 @@ async def _why(kind: str, name: str, part: str, everything: bool, output: str, l
 
 
 async def _answer(kind: str, name: str, part: str, everything: bool, loaded: Loaded) -> dict[str, Any]:
-    """The compiler's answer; all its parts, if ``everything`` is wanted."""
+    """The compiler's answer; with all its parts if ``everything`` is set."""
     from ..waiting import asked
 
     where = loaded.configuration.intentc.diagnostics

@@ -1,4 +1,4 @@
-"""``intentc xds``: what compilers left in etcd as elements of Envoy, served to Envoys."""
+"""``intentc xds``: serves the Envoy elements in etcd to Envoys."""
 
 from __future__ import annotations
 
@@ -35,22 +35,26 @@ class _Address(click.ParamType[tuple[str, int]]):
 
 @click.command(name="xds")
 @click.option(
-    "--address", type=_Address(), default="127.0.0.1:8003", show_default=True, help="Where Envoys ask; port 0: any."
+    "--address",
+    type=_Address(),
+    default="127.0.0.1:8003",
+    show_default=True,
+    help="The address for Envoys; port 0: any.",
 )
 @click.option(
     "--diagnostics",
     type=_Address(),
     default="127.0.0.1:8878",
     show_default=True,
-    help="Where health, status and metrics are; port 0: any.",
+    help="The address of health, status and metrics; port 0: any.",
 )
 @configured(service=True)
 def command(address: tuple[str, int], diagnostics: tuple[str, int], loaded: Loaded) -> int:
     """Serve the elements below etcd.path to Envoys: aggregated discovery over gRPC, state of the world or incremental.
 
-    Prints the address on stdout once it answers. What an Envoy refuses is recorded in etcd, and its last good state
-    stays in force. Several may run over one etcd. Set intentc.envoy.drain_time if Envoys are started with a
-    --drain-time-s other than 600. SIGTERM ends it with 0.
+    Prints the address on stdout once it serves requests. Elements that an Envoy rejects are recorded in etcd, and the
+    Envoy keeps its last good state. Several may run over one etcd. Set intentc.envoy.drain_time if Envoys run with a
+    --drain-time-s other than 600. SIGTERM ends it with exit code 0.
     """
     return run_service(_serve, address, diagnostics, loaded)
 
@@ -73,7 +77,7 @@ async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded:
     host, port = address
     store = etcd_store(loaded.configuration)
     if not is_loopback(host):
-        _LOG.warning("no TLS at %s: whoever reaches this address reads every secret of the gateway", host)
+        _LOG.warning("no TLS at %s: anyone who reaches this address can read every secret of the gateway", host)
     try:
         async with (
             ended_by_signals(),

@@ -7,6 +7,7 @@ contents.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence, Sized
 from datetime import UTC, datetime
 from itertools import islice
@@ -16,15 +17,15 @@ from intentc.engine.evaluator import Evaluator
 from intentc.engine.orphan_collector import OrphanCollector
 from intentc.engine.parts import Parts
 from intentc.engine.permission import OBSERVING, UPGRADE
-from intentc.engine.quarantined import held_intents, unreadable_others
+from intentc.engine.quarantined import held_intents, paused_intents, unreadable_others
 from intentc.engine.reconciler import Reconciler
 from intentc.logic.cache import Pending
 from intentc.model import Read
 
 from .rates import Rates
 
-_CONTENDED = 5
-"""Contended objects that are named."""
+_NAMED = 5
+"""Contended objects, and paused intents, that are named."""
 
 
 def at(since: float) -> str:
@@ -90,6 +91,11 @@ def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterat
         more = f" and {held - 1:,} more" if held > 1 else ""
         named = f"{example.kind} {parts.logic.name_of(example)}{more}"
         yield f"held, their outputs stay as they are: {named}: `intentc quarantine list`"
+    paused = paused_intents(parts)
+    for key, problem in paused[:_NAMED]:
+        yield f"{problem.message}: `intentc resume {key.kind} {shlex.quote(parts.logic.name_of(key))}`"
+    if len(paused) > _NAMED:
+        yield f"paused, too: {counted(len(paused) - _NAMED, 'intent')}: `intentc quarantine list`"
     others, example = unreadable_others(parts)
     if example is not None:
         more = f" and {others - 1:,} more" if others > 1 else ""
@@ -100,8 +106,8 @@ def attention(parts: Parts, pending: int, examples: Sequence[Pending]) -> Iterat
         more = _more(states.refused)
         yield f"rejected by the API server: {name.kind} {':'.join(name.fq_name)}{more}: `intentc quarantine list`"
     if states.contended:
-        shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(states.contended, _CONTENDED)]
-        more = f" and {len(states.contended) - _CONTENDED:,} more" if len(states.contended) > _CONTENDED else ""
+        shown = [f"{name.kind} {':'.join(name.fq_name)}" for name in islice(states.contended, _NAMED)]
+        more = f" and {len(states.contended) - _NAMED:,} more" if len(states.contended) > _NAMED else ""
         yield f"reverted by another writer: {', '.join(shown)}{more}: `intentc quarantine list`"
     if states.dropped:
         yield f"dropped by an operator: {counted(len(states.dropped), 'intent')}: `intentc quarantine list`"

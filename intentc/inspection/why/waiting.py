@@ -10,7 +10,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from intentc.engine.engine import Engine
-from intentc.engine.operator_actions import PAUSED, SUSPECT
+from intentc.engine.intent_states import PAUSED
+from intentc.engine.operator_actions import SUSPECT
 from intentc.engine.parts import Parts
 from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.model import Key, Name, Problem, Read

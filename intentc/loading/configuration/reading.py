@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from intentc.loading.yaml import Limits, Located, load_yaml
+from intentc.loading.yaml import Limits, Located, load_documents, read_text, single
 
 from .building import Builder, KeyPath, dotted, secrets_in
 from .environment import PREFIX, overlay
@@ -21,6 +21,11 @@ from .values import Secret
 
 _LIMITS = Limits(size=4 * 1024 * 1024)
 """The size limit of a configuration; a larger file is not one."""
+_KNOWN = frozenset({*Configuration.__struct_fields__, *Configuration.passed_over})
+_OF_RESOURCES = frozenset({"resources", "kind", "apiVersion"})
+"""Keys at the top of a file of resources; no section of any program's configuration has such a name."""
+RESOURCES = "Resources"
+"""The reason of the error for a file that holds resources in place of a configuration."""
 
 
 class Loaded(NamedTuple):
@@ -41,7 +46,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
 
     Raises ``InvalidInput`` naming ``file:line`` or the variable, the key, and what was probably meant.
     """
-    located = load_yaml(path, limits=_LIMITS) if path is not None else Located(None, "<defaults>")
+    located = _document(path) if path is not None else Located(None, "<defaults>")
     raw: Any = copy.deepcopy(located.value) if located.value is not None else {}
     if not isinstance(raw, dict):
         raise located.error("the file must be a mapping of sections; see sample/contrail.yml", reason="Malformed")
@@ -57,11 +62,42 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Loaded:
 
     builder = Builder(source, variables)
     configuration = builder.section(Configuration, raw)
+    _reject_without_a_section(located)
     reject_unchecked_certificates(configuration, source)
     reject_open_diagnostics(configuration, source)
     reject_two_modes(configuration, source)
     notes = [*_notes(builder, variables, located), *risks(configuration, builder.secret_files)]
     return Loaded(configuration, tuple(notes), tuple(secrets_in(configuration)), path)
+
+
+def _document(path: Path) -> Located:
+    """The document in a file. Raises ``InvalidInput``, also if the file holds resources."""
+    source = str(path)
+    documents = load_documents(read_text(path, _LIMITS, regular=True), source=source, limits=_LIMITS)
+    for document in documents:
+        if _holds_resources(document.value):
+            raise document.error("these are resources, not a configuration", reason=RESOURCES)
+    return single(documents, source)
+
+
+def _holds_resources(value: Any) -> bool:
+    """Whether a document has one of the forms that ``intentc apply`` takes (``loading.resources``)."""
+    if isinstance(value, list):
+        return any(isinstance(entry, dict) and "kind" in entry for entry in value)
+    return isinstance(value, dict) and not _OF_RESOURCES.isdisjoint(value)
+
+
+def _reject_without_a_section(located: Located) -> None:
+    """Raise ``InvalidInput`` for a file without any known key: the service would run with the defaults."""
+    raw = located.value or {}
+    if not raw or any(key in _KNOWN or key.removesuffix("_file") in _KNOWN for key in raw):
+        return
+    own = [key for key in raw if key in Intentc.__struct_fields__]
+    hint = f"; {', '.join(own)} belongs below `intentc:`" if own else ""
+    keys = ", ".join(sorted(map(str, raw)))
+    raise located.error(
+        f"this is no configuration: unknown are {keys}{hint}; see sample/contrail.yml", reason="Malformed"
+    )
 
 
 def _notes(builder: Builder, variables: Mapping[tuple[str, ...], str], located: Located) -> list[Note]:

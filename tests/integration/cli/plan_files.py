@@ -21,5 +21,5 @@ def _yaml(value: Any) -> str:
     return f"[{', '.join(value)}]" if isinstance(value, tuple) else str(value)
 
 
-def told(changes: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+def changes_of(changes: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
     return {(change["action"], change["kind"], change["name"]) for change in changes}

@@ -49,7 +49,7 @@ class Service:
         return self._log.read_text()
 
     async def url(self) -> str:
-        """Where its diagnostics are, once it has told."""
+        """Where its diagnostics are, once it has logged that."""
         if not self._url:
             await until(lambda: bool(_DIAGNOSTICS.search(self.log)) or self.process.poll() is not None)
             found = _DIAGNOSTICS.search(self.log)

@@ -38,13 +38,13 @@ async def test_commands_are_answered_over_tls_with_the_token_of_the_same_file_an
     url = await service.url()
     assert url.startswith("https://")
     await world.create("security_group", "g")
-    told = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.partition("://")[2]}
-    listed = await intentc("quarantine", "list", "-o", "json", environment=told)
+    address = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.partition("://")[2]}
+    listed = await intentc("quarantine", "list", "-o", "json", environment=address)
     assert (listed.code, listed.json["quarantine"]) == (0, [])
     secret.write_text(f"{TOKEN}-rotated")
-    assert (await intentc("show", environment=told)).code == 0
+    assert (await intentc("show", environment=address)).code == 0
     configured(intentc, address="127.0.0.1:0", token=f"{TOKEN}-of-somebody-else", tls=tls)
-    refused = await intentc("show", environment=told)
+    refused = await intentc("show", environment=address)
     assert refused.code == 3
     assert "the token is wrong" in refused.err
     assert TOKEN not in refused.err + service.log
@@ -59,7 +59,9 @@ async def test_a_service_that_would_be_open_to_all_does_not_start(intentc: Inten
     assert f"{intentc.configuration}:" in ended.err
 
 
-async def test_a_certificate_that_is_not_there_is_told_and_nothing_is_started(intentc: Intentc, tmp_path: Path) -> None:
+async def test_a_certificate_that_is_not_there_is_reported_and_nothing_is_started(
+    intentc: Intentc, tmp_path: Path
+) -> None:
     missing = {"cert": str(tmp_path / "no.pem"), "key": str(tmp_path / "no.key")}
     configured(intentc, address="127.0.0.1:0", tls=missing)
     ended = await intentc("run")

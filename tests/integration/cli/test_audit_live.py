@@ -30,7 +30,7 @@ async def list_of(world: World) -> dict[str, Any]:
     return next(stored for stored in lists if tuple(stored["fq_name"]) == LIST)
 
 
-async def test_an_edited_object_is_named_and_the_next_compiler_mends_it(compiled: World, intentc: Intentc) -> None:
+async def test_an_edited_object_is_named_and_the_next_compiler_repairs_it(compiled: World, intentc: Intentc) -> None:
     edited = await list_of(compiled)
     before = compiled.revision = max(revision for _, revision in (await compiled.values()).values())
     await compiled.update("access_control_list", edited["uuid"], access_control_list_entries={"acl_rule": []})
@@ -49,7 +49,7 @@ async def test_an_edited_object_is_named_and_the_next_compiler_mends_it(compiled
     await compiled.assert_compiled()
 
 
-async def test_a_missing_object_and_one_that_was_left_behind_are_told_without_any_value(
+async def test_a_missing_object_and_one_that_was_left_behind_are_reported_without_any_value(
     compiled: World, intentc: Intentc
 ) -> None:
     lost = await list_of(compiled)
@@ -60,11 +60,11 @@ async def test_a_missing_object_and_one_that_was_left_behind_are_told_without_an
     await compiled.delete_raw("security_group", other)
     ended = await intentc("audit", "-o", "json")
     assert ended.code == 1
-    told = {difference["name"]: difference["operations"] for difference in ended.json["differences"]}
-    assert told[":".join(LIST)] == [{"operation": "create", "fields": ["access_control_list_entries"]}]
+    found = {difference["name"]: difference["operations"] for difference in ended.json["differences"]}
+    assert found[":".join(LIST)] == [{"operation": "create", "fields": ["access_control_list_entries"]}]
     for direction in ("ingress", "egress"):
         orphan = ":".join((*PROJECT, "group-5", f"{direction}-access-control-list"))
-        assert told[orphan] == [{"operation": "delete", "fields": []}]
+        assert found[orphan] == [{"operation": "delete", "fields": []}]
     assert "acl_rule" not in ended.out
     assert compiled.calls.mutations == {}
 
@@ -89,7 +89,7 @@ async def test_the_service_has_it_made_with_its_own_configuration(compiled: Worl
     assert any(difference.name.endswith(":new:new") for difference in report.differences)
 
 
-async def test_a_running_service_audits_itself_every_period_and_tells_of_it(world: World, intentc: Intentc) -> None:
+async def test_a_running_service_audits_itself_every_period_and_reports_it(world: World, intentc: Intentc) -> None:
     service = intentc.start(environment={"INTENTC_INTENTC__AUDIT__PERIOD": "1s"})
     await tenant(world)
     await service.settled(world.revision)

@@ -36,7 +36,7 @@ async def test_a_second_installation_refuses_to_start_until_the_first_gives_the_
 
     released = await intentc("release", "--all")
     assert released.code == 0, released.err
-    assert f"path {world.path} is given up" in released.err
+    assert f"path {world.path} is released" in released.err
     intentc.write({**configuration, "intentc": {**configuration["intentc"], "installation": "other"}})
     second = intentc.start()
     await second.settled(world.revision)

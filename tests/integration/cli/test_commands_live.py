@@ -132,9 +132,12 @@ async def test_dev_loads_the_sample_shows_what_was_compiled_and_ends_by_itself(i
     offline = await intentc("compile", SAMPLE, configured=False)
     assert ended.out == offline.out
     assert "access_control_list" in ended.out
+    # What it wrote for other terminals is gone with it.
+    assert "INTENTC_CONFIG_FILE" not in ended.err
+    assert f"intentc dev --load {SAMPLE}`" in ended.err.splitlines()[-1]
 
 
-async def test_dev_tells_a_refused_resource_with_its_line(intentc: Intentc, tmp_path: Path) -> None:
+async def test_dev_shows_a_refused_resource_with_its_line(intentc: Intentc, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yml"
     bad.write_text(
         "resources:\n  - kind: project\n    data: {fq_name: [default-domain, p]}\n  - kind: security_group\n    data:\n"
@@ -150,7 +153,7 @@ async def test_dev_tells_a_refused_resource_with_its_line(intentc: Intentc, tmp_
     assert offline.err.splitlines()[:2] == ended.err.splitlines()[-3:-1]
 
 
-async def test_what_holds_a_deletion_up_is_told_by_its_name(world: World, intentc: Intentc, tmp_path: Path) -> None:
+async def test_what_holds_a_deletion_up_is_reported_by_its_name(world: World, intentc: Intentc, tmp_path: Path) -> None:
     assert (await intentc("apply", SAMPLE)).code == 0
     project = tmp_path / "project.yml"
     project.write_text("kind: project\ndata: {fq_name: [default-domain, shop]}\n")
@@ -188,7 +191,7 @@ async def test_check_finds_nothing_wrong_with_what_ships(intentc: Intentc) -> No
     assert (await intentc("check")).code == 0
 
 
-async def test_bad_yaml_is_told_with_file_and_line(intentc: Intentc, tmp_path: Path) -> None:
+async def test_bad_yaml_is_reported_with_file_and_line(intentc: Intentc, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yml"
     bad.write_text("resources:\n  - kind: project\n    data: {fq_name: [a\n")
     for arguments in (("compile", bad), ("apply", bad)):
@@ -233,7 +236,7 @@ async def test_an_etcd_that_is_not_there_is_4(intentc: Intentc) -> None:
     assert "etcd.endpoints" in ended.err
 
 
-async def test_an_invalid_configuration_key_is_told_with_file_line_and_suggestion(
+async def test_an_invalid_configuration_key_is_reported_with_file_line_and_suggestion(
     intentc: Intentc, tmp_path: Path
 ) -> None:
     wrong = tmp_path / "wrong.yml"

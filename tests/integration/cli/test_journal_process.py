@@ -60,7 +60,7 @@ async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_fil
 
     second = intentc.start()
     await second.settled(world.revision)
-    after = await told_by_files(second)
+    after = await recorded_in_files(second)
     evaluation, written = after["evaluations"][0], after["written"]
     assert (evaluation["recorded_in"], evaluation["path"][0]["uuid"]) == ("files", group)
     assert {**before["written"]} == {**written}
@@ -114,7 +114,7 @@ async def kept(directory: Path, count: int) -> None:
     await until(lambda: sum(path.read_bytes().count(b"\n") for path in newest_first(directory)) > count)
 
 
-async def told_by_files(service: Service) -> dict[str, Any]:
+async def recorded_in_files(service: Service) -> dict[str, Any]:
     """``why`` once files could be read in time, which a busy machine may be too slow for at first."""
     with anyio.fail_after(PATIENCE):
         while (answer := await why(service))["evaluations"][0]["recorded_in"] != "files":  # noqa: ASYNC110 - a process

@@ -11,7 +11,7 @@ from intentc.inspection import Answers
 from intentc.loading.paths import reactions_file
 from intentc.logic.dependencies import ReactionMap
 from intentc.service.audits import AuditFailed, AuditProcess
-from tests.integration.cli.plan_files import GROUP, told, written
+from tests.integration.cli.plan_files import GROUP, changes_of, written
 from tests.integration.cli.processes import ROOT, SAMPLE, Intentc
 from tests.integration.compile.world import PROJECT, World
 from tests.patience import PATIENCE
@@ -34,15 +34,17 @@ def compiled(looked_at: World) -> World:
     return looked_at
 
 
-async def test_what_deleting_a_group_would_do_is_told_and_nothing_is_written(compiled: World, intentc: Intentc) -> None:
+async def test_what_deleting_a_group_would_do_is_reported_and_nothing_is_written(
+    compiled: World, intentc: Intentc
+) -> None:
     before, numbers = await compiled.values(), await compiled.numbers()
     ended = await intentc("plan", "--delete", "--kind", "security-group", "group-3", "-o", "json")
     assert ended.code == 0, ended.err
     plan = ended.json
     assert (plan["apiVersion"], plan["formatVersion"]) == ("intentc/v1", "1.0")
     name = ":".join(GROUP)
-    assert told(plan["applied"]) == {("delete", "security_group", name)}
-    assert told(plan["follows"]) == {("delete", "access_control_list", f"{name}:{each}") for each in LISTS} | {
+    assert changes_of(plan["applied"]) == {("delete", "security_group", name)}
+    assert changes_of(plan["follows"]) == {("delete", "access_control_list", f"{name}:{each}") for each in LISTS} | {
         ("update", "access_control_list", ":".join((*PROJECT, "group-2", "ingress-access-control-list")))
     }
     (update,) = (change for change in plan["follows"] if change["action"] == "update")
@@ -55,7 +57,7 @@ async def test_what_deleting_a_group_would_do_is_told_and_nothing_is_written(com
     assert compiled.calls.mutations == {}
 
 
-async def test_numbers_that_nobody_has_yet_are_told_by_pool_and_owner(compiled: World, intentc: Intentc) -> None:
+async def test_numbers_that_nobody_has_yet_are_reported_by_pool_and_owner(compiled: World, intentc: Intentc) -> None:
     numbers = await compiled.numbers()
     ended = await intentc("plan", SAMPLE)
     assert ended.code == 0, ended.err
@@ -65,7 +67,7 @@ async def test_numbers_that_nobody_has_yet_are_told_by_pool_and_owner(compiled: 
     assert await compiled.numbers() == numbers
 
 
-async def test_nothing_to_do_is_said_and_the_exit_code_tells_on_demand(
+async def test_nothing_to_do_is_said_and_the_exit_code_says_so_on_demand(
     compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path
 ) -> None:
     same = written(tmp_path, {"fq_name": GROUP}, "same.yml")
@@ -77,7 +79,7 @@ async def test_nothing_to_do_is_said_and_the_exit_code_tells_on_demand(
     assert "display_name: group-3 → the third" in different.out or "+ display_name: the third" in different.out
 
 
-async def test_bad_input_is_told_with_its_line_as_apply_would(
+async def test_bad_input_is_reported_with_its_line_as_apply_would(
     compiled: World, intentc: Intentc, tmp_path: Path
 ) -> None:
     bad = written(tmp_path, {"fq_name": (*PROJECT, "new"), "security_group_entries": "none"})
@@ -215,7 +217,7 @@ async def test_an_audit_without_etcd_or_without_the_ledger_says_who_is_away(
     assert {"etcd": "etcd", "client": "http://127.0.0.1:1"}[away] in ended.err
 
 
-async def test_the_service_is_told_why_there_is_no_report(
+async def test_the_service_is_reported_why_there_is_no_report(
     compiled: World, intentc: Intentc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1")

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 RULE = "11111111-0000-4000-8000-000000000000"
 
 
-async def told(world: World, intentc: Intentc, *command: str) -> dict[str, Any]:
+async def document_of(world: World, intentc: Intentc, *command: str) -> dict[str, Any]:
     """What a command says of a compiler under whose eyes ``db``, which ``web`` mentions, gets another number."""
     service = intentc.start()
     db = await world.create("security_group", "db")
@@ -34,7 +34,7 @@ async def told(world: World, intentc: Intentc, *command: str) -> dict[str, Any]:
 
 
 async def test_an_edge_that_was_of_use_is_not_idle(world: World, intentc: Intentc) -> None:
-    found = await told(world, intentc, "check", "--reads", "-o", "json")
+    found = await document_of(world, intentc, "check", "--reads", "-o", "json")
     assert found["reads"]["missing"] == []
     used = [edge for edge in found["reads"]["edges"] if edge["changed"]]
     assert {(edge["kind"], edge["cause"], edge["to"]) for edge in used} >= {
@@ -52,7 +52,7 @@ async def test_a_reaction_that_is_missing_was_counted(world: World, intentc: Int
     configuration = json.loads(intentc.configuration.read_text())
     configuration["intentc"]["reactions"] = {"contrail": str(lacking)}
     intentc.write(configuration)
-    found = await told(world, intentc, "check", "--reads", "-o", "json")
+    found = await document_of(world, intentc, "check", "--reads", "-o", "json")
     (missing,) = found["reads"]["missing"]
     assert (missing["reader"], missing["read"]) == ("security_group", "security_group")
     (finding,) = [finding for finding in found["findings"] if finding["reason"] == "MissingReaction"]
@@ -60,7 +60,7 @@ async def test_a_reaction_that_is_missing_was_counted(world: World, intentc: Int
 
 
 async def test_what_is_around_an_object_is_what_stands_in_etcd(world: World, intentc: Intentc) -> None:
-    found = await told(world, intentc, "graph", "security_group", "web", "-o", "json")
+    found = await document_of(world, intentc, "graph", "security_group", "web", "-o", "json")
     names = {(node["kind"], node["name"].rpartition(":")[2]) for node in found["nodes"]}
     assert {("access_control_list", "ingress-access-control-list"), ("security_group", "db")} <= names
     assert msgspec.json.encode(found).count(b'"made":true') >= 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.cli.plan_files import GROUP, told, written
+from tests.integration.cli.plan_files import GROUP, changes_of, written
 from tests.integration.cli.processes import SAMPLE, Intentc
 from tests.integration.compile.contents import tenant
 from tests.integration.compile.world import POOL, PROJECT, World
@@ -45,7 +45,9 @@ def _named(resources: dict[str, Any]) -> list[tuple[str, str]]:
     return [(uuid, ":".join(resource["fq_name"])) for uuid, resource in resources.items()]
 
 
-async def test_writes_that_are_due_anyway_are_told_apart(world: World, intentc: Intentc, tmp_path: Path) -> None:
+async def test_writes_that_are_due_anyway_are_reported_separately(
+    world: World, intentc: Intentc, tmp_path: Path
+) -> None:
     await tenant(world)
     plan = (await intentc("plan", written(tmp_path, {"fq_name": GROUP, "display_name": "third"}), "-o", "json")).json
     assert (plan["follows"], len(plan["due"]) > 20) == ([], True)
@@ -123,7 +125,7 @@ async def test_what_holds_a_resource_is_named_and_can_let_go(compiled: World, in
     assert "or give --let-go" in refused.err
     group = ("--kind", "virtual_machine_interface", "foot-3", "--let-go")
     plan = (await intentc("plan", "--delete", *group, "-o", "json")).json
-    assert told(plan["applied"]) == {
+    assert changes_of(plan["applied"]) == {
         ("delete", "virtual_machine_interface", ":".join((*PROJECT, "foot-3"))),
         ("update", "logical_router", ":".join((*PROJECT, "router"))),
     }

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
 @pytest.mark.parametrize("calls", [1, 6, 14])
-async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_that_the_next_does_not_mend(
+async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_that_the_next_does_not_repair(
     world: World, intentc: Intentc, calls: int
 ) -> None:
     """Killed when so many mutating requests have arrived; no object twice, no number leaked, none changed."""
@@ -101,7 +101,7 @@ async def test_observe_writes_and_allocates_nothing_and_its_status_shows_what_it
     assert any("group-0" in entry["object"] and entry["writes"] == ["create"] for entry in status["planned"])
 
 
-async def test_a_running_process_tells_its_health_readiness_status_and_metrics(world: World, intentc: Intentc) -> None:
+async def test_a_running_process_shows_its_health_readiness_status_and_metrics(world: World, intentc: Intentc) -> None:
     service = intentc.start("run")
     await service.settled(world.revision)
     await network(world, "v")

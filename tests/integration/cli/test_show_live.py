@@ -1,4 +1,4 @@
-"""What a running gateway's compiler tells people, on a real etcd and a real API server: per resource, and lasting.
+"""What a running gateway's compiler shows people, on a real etcd and a real API server: per resource, and lasting.
 
 Ambassador's own diagnostics lost an error at the next change of something else, had none for a Host without its Secret,
 and failed before the first good configuration (docs/ambassador.md §5.3, §5.13, §5.14).
@@ -86,19 +86,19 @@ async def test_before_the_first_resource_every_view_answers_with_nothing(gateway
     assert [await gateway.show(view) for view in gateway.service.results.views] == [[]] * 5
 
 
-async def test_a_problem_stays_while_others_change_and_goes_when_its_resource_is_mended(gateway: Gateway) -> None:
-    told = [("mapping", "gate:bad", "NoTLSContext")]
+async def test_a_problem_stays_while_others_change_and_goes_when_its_resource_is_fixed(gateway: Gateway) -> None:
+    expected = [("mapping", "gate:bad", "NoTLSContext")]
     await gateway.apply("CREATE", LISTENER, HOST, mapping("good"), mapping("bad", tls="missing"))
-    assert await gateway.problems() == told
+    assert await gateway.problems() == expected
     await gateway.apply("UPDATE", mapping("good", service="other"))
     await gateway.apply("CREATE", mapping("later"))
     await gateway.apply("DELETE", mapping("later"))
-    assert await gateway.problems() == told
+    assert await gateway.problems() == expected
     await gateway.apply("UPDATE", mapping("bad", tls=None))
     assert await gateway.problems() == []
 
 
-async def test_a_host_without_its_secret_is_told_on_the_host_until_it_goes(gateway: Gateway) -> None:
+async def test_a_host_without_its_secret_is_reported_on_the_host_until_it_goes(gateway: Gateway) -> None:
     await gateway.apply("CREATE", LISTENER, HOST, TLS_HOST, mapping("good"))
     before = await gateway.problems()
     assert ("host", "gate:shop") in [(kind, name) for kind, name, _ in before]

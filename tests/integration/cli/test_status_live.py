@@ -24,18 +24,18 @@ async def status(intentc: Intentc, service: Service) -> tuple[int, dict[str, Any
     return ended.code, ended.json
 
 
-async def test_a_leader_and_a_standby_tell_what_they_are_and_that_all_is_done(intentc: Intentc, world: World) -> None:
+async def test_a_leader_and_a_standby_show_what_they_are_and_that_all_is_done(intentc: Intentc, world: World) -> None:
     assert (await intentc("apply", SAMPLE)).code == 0
     leader = intentc.start()
     await leader.settled(1)
     standby = intentc.start()
     await standby.settled(1)
     for service, role in ((leader, "leader"), (standby, "standby")):
-        code, told = await status(intentc, service)
+        code, shown = await status(intentc, service)
         assert code == 0
-        assert (told["converged"], told["healthy"], told["role"], told["awaiting"]) == (True, True, role, [])
-        assert told["lag_revisions"] == 0
-        assert told["progress"] is None
+        assert (shown["converged"], shown["healthy"], shown["role"], shown["awaiting"]) == (True, True, role, [])
+        assert shown["lag_revisions"] == 0
+        assert shown["progress"] is None
 
 
 async def test_one_that_holds_something_ends_with_5_and_names_the_command(intentc: Intentc, world: World) -> None:
@@ -45,9 +45,9 @@ async def test_one_that_holds_something_ends_with_5_and_names_the_command(intent
     uuid = next(iter((await world.stored())["security_group"]))
     broken = await world.store.transaction([], [Put(f"/{world.path}/security_group/{uuid}", b'{"fq_name": 7}')])
     await service.settled(broken.revision)
-    code, told = await status(intentc, service)
-    assert (code, told["converged"], told["healthy"]) == (5, True, False)
-    assert "`intentc quarantine list`" in told["attention"][0]
+    code, shown = await status(intentc, service)
+    assert (code, shown["converged"], shown["healthy"]) == (5, True, False)
+    assert "`intentc quarantine list`" in shown["attention"][0]
 
 
 async def test_a_service_reloads_at_sighup_and_ends_at_sigterm(intentc: Intentc, world: World) -> None:
@@ -58,11 +58,11 @@ async def test_a_service_reloads_at_sighup_and_ends_at_sigterm(intentc: Intentc,
     service.process.send_signal(signal.SIGHUP)
     await until(lambda: "reload refused" in service.log)
     intentc.configuration.write_bytes(right)
-    code, told = await status(intentc, service)
+    code, shown = await status(intentc, service)
     assert code == 0
-    assert "journals" in told["reload"]["last_error"]
+    assert "journals" in shown["reload"]["last_error"]
     service.process.send_signal(signal.SIGHUP)
     await until(lambda: '"reloaded"' in service.log)
-    code, told = await status(intentc, service)
-    assert (told["reload"]["reloads"], told["reload"]["failures"], told["reload"]["last_error"]) == (1, 1, None)
+    code, shown = await status(intentc, service)
+    assert (shown["reload"]["reloads"], shown["reload"]["failures"], shown["reload"]["last_error"]) == (1, 1, None)
     assert await service.terminate() == 0

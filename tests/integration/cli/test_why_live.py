@@ -87,7 +87,7 @@ async def test_a_rule_leads_to_its_sources_and_to_the_change_that_it_was_made_an
     assert (await asking.why("security_group", db))["concerns"][0]["name"].endswith(":web")
 
 
-async def test_after_a_restart_all_but_when_and_by_which_way_is_told_in_full(asking: Asking) -> None:
+async def test_after_a_restart_all_but_when_and_by_which_way_is_reported_in_full(asking: Asking) -> None:
     await web_and_db(asking)
     before = await asking.why("access_control_list", EGRESS)
     web = await asking.why("security_group", "web")
@@ -103,7 +103,7 @@ async def test_after_a_restart_all_but_when_and_by_which_way_is_told_in_full(ask
     assert again["missing"][0]["target"].endswith(":gone")
 
 
-async def test_after_a_restart_with_a_journal_in_files_these_tell_when_and_by_which_way(
+async def test_after_a_restart_with_a_journal_in_files_these_show_when_and_by_which_way(
     world: World, intentc: Intentc, tmp_path: Path
 ) -> None:
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())
@@ -115,9 +115,9 @@ async def test_after_a_restart_with_a_journal_in_files_these_tell_when_and_by_wh
     before = await asking.why("access_control_list", EGRESS)
     await asking.restart()
     after = await asking.why("access_control_list", EGRESS)
-    (told,), (original,) = after["evaluations"], before["evaluations"]
-    assert told["recorded_in"] == "files"
-    assert (told["path"], told["revision"]) == (original["path"], original["revision"])
+    (restored,), (original,) = after["evaluations"], before["evaluations"]
+    assert restored["recorded_in"] == "files"
+    assert (restored["path"], restored["revision"]) == (original["path"], original["revision"])
     assert after["written"] == before["written"]
 
 
@@ -133,7 +133,7 @@ async def test_what_does_not_exist_is_explained_before_and_after_a_restart(askin
         await asking.restart()
 
 
-async def test_a_held_intent_tells_what_it_waits_for_after_a_restart_too(asking: Asking) -> None:
+async def test_a_held_intent_shows_what_it_waits_for_after_a_restart_too(asking: Asking) -> None:
     uuid = await asking.world.create("security_group", "web")
     await asking.settled()
     await asking.world.put_raw("security_group", uuid, b'{"fq_name": 7')

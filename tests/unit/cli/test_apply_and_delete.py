@@ -1,4 +1,4 @@
-"""``apply`` and ``delete``: what goes to the server, in which order, and what is told about it."""
+"""``apply`` and ``delete``: what goes to the server, in which order, and what is reported about it."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def test_too_many_for_one_transaction_go_in_several_in_the_same_order(
     assert [batch[0][1] for batch in connected.batches] == ["project", "network_policy", "virtual_network"]
 
 
-def test_a_refusal_is_told_in_three_lines(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+def test_a_refusal_is_reported_in_three_lines(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
     connected.refusal = (409, "fq_name is taken")
     ended = intentc("apply", tenant)
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.splitlines() == [
         "error: fq_name is taken",
         f"  where: POST {connected.url}/sync (HTTP 409)",
-        "  next:  delete or mend what is in the way first",
+        "  next:  delete or fix what is in the way first",
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_server_whose_etcd_is_away_counts_as_not_reachable(
     assert "see that the API server's etcd runs" in ended.err
 
 
-def test_a_refusal_that_names_an_element_is_told_on_that_resource_with_its_line(
+def test_a_refusal_that_names_an_element_is_reported_on_that_resource_with_its_line(
     intentc: Intentc, connected: ToyApiServer, tenant: Path
 ) -> None:
     connected.refusal = (400, "item 1 (network_policy d:p:rules): network-policy: it is bad")
@@ -113,7 +113,7 @@ def test_a_refusal_that_names_an_element_is_told_on_that_resource_with_its_line(
     assert ended.err.splitlines() == [
         "error: network_policy d:p:rules: it is bad",
         f"  where: {tenant}:5",
-        "  next:  mend the resource and run the command again",
+        "  next:  fix the resource and run the command again",
     ]
 
 
@@ -182,7 +182,7 @@ def test_a_circle_of_references_is_named(intentc: Intentc, connected: ToyApiServ
     assert "refer to each other: virtual_network d:p:" in ended.err
 
 
-def test_json_tells_the_revision(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+def test_json_shows_the_revision(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
     document = json.loads(intentc("apply", tenant, "-o", "json").out)
     assert document["apiVersion"] == "intentc/v1"
     assert document["revision"] == 101
@@ -205,7 +205,7 @@ def _held(kind: str, name: str, **further: object) -> dict[str, object]:
     return {"kind": kind, "name": name, "uuid": "u", "state": "held", "message": "it fails", "on": None, **further}
 
 
-def test_wait_tells_what_is_held(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
+def test_wait_shows_what_is_held(intentc: Intentc, connected: ToyApiServer, tenant: Path) -> None:
     connected.status = [
         {"applied_revision": 101, "converged": True, "quarantine": [_held("virtual_network", "d:p:blue")]}
     ]
@@ -238,7 +238,7 @@ def test_only_what_follows_from_the_file_counts(
     assert ("d:p:some:list" in ended.err) == (code == 5)
 
 
-def test_wait_tells_the_problems_of_what_was_applied_with_their_lines(
+def test_wait_shows_the_problems_of_what_was_applied_with_their_lines(
     intentc: Intentc, connected: ToyApiServer, tenant: Path
 ) -> None:
     def problem(name: str, message: str) -> dict[str, str]:
@@ -292,7 +292,7 @@ def test_delete_goes_the_other_way_round(intentc: Intentc, connected: ToyApiServ
     assert connected.stored == {}
 
 
-def test_what_is_in_the_way_of_a_deletion_is_told_by_name(
+def test_what_is_in_the_way_of_a_deletion_is_reported_by_name(
     intentc: Intentc, connected: ToyApiServer, tmp_path: Path
 ) -> None:
     path = tmp_path / "project.yml"
@@ -366,7 +366,7 @@ def test_a_refusal_names_its_resource_once(intentc: Intentc, connected: ToyApiSe
 
 
 @pytest.mark.parametrize("command", ["apply", "delete", "compile"])
-def test_a_kind_of_a_compiler_that_does_not_run_is_told_with_its_compiler(
+def test_a_kind_of_a_compiler_that_does_not_run_is_reported_with_its_compiler(
     intentc: Intentc, connected: ToyApiServer, tmp_path: Path, command: str
 ) -> None:
     path = tmp_path / "listener.yaml"
@@ -376,7 +376,7 @@ def test_a_kind_of_a_compiler_that_does_not_run_is_told_with_its_compiler(
     assert "unknown kind 'Listener'; the compiler ambassador knows it" in ended.err
 
 
-def test_json_tells_the_elements_of_a_name_as_they_are(
+def test_json_shows_the_elements_of_a_name_as_they_are(
     intentc: Intentc, connected: ToyApiServer, tmp_path: Path
 ) -> None:
     path = tmp_path / "target.yml"
@@ -397,3 +397,38 @@ def test_what_get_prints_is_taken_by_apply_and_delete(
     assert intentc("delete", path).out.split()[-1] == "absent"
     path.write_text(intentc("get", "virtual_network", "red", "-o", form).out)
     assert intentc("delete", path).out.split()[-1] == "deleted"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (("delete", "security_group", "web"), "intentc delete --kind security_group web"),
+        (("delete", "security-groups", "web", "a b"), "intentc delete --kind security-groups web 'a b'"),
+        (("delete", "security_group"), "intentc delete --kind security_group NAME"),
+        (("plan", "--delete", "security_group", "web"), "intentc plan --delete --kind security_group web"),
+    ],
+)
+def test_a_kind_in_place_of_a_file_names_the_option(
+    intentc: Intentc, connected: ToyApiServer, given: tuple[str, ...], meant: str
+) -> None:
+    ended = intentc(*given)
+    assert (ended.code, ended.out) == (2, "")
+    kind = next(word for word in given if word.startswith("security"))
+    assert ended.err.startswith(f"error: there is no file {kind}; it is a kind\n")
+    assert f"did you mean `{meant}`?" in ended.err
+
+
+def test_a_file_named_like_a_kind_is_a_file(
+    intentc: Intentc, connected: ToyApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("security_group").write_text("resources: [{kind: security_group, data: {fq_name: [a]}}]")
+    assert intentc("delete", "security_group").out.split()[-1] == "absent"
+
+
+def test_a_configuration_is_no_resource(intentc: Intentc, connected: ToyApiServer) -> None:
+    sample = Path(__file__).resolve().parents[3] / "sample" / "contrail.yml"
+    ended = intentc("apply", sample)
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.startswith("error: this is no resource: it looks like a configuration\n")
+    assert f"`--config-file {sample}`" in ended.err

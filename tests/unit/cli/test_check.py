@@ -36,7 +36,65 @@ def test_an_error_in_a_map_is_shown_with_its_line(intentc: Intentc, configuratio
 def test_what_ships_is_said_to_be_clean_and_its_notes_are_not_counted(intentc: Intentc) -> None:
     ended = intentc("check", "--strict", "--config-file", SAMPLE)
     assert ended.code == 0
+    assert (
+        ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need nothing to be done: --notes lists them"
+    )
+    assert ended.out == ""
+
+
+def test_notes_are_listed_when_asked_for(intentc: Intentc) -> None:
+    ended = intentc("check", "--notes", "--config-file", SAMPLE)
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["SEVERITY", *["note"] * 4]
     assert ended.err.splitlines()[-1] == "0 errors, 0 warnings; 4 notes, which need nothing to be done"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (SAMPLE.parent / "tenant.yml").read_text(),
+        "kind: project\ndata: {fq_name: [a]}\n",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\n",
+        "- {kind: project, data: {fq_name: [a]}}\n",
+        "etcd: {}\nresources: []\n",
+    ],
+)
+@pytest.mark.parametrize("command", [("check",), ("run",), ("get", "project")])
+def test_resources_are_no_configuration(
+    intentc: Intentc, configuration: Path, text: str, command: tuple[str, ...]
+) -> None:
+    configuration.write_text(text)
+    ended = intentc("--config-file", configuration, *command)
+    assert (ended.code, ended.out) == (3, "")
+    what, where, following = ended.err.splitlines()
+    assert what == "error: these are resources, not a configuration"
+    assert where.startswith(f"  where: {configuration}:")
+    assert following.startswith(f"  next:  `intentc apply {configuration}` applies them; ")
+
+
+def test_a_configuration_without_any_known_key_is_an_error(intentc: Intentc, configuration: Path) -> None:
+    configuration.write_text("# one\ncompilers: [contrail]\nfrobnicate: 1\n")
+    ended = intentc("check", "--config-file", configuration)
+    assert (ended.code, ended.out) == (3, "")
+    assert (
+        "this is no configuration: unknown are compilers, frobnicate; compilers belongs below `intentc:`" in ended.err
+    )
+
+
+@pytest.mark.parametrize("text", ["", "{}", "database: {}", "log_level_file: level"])
+def test_a_configuration_with_nothing_of_ours_may_be_empty_or_anothers(
+    intentc: Intentc, configuration: Path, text: str
+) -> None:
+    (configuration.parent / "level").write_text("info")
+    configuration.write_text(text.replace("level_file: ", f"level_file: {configuration.parent}/"))
+    assert intentc("check", "--config-file", configuration).code == 0
+
+
+def test_a_tab_in_a_file_is_called_a_tab(intentc: Intentc, configuration: Path) -> None:
+    configuration.write_text("intentc:\n\tcompilers: [contrail]\n")
+    ended = intentc("check", "--config-file", configuration)
+    assert ended.code == 3
+    assert ended.err.startswith("error: is no valid YAML: a tab; indent with spaces\n")
+    assert f"{configuration}:2" in ended.err
 
 
 def test_ambassadors_map_has_nothing_to_remark_on(intentc: Intentc) -> None:

@@ -69,10 +69,10 @@ def test_a_held_intent_is_said_to_be_one_of_which_not_all_reads_are_known(
         "intentc.compilers.contrail.security_group.SecurityGroupIntent.evaluate", side_effect=RuntimeError("no")
     )
     ended = intentc("check", "--reads", TENANT)
-    assert "security_group default-domain:shop:web is held: what it would read besides is not known" in ended.err
+    assert "security_group default-domain:shop:web is held: its further reads are unknown" in ended.err
 
 
-def test_a_file_that_is_wrong_is_told_as_compile_does(intentc: Intentc, tmp_path: Path) -> None:
+def test_a_file_that_is_wrong_is_reported_as_compile_does(intentc: Intentc, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     wrong.write_text("resources:\n  - {kind: virtual_netwrok, data: {fq_name: [a]}}\n")
     ended = intentc("check", "--reads", wrong)
@@ -83,7 +83,7 @@ def test_a_file_that_is_wrong_is_told_as_compile_does(intentc: Intentc, tmp_path
 def test_files_without_reads_are_refused(intentc: Intentc) -> None:
     ended = intentc("check", TENANT)
     assert ended.code == 2
-    assert "FILE goes with --reads only" in ended.err
+    assert "FILE needs --reads" in ended.err
 
 
 @pytest.fixture
@@ -103,11 +103,11 @@ def test_without_files_the_running_compiler_is_asked_which_counts_since_its_star
     edges = {(edge["kind"], edge["cause"], edge["to"]): edge for edge in found["edges"]}
     assert edges["port_tuple", "self", "service_instance"]["walks"] == 0
     messages = {finding["message"] for finding in json.loads(ended.out)["findings"]}
-    (told,) = [message for message in messages if message.startswith("port_tuple (from self) → service_instance: ")]
-    assert "no walk led to an intent this way since 20" in told
+    (idle,) = [message for message in messages if message.startswith("port_tuple (from self) → service_instance: ")]
+    assert "no walk led to an intent this way since 20" in idle
 
 
-def test_nobody_who_runs_is_told(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_who_runs_is_reported(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", "127.0.0.1:1")
     ended = intentc("check", "--reads")
     assert ended.code == 4

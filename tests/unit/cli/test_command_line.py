@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import re
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from intentc.apiserver.errors import Busy, Malformed, OutcomeUnknown
+from intentc.apiserver.errors import Busy, Denied, Malformed, OutcomeUnknown
 from intentc.apiserver.serving import AddressTaken
 from intentc.cli import registry as commands
 from intentc.cli.errors import CommandError, Exit, explain, show
@@ -23,7 +25,7 @@ from intentc.model import InvalidInput
 from intentc.watch.protocol import AccessDenied, StoreUnavailable
 from tests.unit.cli.ended import Intentc
 
-NOT_THERE = "see that it is there, and that this user may read it"
+NOT_THERE = "check that it exists, and that this user may read it"
 HEAVY = ("grpc", "httpx2", "networkx", "rich", "yaml", "starlette", "uvicorn", "prometheus_client", "msgspec", "anyio")
 
 
@@ -99,7 +101,7 @@ def test_a_misspelt_command_gets_a_suggestion(intentc: Intentc) -> None:
 
 
 def test_a_command_that_resembles_none_gets_the_list(intentc: Intentc) -> None:
-    assert "there are run, dev, apiserver," in intentc("nonsense").err
+    assert "commands are run, dev, apiserver," in intentc("nonsense").err
 
 
 def test_exit_codes_speak_of_commands_that_exist_and_of_held_intents(intentc: Intentc) -> None:
@@ -122,7 +124,7 @@ def test_what_dev_shall_load_is_read_before_anything_is_started(
 @pytest.mark.parametrize(
     ("error", "following"),
     [
-        (InvalidInput("bad", source="f:1"), "mend it there and run the command again"),
+        (InvalidInput("bad", source="f:1"), "fix it there and run the command again"),
         (InvalidInput("bad"), ""),
         (
             InvalidInput("gone", source="f", reason="NotReadable"),
@@ -132,6 +134,11 @@ def test_what_dev_shall_load_is_read_before_anything_is_started(
         (AddressTaken(98, "can't listen on h:1: in use; choose another server.address"), ""),
         (AddressInUse(98, "h:1 is in use; set intentc.diagnostics.address to another one"), ""),
         (EtcdNotStarted("no etcd found: install one"), ""),
+        (
+            Denied("etcd rejects this API server: permission denied"),
+            "correct etcd.username and etcd.password, or grant that user the API server's role: "
+            "`intentc etcd-roles` prints the script that makes it",
+        ),
     ],
 )
 def test_the_next_step_fits_the_failure(error: BaseException, following: str) -> None:
@@ -139,10 +146,31 @@ def test_the_next_step_fits_the_failure(error: BaseException, following: str) ->
 
 
 @pytest.mark.parametrize("kind", [AddressTaken, AddressInUse])
-def test_an_address_in_use_is_told_in_the_exceptions_own_words(kind: type[OSError]) -> None:
+def test_an_address_in_use_is_reported_in_the_exceptions_own_words(kind: type[OSError]) -> None:
     printed = io.StringIO()
     show(explain(kind(98, "h:1 is in use; choose another")), printed)
     assert printed.getvalue() == "error: h:1 is in use; choose another\n"
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    """An address of this machine at which something listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(("command", "hint"), [((), True), (("--observe",), True), (("run",), False)])
+def test_a_service_that_was_perhaps_not_meant_says_how_to_get_help(
+    intentc: Intentc, tmp_path: Path, taken: str, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], hint: bool
+) -> None:
+    configuration = tmp_path / "contrail.yml"
+    configuration.write_text(f"intentc: {{diagnostics: {{address: '{taken}'}}}}")
+    monkeypatch.setenv("INTENTC_CONFIG_FILE", str(configuration))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    ended = intentc(*command)
+    assert ended.code == Exit.INVALID
+    assert taken in ended.err
+    assert ("or did you want `intentc --help`?" in ended.err) is hint
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
@@ -174,6 +202,7 @@ def test_the_environment_may_name_the_configuration(
         (AccessDenied("who are you"), Exit.INVALID),
         (Busy("etcd can't be reached"), Exit.UNREACHABLE),
         (OutcomeUnknown("etcd did not answer"), Exit.UNREACHABLE),
+        (Denied("etcd rejects this API server"), Exit.INVALID),
         (Malformed("a value can't be read"), Exit.INVALID),
         (FileNotFoundError(2, "No such file", "f"), Exit.INVALID),
         (click.UsageError("bad option"), Exit.USAGE),
@@ -216,7 +245,7 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatc
     assert "\033[" not in plain.getvalue() + piped.getvalue()
 
 
-def test_an_option_without_its_value_is_told_with_its_command(intentc: Intentc) -> None:
+def test_an_option_without_its_value_is_reported_with_its_command(intentc: Intentc) -> None:
     ended = intentc("check", "--schemas")
     assert ended.code == Exit.USAGE
     assert "where: intentc check\n" in ended.err

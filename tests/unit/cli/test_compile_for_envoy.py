@@ -1,4 +1,4 @@
-"""``compile -o envoy`` prints a complete configuration of Envoy, and private keys only if it is told to."""
+"""``compile -o envoy`` prints a complete configuration of Envoy, and private keys only if it is asked to."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_compiler_that_makes_nothing_for_envoy_says_so() -> None:
     assert "these compilers make nothing for Envoy" in ended.err
 
 
-def test_problems_are_told_beside_it(tmp_path: Path) -> None:
+def test_problems_are_reported_beside_it(tmp_path: Path) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text((SAMPLE / "routes.yaml").read_text())
     ended = compiled("ambassador", broken, output="envoy")
@@ -65,7 +65,7 @@ def test_problems_are_told_beside_it(tmp_path: Path) -> None:
     assert f"{broken}:" in ended.err and "no Host serves *" in ended.err
 
 
-def test_an_element_that_is_no_message_is_left_out_and_told_with_its_origins(
+def test_an_element_that_is_no_message_is_left_out_and_reported_with_its_origins(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     schema = load_schema("ambassador")

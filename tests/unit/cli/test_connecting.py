@@ -23,7 +23,7 @@ def test_without_keystone_nobody_logs_in() -> None:
     assert (endpoint.url, endpoint.credentials) == ("http://api:9091", None)
 
 
-def test_with_keystone_the_client_section_says_as_whom() -> None:
+def test_with_keystone_the_client_section_says_which_user() -> None:
     credentials = api_server(
         configuration(
             KEYSTONE__AUTHURL="http://keystone/v3",
@@ -46,7 +46,7 @@ def test_our_certificate_is_shown_if_it_is_enabled() -> None:
     assert (hidden.ca, hidden.cert, hidden.key) == ("", "", "")
 
 
-def test_certificates_that_are_not_there_or_are_none_are_told_by_file(intentc: Intentc, tmp_path: Path) -> None:
+def test_certificates_that_are_not_there_or_are_none_are_reported_by_file(intentc: Intentc, tmp_path: Path) -> None:
     authority, path = tmp_path / "ca.pem", tmp_path / "contrail.yml"
     path.write_text(
         f"client: {{endpoint: 'https://127.0.0.1:1', tls: {{enabled: true, trusted_ca_path: {authority}}}}}"
@@ -105,7 +105,7 @@ def test_insecure_means_any_certificate(key: str) -> None:
 def test_a_certificate_without_its_key_is_refused(tmp_path: Path) -> None:
     one = Authority(tmp_path / "authority").issue("one")
     variables = {"ETCD__TLS__ENABLED": "true", "ETCD__TLS__CERTIFICATE_PATH": str(one.certificate)}
-    with pytest.raises(InvalidInput, match=r"etcd\.tls\.certificate_path is of no use without its key"):
+    with pytest.raises(InvalidInput, match=r"etcd\.tls\.certificate_path needs its key"):
         etcd_store(configuration(**variables))
 
 
@@ -124,4 +124,4 @@ def test_an_api_server_that_nobody_could_use_does_not_start(intentc: Intentc, tm
     path.write_text("no_auth: false\n")
     ended = intentc("apiserver", "--config-file", path)
     assert (ended.code, ended.out) == (3, "")
-    assert "set no_auth: true, or name users there" in ended.err
+    assert "set no_auth: true, or add users there" in ended.err

@@ -52,7 +52,7 @@ async def test_without_any_nothing_is_started() -> None:
         pass
 
 
-async def test_a_taken_port_is_told_with_what_to_do() -> None:
+async def test_a_taken_port_is_reported_with_what_to_do() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

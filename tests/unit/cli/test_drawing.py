@@ -63,8 +63,8 @@ def test_a_label_never_gets_out_of_its_quotes(label: str) -> None:
 
 
 @given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 3), st.booleans()), max_size=5), st.text())
-def test_any_text_at_all_is_a_label(told: list[tuple[str, str, int, bool]], label: str) -> None:
-    nodes = [Node(f"{place}{id_}", [text], layer, marked) for place, (id_, text, layer, marked) in enumerate(told)]
+def test_any_text_at_all_is_a_label(drawn: list[tuple[str, str, int, bool]], label: str) -> None:
+    nodes = [Node(f"{place}{id_}", [text], layer, marked) for place, (id_, text, layer, marked) in enumerate(drawn)]
     arrows = [Arrow(one.id, other.id, label, one.marked) for one in nodes for other in nodes]
     assert strange_lines(mermaid(nodes, arrows), _MERMAID) == []
     assert strange_lines(dot(nodes, arrows), _DOT) == []

@@ -8,6 +8,7 @@ import pytest
 
 from intentc.loading.yaml import load_yaml
 from tests.unit.cli.ended import Intentc
+from tests.unit.cli.ordering_etcd import OrderingEtcd
 from tests.unit.cli.toy_api_server import ToyApiServer
 
 
@@ -44,10 +45,24 @@ def test_an_end_that_fits_several_is_refused_with_their_names(intentc: Intentc, 
     assert "blue fits several: d:p:blue, d:q:blue" in ended.err
 
 
-def test_a_resource_that_is_not_there_is_told(intentc: Intentc, networks: ToyApiServer) -> None:
+def test_a_resource_that_is_not_there_is_reported(intentc: Intentc, networks: ToyApiServer) -> None:
     ended = intentc("get", "virtual_network", "black")
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.startswith("error: there is no virtual_network named black\n")
+    assert ended.err.endswith("next:  `intentc get virtual_network` lists all\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("rde", "d:p:red"), ("d:p:rde", "d:p:red"), ("bleu", "d:p:blue or d:q:blue"), ("p:re", "d:p:red")],
+)
+@pytest.mark.parametrize("command", [("get",), ("delete", "--kind"), ("pause",)])
+def test_a_name_that_is_not_there_gets_near_ones(
+    intentc: Intentc, networks: ToyApiServer, etcd: OrderingEtcd, command: tuple[str, ...], written: str, meant: str
+) -> None:
+    ended = intentc(*command, "virtual_network", written)
+    assert ended.code == 3
+    assert f"next:  did you mean {meant}? `intentc get virtual_network` lists all\n" in ended.err
 
 
 def test_an_unknown_kind_gets_a_suggestion(intentc: Intentc, networks: ToyApiServer) -> None:
@@ -95,10 +110,13 @@ def test_one_shape_for_programs(intentc: Intentc, networks: ToyApiServer, form: 
 
 def test_nothing_is_an_empty_table(intentc: Intentc, connected: ToyApiServer) -> None:
     ended = intentc("get", "virtual_network")
-    assert (ended.code, ended.out) == (0, "")
+    assert (ended.code, ended.out, ended.err) == (0, "", "there is no virtual_network\n")
+    assert intentc("get", "virtual_network", "-o", "json").err == ""
 
 
-def test_a_server_that_is_not_there_is_told_in_three_lines(intentc: Intentc, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there_is_reported_in_three_lines(
+    intentc: Intentc, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1")
     ended = intentc("get", "project")
     assert ended.code == 4
@@ -113,6 +131,6 @@ def test_a_resource_whose_name_holds_a_colon_is_found(intentc: Intentc, connecte
     assert "d:p:fe80::1" in intentc("get", "virtual_network", "p:fe80::1").out
 
 
-def test_a_kind_of_a_compiler_that_does_not_run_is_told_with_it(intentc: Intentc, connected: ToyApiServer) -> None:
+def test_a_kind_of_a_compiler_that_does_not_run_is_reported_with_it(intentc: Intentc, connected: ToyApiServer) -> None:
     ended = intentc("get", "Listeners")
     assert "unknown kind 'Listeners'; the compiler ambassador knows it: put it into intentc.compilers" in ended.err

@@ -81,7 +81,7 @@ def test_programs_get_nodes_and_edges(intentc: Intentc) -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_a_name_that_nothing_has_is_told_with_near_ones(intentc: Intentc) -> None:
+def test_a_name_that_nothing_has_is_reported_with_near_ones(intentc: Intentc) -> None:
     ended = intentc("graph", "project", "default-domain:q")
     assert ended.code != 0
     assert "there is no project default-domain:q" in ended.err

@@ -58,20 +58,20 @@ def test_a_shipped_file_names_the_schema_that_it_fits(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "written",
     [
         "intent-compiler: {virtual-network: {self: [network-policy, {all: routing_instance}], routing-instance: }}",
         "intent_compiler: {virtual_network: }",
         "intent-compiler:",
     ],
 )
-def test_a_map_may_be_written_in_every_way_that_is_read(told: str) -> None:
-    assert problems("reaction-map-contrail", load_yaml(told).value) == []
-    assert problems("reaction-map", load_yaml(told).value) == []
+def test_a_map_may_be_written_in_every_way_that_is_read(written: str) -> None:
+    assert problems("reaction-map-contrail", load_yaml(written).value) == []
+    assert problems("reaction-map", load_yaml(written).value) == []
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "written"),
     [
         ("reaction-map", "intent-compilers: {}"),
         ("reaction-map", "intent-compiler: {net: [policy]}"),
@@ -100,12 +100,12 @@ def test_a_map_may_be_written_in_every_way_that_is_read(told: str) -> None:
         ("configuration", "log_level: loud"),
     ],
 )
-def test_what_is_wrong_does_not_fit(schema: str, told: str) -> None:
-    assert problems(schema, load_yaml(told).value)
+def test_what_is_wrong_does_not_fit(schema: str, written: str) -> None:
+    assert problems(schema, load_yaml(written).value)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "written",
     [
         "etcd: {endpoints: 127.0.0.1:2379, password_file: /run/secret, dial_timeout: 1m30s, enabled: true}",
         "etcd: {tls: {enabled: yes}, path_file: /etc/path}",
@@ -114,13 +114,13 @@ def test_what_is_wrong_does_not_fit(schema: str, told: str) -> None:
         "intentc: {settings: {any.thing: [1, {a: b}]}, watch: {heartbeat: 0.5}}",
     ],
 )
-def test_a_configuration_may_be_written_in_every_way_that_is_read(told: str) -> None:
-    assert problems("configuration", load_yaml(told).value) == []
+def test_a_configuration_may_be_written_in_every_way_that_is_read(written: str) -> None:
+    assert problems("configuration", load_yaml(written).value) == []
 
 
 def test_fields_are_described_as_their_docstrings_say() -> None:
-    told = documents({})["configuration"]["$defs"]["Limits"]["properties"]
-    assert told["concurrent_writes"]["description"] == "requests under way at once."
+    written = documents({})["configuration"]["$defs"]["Limits"]["properties"]
+    assert written["concurrent_writes"]["description"] == "requests under way at once."
 
 
 def test_the_maps_of_the_configured_compilers_are_completed(intentc: Intentc, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_maps_of_the_configured_compilers_are_completed(intentc: Intentc, tm
 
 def test_a_compiler_of_ones_own_has_one_with_its_kinds(tmp_path: Path) -> None:
     write(tmp_path, load_all([toy]))
-    told = json.loads((tmp_path / "reaction-map-toy.schema.json").read_text())
-    kinds = told["properties"]["intent-compiler"]["properties"]
+    written = json.loads((tmp_path / "reaction-map-toy.schema.json").read_text())
+    kinds = written["properties"]["intent-compiler"]["properties"]
     assert kinds["toy_service"]["description"] == "A set of pods, chosen by their labels."
     assert "toy_cluster" not in kinds

@@ -15,7 +15,7 @@ _HANGING = textwrap.dedent("""
     leaving.leave_hanging_threads.__defaults__ = (0.2 if sys.argv[1] == "hang" else 3600.0,)
 
     def run(arguments):
-        print("told")
+        print("printed")
         if arguments == ["hang"]:
             threading.Thread(target=threading.Event().wait, name="reader").start()
         if arguments == ["late"]:
@@ -34,10 +34,10 @@ def _ended(argument: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_thread_that_hangs_keeps_no_process_from_ending() -> None:
     done = _ended("hang")
-    assert (done.returncode, done.stdout) == (5, "told\n")
+    assert (done.returncode, done.stdout) == (5, "printed\n")
     assert "ending without waiting for what hangs: reader" in done.stderr
 
 
 def test_a_thread_that_is_about_to_end_is_waited_for() -> None:
     done = _ended("late")
-    assert (done.returncode, done.stdout, done.stderr) == (5, "told\nlate\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (5, "printed\nlate\n", "")

@@ -102,7 +102,7 @@ def test_compile_says_where_a_manifest_is_wrong(intentc: Intentc, mapping: Path)
 @pytest.mark.parametrize(
     ("message", "line"), [("prefix: bad", 8), ("spec.prefix: bad", 8), ("service echo is not there", 9), ("bad", 1)]
 )
-def test_a_problem_is_told_at_the_field_that_it_names(mapping: Path, message: str, line: int) -> None:
+def test_a_problem_is_reported_at_the_field_that_it_names(mapping: Path, message: str, line: int) -> None:
     resources: list[Loaded] = load_resources(mapping, load_schema("ambassador"))
     problem = Problem("mapping", "shop:echo", "Bad", message)
     assert located(problem, resources).source == f"{mapping}:{line}"

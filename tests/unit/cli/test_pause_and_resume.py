@@ -81,7 +81,7 @@ def test_without_a_compiler_the_directive_is_put_and_that_is_said(
     monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", NOBODY)
     ended = intentc("pause", "virtual_network", "red")
     assert (ended.code, len(etcd.orders)) == (0, 1)
-    assert ended.err == f"no compiler answers at {NOBODY}; the directive is put, and takes effect when one runs\n"
+    assert ended.err == f"no compiler answers at {NOBODY}; the directive is stored, and takes effect when one runs\n"
 
 
 def test_who_does_not_wait_asks_no_compiler(
@@ -98,13 +98,13 @@ def test_a_compiler_is_waited_for_until_it_has_come_so_far(intentc: Intentc, con
     assert connected.status == [OBEYED]
 
 
-def test_a_compiler_that_does_not_obey_in_time_is_told(
+def test_a_compiler_that_does_not_obey_in_time_is_reported(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, red: str
 ) -> None:
     connected.status = [{"directives": {"applied_revision": 1}}]
     ended = intentc("pause", "virtual_network", "red", "--timeout", "0.2")
     assert (ended.code, ended.out, len(etcd.orders)) == (Exit.UNREACHABLE, "", 1)
-    assert "the directive is put, but the compiler has not obeyed it after 0.2 s" in ended.err
+    assert "the directive is stored, but the compiler has not applied it after 0.2 s" in ended.err
 
 
 @pytest.mark.parametrize("name", ["d:p:red", "p:red", "UUID"])

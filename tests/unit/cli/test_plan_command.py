@@ -33,10 +33,10 @@ def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "message"),
     [
         ((), "give FILE..., or --delete --kind KIND NAME..., or --reactions FILE"),
-        (("--kind", "project", "p"), "--kind goes with --delete"),
-        (("--delete", "--let-go", "a.yml"), "--let-go goes with --kind"),
-        (("--reactions", "m.yml", "a.yml"), "--reactions goes with none of"),
-        (("--compiler", "contrail", "a.yml"), "--compiler goes with --reactions"),
+        (("--kind", "project", "p"), "--kind needs --delete"),
+        (("--delete", "--let-go", "a.yml"), "--let-go needs --kind"),
+        (("--reactions", "m.yml", "a.yml"), "--reactions excludes"),
+        (("--compiler", "contrail", "a.yml"), "--compiler needs --reactions"),
     ],
 )
 def test_arguments_that_don_t_go_together_are_refused(
@@ -76,8 +76,8 @@ def test_each_change_has_its_sign_its_reason_and_its_fields() -> None:
     )
     gone = Change("delete", "access_control_list", "d:p:web:ingress", "3")
     changes = (group, made, instance, gone)
-    told = list(lines(plan(applied=(group,), follows=(made, instance, gone), summary=summary_of(list(changes)))))
-    assert told == [
+    shown = list(lines(plan(applied=(group,), follows=(made, instance, gone), summary=summary_of(list(changes)))))
+    assert shown == [
         "You change:",
         "  ~ security_group d:p:web",
         "      display_name: web → front",
@@ -96,9 +96,9 @@ def test_each_change_has_its_sign_its_reason_and_its_fields() -> None:
     ]
 
 
-def test_what_stands_beside_the_changes_is_told_too() -> None:
+def test_what_stands_beside_the_changes_is_reported_too() -> None:
     problem = Problem("security_group", "d:p:web", "Missing", "there is no group d:p:x", "a.yml:3")
-    told = list(
+    shown = list(
         lines(
             plan(
                 due=(Change("delete", "access_control_list", "d:p:x:ingress", "3"),),
@@ -111,12 +111,12 @@ def test_what_stands_beside_the_changes_is_told_too() -> None:
             )
         )
     )
-    assert told == [
-        "Numbers (which ones are given only the server can say):",
+    assert shown == [
+        "Numbers (the server chooses new ones):",
         f"  + route_target_number: {PLACEHOLDER}",
         "  - security_group_id: 8000004 of d:p:web",
         "",
-        "Problems that come:",
+        "New problems:",
         "  a.yml:3: security_group d:p:web: there is no group d:p:x",
         "",
         "60 deletes of access_control_list wait for `intentc allow-deletes access_control_list`.",
@@ -132,7 +132,7 @@ def test_who_creates_and_who_completes_count_once() -> None:
     assert (summary_of([one, again]).create, summary_of([one, again]).delete) == (1, 1)
 
 
-def test_another_map_is_told_by_edges_reach_and_missing_reactions() -> None:
+def test_another_map_is_reported_by_edges_reach_and_missing_reactions() -> None:
     found = Comparison(
         revision=7,
         installation="default",
@@ -160,8 +160,8 @@ def test_another_map_is_told_by_edges_reach_and_missing_reactions() -> None:
         ),
         missing=(Missing("c", "a", 2, "one", "other"),),
     )
-    told = list(lines_of_comparison(found))
-    assert told == [
+    shown = list(lines_of_comparison(found))
+    assert shown == [
         "Findings:",
         "  m.yml:2: warning SilentStop: a goes on to b",
         "",
@@ -169,13 +169,13 @@ def test_another_map_is_told_by_edges_reach_and_missing_reactions() -> None:
         "  + a (from self) → all b   m.yml:2   6 pairs come by it alone",
         "  - a (from self) → c   old.yml:3   2 pairs go by it alone",
         "",
-        "Whom a change of one resource reaches (only kinds for which that may differ):",
+        "Resources that one change reaches (only kinds for which this may differ):",
         "  RESOURCE  THERE ARE        BEFORE: MEAN / MOST  AFTER: MEAN / MOST  PAIRS COME  PAIRS GO",
         "  a         9 (3 looked at)  1.5 / 2              3 / 4               6           2",
         "",
-        "Missing reactions that it would bring (read, and no path leads there):",
+        "Missing reactions that it would add (read, and no path leads there):",
         "  c reads a: 2 times, as one does other",
         "",
-        "Reactions of toy: edges +1 -1, pairs +6 -2, missing reactions +1 -0; nothing is written otherwise, since "
+        "Reactions of toy: edges +1 -1, pairs +6 -2, missing reactions +1 -0; nothing is written differently, since "
         "recorded reads decide and not the map (revision 7).",
     ]

@@ -1,4 +1,4 @@
-"""``quarantine`` and ``allow-deletes``: orders that are checked against what the compiler tells of itself."""
+"""``quarantine`` and ``allow-deletes``: directives that are checked against the compiler's status."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def web(connected: ToyApiServer, etcd: OrderingEtcd) -> str:
     return uuid
 
 
-def test_the_list_tells_what_is_held_since_when_and_why(intentc: Intentc, web: str) -> None:
+def test_the_list_shows_what_is_held_since_when_and_why(intentc: Intentc, web: str) -> None:
     header, row = intentc("quarantine", "list").out.splitlines()
     assert header.split() == ["KIND", "NAME", "STATE", "SINCE", "TRIES", "MESSAGE"]
     assert row.split() == ["security_group", "d:p:web", "held", "2026-01-01T00:00:00+00:00", "3", "it", "raises"]
@@ -52,6 +52,13 @@ def test_the_list_tells_what_is_held_since_when_and_why(intentc: Intentc, web: s
 @pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", lambda text: load_yaml(text).value)])
 def test_the_list_is_the_same_for_programs(intentc: Intentc, web: str, form: str, read: Any) -> None:
     assert read(intentc("quarantine", "list", "-o", form).out)["quarantine"] == [entry(web)]
+
+
+def test_an_empty_list_says_so_on_stderr(intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd) -> None:
+    connected.status = [status()]
+    ended = intentc("quarantine", "list")
+    assert (ended.code, ended.out, ended.err) == (0, "", "nothing is quarantined\n")
+    assert intentc("quarantine", "list", "-o", "json").err == ""
 
 
 def test_the_list_needs_a_compiler(intentc: Intentc, etcd: OrderingEtcd, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +77,7 @@ def test_a_retry_is_an_order_about_what_the_compiler_has_in_quarantine(
     assert etcd.orders == [Retry(kind="security_group", uuid=web, name=("d", "p", "web"))]
 
 
-def test_what_is_held_still_after_a_retry_is_told_by_5(intentc: Intentc, web: str) -> None:
+def test_what_is_held_still_after_a_retry_is_reported_by_5(intentc: Intentc, web: str) -> None:
     ended = intentc("quarantine", "retry", "security_group", "web")
     assert ended.code == Exit.HELD
     assert ended.err == "held: security_group d:p:web: it raises\n"
@@ -124,7 +131,7 @@ def test_without_a_compiler_the_resource_is_looked_up_and_the_order_put(
 ) -> None:
     monkeypatch.setenv("INTENTC_INTENTC__DIAGNOSTICS__ADDRESS", NOBODY)
     ended = intentc("quarantine", "retry", "security_group", "web")
-    assert (ended.code, ended.out) == (0, "ordered a retry of security_group d:p:web\n")
+    assert (ended.code, ended.out) == (0, "requested a retry of security_group d:p:web\n")
     assert "takes effect when one runs" in ended.err
     assert etcd.orders == [Retry(kind="security_group", uuid=web, name=("d", "p", "web"))]
 
@@ -147,7 +154,7 @@ def test_only_a_held_intent_can_be_given_up(
     connected.status = [status(entry(web, state))]
     ended = intentc("quarantine", "drop", "security_group", "web")
     assert (ended.code, etcd.orders) == (Exit.INVALID, [])
-    assert "only an intent that is can be given up" in ended.err
+    assert "only a held intent can be dropped" in ended.err
 
 
 def test_giving_up_all_needs_a_yes_and_takes_held_intents_only(
@@ -170,16 +177,16 @@ def test_one_is_named_or_all_are_meant(intentc: Intentc, web: str, command: str,
     assert intentc("quarantine", command, *arguments).code == Exit.USAGE
 
 
-def test_leave_is_given_for_what_is_withheld(
+def test_approval_is_given_for_what_is_withheld(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str
 ) -> None:
     connected.status = [status(withheld_deletes=["access_control_list d:p:web:in"], counts={"withheld_deletes": 1})]
     ended = intentc("allow-deletes", "access-control-list", "--reason", "cleaned up")
-    assert (ended.code, ended.out) == (0, "allowed the withheld deletes of access_control_list\n")
+    assert (ended.code, ended.out) == (0, "approved the withheld deletes of access_control_list\n")
     assert etcd.orders == [AllowDeletes(kind="access_control_list", reason="cleaned up")]
 
 
-def test_leave_for_what_is_not_withheld_is_refused(
+def test_approval_for_what_is_not_withheld_is_refused(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str
 ) -> None:
     connected.status = [status(withheld_deletes=["access_control_list d:p:web:in"], counts={"withheld_deletes": 1})]
@@ -191,7 +198,7 @@ def test_leave_for_what_is_not_withheld_is_refused(
 @pytest.mark.parametrize(
     "unsure", [{"first_pass_complete": False}, {"withheld_deletes": ["x a"], "counts": {"withheld_deletes": 101}}]
 )
-def test_leave_is_taken_where_the_compiler_does_not_tell_whether_it_withholds(
+def test_approval_is_stored_where_the_compiler_does_not_say_whether_it_withholds(
     intentc: Intentc, connected: ToyApiServer, etcd: OrderingEtcd, web: str, unsure: dict[str, Any]
 ) -> None:
     connected.status = [status(**unsure)]

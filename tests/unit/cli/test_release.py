@@ -130,8 +130,8 @@ def test_the_path_stays_claimed_while_a_compiler_runs_and_nothing_is_marked(
     etcd.put(claim_key("contrail"), {"installation": "default"})
     ended = intentc("release", "--all")
     assert ended.code == Exit.INVALID
-    assert "a compiler of the installation default runs" in ended.err and "given up" not in ended.err
-    assert "the path contrail is given up" in intentc("release", "--all", "--force").err
+    assert "a compiler of the installation default runs" in ended.err and "is released" not in ended.err
+    assert "the path contrail is released" in intentc("release", "--all", "--force").err
 
 
 def test_many_objects_go_in_bounded_batches(intentc: Intentc, objects: Objects) -> None:
@@ -149,7 +149,7 @@ def test_what_somebody_else_wrote_meanwhile_is_read_again_and_nothing_of_theirs_
     assert objects.annotations(uuids[2]) == [OTHER]
 
 
-def test_a_refused_object_holds_up_no_other_and_is_told_in_the_end(intentc: Intentc, objects: Objects) -> None:
+def test_a_refused_object_holds_up_no_other_and_is_reported_in_the_end(intentc: Intentc, objects: Objects) -> None:
     uuids = [objects.put(f"target:1:{number}", mark()) for number in range(5)]
     objects.refused = {uuids[2]}
     ended = intentc("release", "--all")
@@ -159,7 +159,7 @@ def test_a_refused_object_holds_up_no_other_and_is_told_in_the_end(intentc: Inte
     assert [bool(objects.annotations(uuid)) for uuid in uuids] == [False, False, True, False, False]
 
 
-def test_what_can_not_be_read_is_told_and_stays(intentc: Intentc, objects: Objects, etcd: OrderingEtcd) -> None:
+def test_what_can_not_be_read_is_reported_and_stays(intentc: Intentc, objects: Objects, etcd: OrderingEtcd) -> None:
     etcd.resource("route_target", "u", b"{")
     assert intentc("release", "--all").err == "/contrail/route_target/u can't be read, and stays as it is\n" + (
         "0 objects released\n"

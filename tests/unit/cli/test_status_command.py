@@ -14,7 +14,7 @@ from rich.console import Console
 from intentc.cli import waiting
 from intentc.cli.errors import CommandError, Exit
 from intentc.cli.status_display import rendered
-from intentc.cli.status_text import span, told
+from intentc.cli.status_text import selected, span
 from intentc.loading.yaml import load_yaml
 from tests.unit.cli.ended import Intentc
 from tests.unit.cli.toy_api_server import ToyApiServer
@@ -100,7 +100,7 @@ def test_one_that_is_not_says_what_it_waits_for_and_what_it_needs(intentc: Inten
 
 def test_one_that_does_not_see_etcd_has_converged_for_what_it_knows(intentc: Intentc, compiler: ToyApiServer) -> None:
     compiler.status = [status(awaiting=["etcd, no watch since 12:00:00 UTC"])]
-    assert table(intentc("status").out)["converged"] == "yes, for what it knows: it does not see etcd"
+    assert table(intentc("status").out)["converged"] == "yes, for what it knows: it does not hear from etcd"
 
 
 def test_problems_are_a_third_word_with_an_exit_code_of_their_own(intentc: Intentc, compiler: ToyApiServer) -> None:
@@ -164,7 +164,7 @@ def test_programs_get_the_same_without_the_long_lists(
 
 def test_a_refused_reload_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
     compiler.status = [status(reload={"last_error": "map.yml:3: unknown kind 'x'"})]
-    assert table(intentc("status").out)["reload"] == "refused, the former stays in force"
+    assert table(intentc("status").out)["reload"] == "rejected, the former stays in force"
 
 
 def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> None:
@@ -193,7 +193,7 @@ def test_the_first_load_is_shown(intentc: Intentc, compiler: ToyApiServer) -> No
         ),
     ],
 )
-def test_the_last_audit_is_told(
+def test_the_last_audit_is_reported(
     intentc: Intentc, compiler: ToyApiServer, monkeypatch: pytest.MonkeyPatch, role: str, audit: Any, text: str
 ) -> None:
     monkeypatch.setattr("intentc.cli.status_text.time.time", lambda: NOW)
@@ -201,7 +201,7 @@ def test_the_last_audit_is_told(
     assert table(intentc("status").out)["last audit"] == text
 
 
-def test_an_older_compiler_is_understood_as_far_as_it_tells(intentc: Intentc, compiler: ToyApiServer) -> None:
+def test_an_older_compiler_is_understood_as_far_as_it_reports(intentc: Intentc, compiler: ToyApiServer) -> None:
     compiler.status = [{"converged": True, "healthy": True, "applied_revision": 7, "quarantine": [{}, {}]}]
     shown = table(intentc("status").out)
     assert (shown["role"], shown["revision"], shown["quarantine"]) == ("unknown", "7 applied, unknown yet", "2")
@@ -231,7 +231,7 @@ def test_watched_without_a_terminal_it_is_one_line_of_json_for_each_change(
 def test_the_display_shows_the_same_words_and_a_bar_while_it_loads() -> None:
     out = io.StringIO()
     progress = {"phase": "evaluating", "done": 1500, "total": 10_000}
-    Console(file=out, width=100).print(rendered(told(status(converged=False, progress=progress))))
+    Console(file=out, width=100).print(rendered(selected(status(converged=False, progress=progress))))
     text = out.getvalue()
     assert "no, for 0 s" in text
     assert "evaluating" in text.splitlines()[-1]

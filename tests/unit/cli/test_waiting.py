@@ -16,7 +16,7 @@ from intentc.loading.configuration.sections import Diagnostics
 WHERE = Diagnostics(address=Address("127.0.0.1:8877"))
 
 
-def told_of(code: int, text: str) -> CommandError:
+def error_for(code: int, text: str) -> CommandError:
     """What is raised for such an answer."""
 
     async def ask() -> None:
@@ -29,24 +29,24 @@ def told_of(code: int, text: str) -> CommandError:
     return error.value
 
 
-def test_an_internal_error_of_the_compiler_is_told_as_that() -> None:
-    error = told_of(500, "Internal Server Error")
+def test_an_internal_error_of_the_compiler_is_reported_as_that() -> None:
+    error = error_for(500, "Internal Server Error")
     assert error.what == "the compiler answered with an error: 500 Internal Server Error"
     assert error.where == "http://127.0.0.1:8877/status"
-    assert error.next_step == "its log tells what went wrong: please report that"
+    assert error.next_step == "its log has the cause: please report it"
     assert error.code is Exit.INTERNAL
 
 
 @pytest.mark.parametrize("code", [302, 403, 502, 503])
-def test_another_answer_is_told_with_its_code_and_without_anybody_elses_address(code: int) -> None:
-    error = told_of(code, "no")
+def test_another_answer_is_reported_with_its_code_and_without_anybody_elses_address(code: int) -> None:
+    error = error_for(code, "no")
     assert f"the compiler answered with an error: {code} " in error.what
     assert "mozilla" not in error.what + error.next_step
     assert error.code is Exit.UNREACHABLE
 
 
-def refused_with(**told: object) -> CommandError:
-    return told_of(404, json.dumps(told))
+def refused_with(**content: object) -> CommandError:
+    return error_for(404, json.dumps(content))
 
 
 def test_names_that_the_refusal_has_already_are_not_said_twice() -> None:
@@ -56,10 +56,10 @@ def test_names_that_the_refusal_has_already_are_not_said_twice() -> None:
 
 
 def test_names_that_the_refusal_does_not_have_are_what_to_try_next() -> None:
-    error = refused_with(error="there is no group wen", next_step="/why tells why", candidates=["web", "wet"])
+    error = refused_with(error="there is no group wen", next_step="/why says why", candidates=["web", "wet"])
     assert error.next_step == "did you mean web or wet?"
 
 
-def test_a_refusal_without_json_is_told_in_its_words() -> None:
-    assert told_of(400, "Invalid host header").what == "the compiler refuses the request: Invalid host header"
-    assert told_of(404, "Not Found").what == "the compiler has no /status"
+def test_a_refusal_without_json_is_reported_in_its_words() -> None:
+    assert error_for(400, "Invalid host header").what == "the compiler rejects the request: Invalid host header"
+    assert error_for(404, "Not Found").what == "the compiler has no /status"

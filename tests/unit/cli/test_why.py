@@ -1,4 +1,4 @@
-"""``intentc why``: the running compiler's answer as a tree, or as a document; and what is told where there is none."""
+"""``intentc why``: the running compiler's answer as a tree, or as a document; and what is shown where there is none."""
 
 from __future__ import annotations
 
@@ -135,11 +135,12 @@ def test_parts_are_chosen_by_what_they_hold_and_none_ends_with_1(intentc: Intent
 
 
 @pytest.mark.usefixtures("compiler")
-def test_what_others_need_is_told_and_how_to_see_what_deleting_would_change(intentc: Intentc) -> None:
+def test_what_others_need_is_reported_and_how_to_see_what_deleting_would_change(intentc: Intentc) -> None:
     ended = intentc("why", "security_group", "db")
     assert "others that need it (41)" in ended.out
     assert f"access_control_list {EGRESS}  access_control_list_entries.acl_rule[0]" in ended.out
-    assert "`intentc plan --delete --kind security_group default-domain:blue:db` tells exactly" in ended.out
+    command = "intentc plan --delete --kind security_group default-domain:blue:db"
+    assert f"`{command}` shows what deleting it would change" in ended.out
 
 
 def test_an_empty_name_is_refused_in_the_words_of_the_command(intentc: Intentc) -> None:

@@ -56,7 +56,7 @@ def lines(everything: bool = False, **changed: Any) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def test_what_is_in_order_is_told_by_its_reasons() -> None:
+def test_what_is_in_order_is_reported_by_its_reasons() -> None:
     assert lines() == [
         "access_control_list d:web:in   in order, ours, revision 9",
         "└── because of security_group d:web  (revision 7)",
@@ -72,7 +72,7 @@ def test_what_is_not_in_order_begins_with_the_summary_and_what_it_waits_for() ->
     ]
 
 
-def test_reasons_of_which_each_suffices_are_told_apart_from_sources_of_which_all_are_needed() -> None:
+def test_reasons_of_which_each_suffices_are_distinguished_from_sources_of_which_all_are_needed() -> None:
     one = {"part": "rules[0]", "reasons": [reason(source(WEB, "rule[1]"), source(DB))]}
     any_of = {"part": "rules[1]", "reasons": [reason(source(WEB)), reason(source(DB))]}
     several = {"part": "rules[2]", "reasons": [reason(source(WEB), source(DB)), reason(source(DB))]}
@@ -84,10 +84,10 @@ def test_reasons_of_which_each_suffices_are_told_apart_from_sources_of_which_all
         "│   ├── security_group d:web  (revision 7)",
         "│   └── security_group d:db  (revision 7)",
         "└── rules[2]: any of these suffices",
-        "    ├── told by security_group d:web",
+        "    ├── contributed by security_group d:web",
         "    │   ├── security_group d:web  (revision 7)",
         "    │   └── security_group d:db  (revision 7)",
-        "    └── told by security_group d:web",
+        "    └── contributed by security_group d:web",
         "        └── security_group d:db  (revision 7)",
     ]
 
@@ -112,18 +112,18 @@ def evaluation(**changed: Any) -> dict[str, Any]:
     return {**known, **changed}
 
 
-def test_the_last_evaluation_is_told_with_its_way_and_age() -> None:
+def test_the_last_evaluation_is_reported_with_its_way_and_age() -> None:
     assert lines(evaluations=[evaluation()])[-1] == (
         "└── last evaluated at revision 7, 12 s ago: security_group d:db → security_group d:web (done)"
     )
 
 
 def test_an_evaluation_before_this_start_says_so() -> None:
-    told = evaluation(path=None, recorded_in="before this start")
-    assert lines(evaluations=[told])[-1] == "└── last evaluated: before this start (done)"
+    shown = evaluation(path=None, recorded_in="before this start")
+    assert lines(evaluations=[shown])[-1] == "└── last evaluated: before this start (done)"
 
 
-def test_a_write_is_told_with_who_made_it_and_one_before_this_start_without() -> None:
+def test_a_write_is_reported_with_who_made_it_and_one_before_this_start_without() -> None:
     by = {"operation": "update", "revision": 8, "at": NOW - 7200, "by": "default/host-1"}
     assert lines(written=by)[-1] == "└── written: update at revision 8 by default/host-1, 2 h ago"
     before = {"operation": None, "revision": 8, "at": None, "by": "before this start"}
@@ -158,7 +158,7 @@ def test_a_name_that_would_move_the_cursor_or_colour_the_line_is_written_out() -
 
 def test_what_was_deleted_says_when_and_shows_its_history() -> None:
     line = {"sort": "evaluation", "at": NOW - 40, "revision": 12, "path": [], "intent": WEB, "status": "gone"}
-    told = lines(
+    shown = lines(
         exists=False,
         state="absent",
         ownership=None,
@@ -169,14 +169,14 @@ def test_what_was_deleted_says_when_and_shows_its_history() -> None:
         deleted={"revision": 12, "at": NOW - 40, "by": None},
         history=[line],
     )
-    assert told[1] == "├── deleted at revision 12, 40 s ago"
-    assert told[-1] == "    └── 40 s ago: evaluated at revision 12: security_group d:web (gone)"
+    assert shown[1] == "├── deleted at revision 12, 40 s ago"
+    assert shown[-1] == "    └── 40 s ago: evaluated at revision 12: security_group d:web (gone)"
 
 
 def test_outputs_that_others_have_too_say_so() -> None:
     made = {**DB, "exists": True, "state": "in order"}
-    told = lines(outputs=[{**made, "with_others": 3}, {**made, "with_others": 0}], outputs_total=2)
-    assert [line[8:] for line in told if "d:db" in line] == [
+    shown = lines(outputs=[{**made, "with_others": 3}, {**made, "with_others": 0}], outputs_total=2)
+    assert [line[8:] for line in shown if "d:db" in line] == [
         "security_group d:db   in order, with 3 others",
         "security_group d:db   in order",
     ]

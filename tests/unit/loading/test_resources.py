@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from intentc.loading import load_resources
+from intentc.loading.configuration import Configuration
+from intentc.loading.resources import SECTIONS
 from intentc.model.problem import InvalidInput
 from intentc.model.schema import Schema
 
@@ -130,3 +132,10 @@ def test_what_compile_printed_is_no_input(write: Write, contrail: Schema) -> Non
     path = write("compiled.yml", "apiVersion: intentc/v1\nresources: []\nproblems: []\n")
     with pytest.raises(InvalidInput, match=r"`problems` .* not for applying"):
         load_resources(path, contrail)
+
+
+def test_a_configuration_is_recognized_by_its_sections(contrail: Schema) -> None:
+    assert set(Configuration.__struct_fields__) >= SECTIONS
+    for section in SECTIONS:
+        with pytest.raises(InvalidInput, match="this is no resource: it looks like a configuration"):
+            load_resources(f"# one\n{section}: {{}}\n", contrail)

@@ -14,8 +14,8 @@ PAGES = [
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
     if page.name != "CHANGELOG.md"  # says how it was
 ]
-EXAMPLES = {"test_farming.py", "intentc/v1"}
-"""What looks like a file of this repository and is none: a file that docs/authoring.md makes, and an ``apiVersion``."""
+EXAMPLES = {"test_farming.py", "farming/__init__.py", "intentc/v1"}
+"""What looks like a file of this repository and is none: files that docs/authoring.md makes, and an ``apiVersion``."""
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
@@ -54,6 +54,11 @@ def test_pages_lead_to_files_and_targets_that_exist(name: str) -> None:
     assert [link for link in sorted(links) if not (page.parent / link).exists()] == []
     named = set(re.findall(r"`((?:tests|intentc|config|reactions|sample|docs)/[\w./-]+?)/?`", text)) - EXAMPLES
     assert [path for path in sorted(named) if "thing" not in path and not (ROOT / path).exists()] == []
+    modules = set(re.findall(r"`((?:\w+/)+\w+\.py)`", text)) - EXAMPLES
+    roots = (ROOT, ROOT / "intentc", page.parent)
+    assert [
+        path for path in sorted(modules) if "thing" not in path and not any((r / path).exists() for r in roots)
+    ] == []
     tests = set(re.findall(r"`(test_\w+\.py)`", text)) - EXAMPLES
     assert tests <= {path.name for path in (ROOT / "tests").rglob("test_*.py")}
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

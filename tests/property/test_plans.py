@@ -16,7 +16,7 @@ from tests.property.profiles import share
 from tests.property.resources import Put, anything, tenants
 from tests.property.test_same_outcome import without_automatic
 from tests.simulation.clock import simulate
-from tests.unit.offline.living import Living, texts, told_by, uuids_in
+from tests.unit.offline.living import Living, changes_of, texts, uuids_in
 
 
 class Change(NamedTuple):
@@ -58,7 +58,7 @@ async def _plan_and_apply(puts: list[Put], changes: list[Change]) -> None:
         assert planned.due == ()
         assert await _applied(living, wanted) == ""
         event("follows" if planned.follows else "nothing follows")
-        assert told_by(planned) == await living.happened(before, numbers, planned)
+        assert changes_of(planned) == await living.happened(before, numbers, planned)
         after = [value.decode() for value in (*before.values(), *(await living.world()).values())]
         assert uuids_in([planned.document()]) <= uuids_in(after)
 

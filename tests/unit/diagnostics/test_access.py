@@ -60,7 +60,7 @@ def basic(pair: str) -> str:
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_without_the_token_nothing_is_told_not_even_what_there_is(path: str) -> None:
+async def test_without_the_token_nothing_is_reported_not_even_what_there_is(path: str) -> None:
     async with served(with_token()) as url, httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
         answer = await http.get(url + path)
     assert answer.status_code == 401
@@ -270,7 +270,7 @@ async def test_older_tls_is_not_spoken(authority: Authority) -> None:
             await anyio.connect_tcp(host, int(port), ssl_context=context)
 
 
-async def test_unusable_certificates_are_told_with_their_key(tmp_path: Path) -> None:
+async def test_unusable_certificates_are_reported_with_their_key(tmp_path: Path) -> None:
     (tmp_path / "none.pem").write_text("nothing")
     for tls in (Tls("/nowhere.pem", "/nowhere.key"), Tls(str(tmp_path / "none.pem"), str(tmp_path / "none.pem"))):
         with pytest.raises(UnusableCertificate, match=r"see intentc\.diagnostics\.tls"):
@@ -281,7 +281,7 @@ async def test_unusable_certificates_are_told_with_their_key(tmp_path: Path) -> 
 # Commands
 
 
-async def test_a_command_without_the_token_is_told_so() -> None:
+async def test_a_command_without_the_token_is_reported_so() -> None:
     async with served(with_token()) as url:
         with pytest.raises(CommandError, match="the diagnostics require a token") as error:
             await current_status(reaching(url))

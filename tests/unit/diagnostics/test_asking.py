@@ -71,7 +71,7 @@ async def test_each_question_has_an_answer_as_json(ask: Asking, path: str, key: 
     assert key in found.json()
 
 
-async def test_the_root_tells_how_to_ask_each_of_them(ask: Asking) -> None:
+async def test_the_root_shows_how_to_ask_each_of_them(ask: Asking) -> None:
     assert set(QUESTIONS) <= set((await ask("/")).json()["paths"])
 
 
@@ -112,17 +112,17 @@ async def test_parts_are_paged(ask: Asking) -> None:
     ],
 )
 async def test_a_wrong_question_is_refused_in_words(ask: Asking, path: str, words: str) -> None:
-    status, told = await ask.error(path)
+    status, reported = await ask.error(path)
     assert status == 400
-    assert words in told["error"]
-    assert told["next_step"]
+    assert words in reported["error"]
+    assert reported["next_step"]
 
 
-async def test_what_has_no_answer_is_told_with_what_to_do_and_what_may_be_meant(ask: Asking) -> None:
-    status, told = await ask.error("/why?kind=k&name=n")
-    assert (status, told["candidates"]) == (404, [WEB["name"]])
-    assert "there is no k" in told["error"]
-    assert told["next_step"].startswith("look for it")
+async def test_what_has_no_answer_is_reported_with_what_to_do_and_what_may_be_meant(ask: Asking) -> None:
+    status, reported = await ask.error("/why?kind=k&name=n")
+    assert (status, reported["candidates"]) == (404, [WEB["name"]])
+    assert "there is no k" in reported["error"]
+    assert reported["next_step"].startswith("look for it")
 
 
 async def test_a_name_that_fits_several_is_a_conflict(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ async def test_one_without_answers_has_none_of_these_paths() -> None:
         assert (await http.get(f"{url}/pages/objects")).status_code == 404
 
 
-def test_the_states_that_may_be_asked_for_are_those_that_are_told() -> None:
+def test_the_states_that_may_be_asked_for_are_those_that_are_reported() -> None:
     assert set(asking.STATES) == set(states.STATES)
 
 

@@ -1,4 +1,4 @@
-"""What the metrics tell of a service's own audits."""
+"""The metrics of a service's own audits."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ async def numbers(query: str) -> list[int]:
     return [row["number"] for row in (await ask(f"/views/fruit?{query}")).json()["rows"]]
 
 
-async def test_the_views_are_told_with_a_line_each() -> None:
+async def test_the_views_are_reported_with_a_line_each() -> None:
     assert (await ask("/views")).json() == {"views": Fruit.views}
 
 

@@ -70,7 +70,7 @@ async def test_not_ready_says_why() -> None:
     assert (found.status_code, found.json()["reasons"]) == (503, ["first list not applied"])
 
 
-async def test_a_path_that_there_is_not_is_told_as_json_with_what_to_do_next() -> None:
+async def test_a_path_that_there_is_not_is_reported_as_json_with_what_to_do_next() -> None:
     found = await answer(Compiler(), "/nonsense")
     assert found.status_code == 404
     assert found.json() == {
@@ -165,9 +165,9 @@ async def test_an_address_in_use_is_named() -> None:
                 pass
 
 
-async def test_references_that_wait_for_their_target_are_told() -> None:
-    told = await answer(Compiler(), "/pending")
-    assert told.json() == {
+async def test_references_that_wait_for_their_target_are_reported() -> None:
+    reported = await answer(Compiler(), "/pending")
+    assert reported.json() == {
         "total": 1,
         "offset": 0,
         "limit": 100,

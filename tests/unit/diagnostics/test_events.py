@@ -51,7 +51,7 @@ class Growing(Answered):
 
 
 class Stream:
-    """What one follower is told."""
+    """What one follower receives."""
 
     def __init__(self, answer: httpx2.Response) -> None:
         self.answer = answer
@@ -125,7 +125,7 @@ async def test_lines_come_as_they_are_written_with_their_sequence_as_id() -> Non
         assert [(await stream.next())[2] for _ in range(2)] == ["4", "5"]
 
 
-async def test_who_says_where_he_was_is_told_what_came_since() -> None:
+async def test_who_says_where_he_was_is_reported_what_came_since() -> None:
     async with served(Growing()) as http, following(http, "/events?only=line&after=1") as stream:
         assert [(await stream.next())[1]["sequence"] for _ in range(2)] == [2, 3]
 
@@ -138,12 +138,12 @@ async def test_a_browser_that_comes_back_goes_on_where_it_was_and_not_where_it_b
         assert (await stream.next())[1]["sequence"] == 3
 
 
-async def test_who_was_told_more_than_there_is_comes_from_a_former_process_and_begins_anew() -> None:
+async def test_who_got_more_than_there_is_comes_from_a_former_process_and_begins_anew() -> None:
     async with served(Growing()) as http, following(http, "/events?only=line", {"Last-Event-ID": "900"}) as stream:
         assert (await stream.next())[1]["sequence"] == 1
 
 
-async def test_who_was_away_for_long_is_told_the_last_lines_only() -> None:
+async def test_who_was_away_for_long_is_reported_the_last_lines_only() -> None:
     answered = Growing()
     answered.add(*(line(number) for number in range(4, MOST_BACK + 100)))
     async with served(answered) as http, following(http, "/events?only=line&after=1") as stream:
@@ -156,7 +156,7 @@ async def test_wrong_parameters_are_refused(path: str) -> None:
         assert (await http.get(path)).status_code == 400
 
 
-async def test_more_followers_than_are_served_are_told_so_and_one_who_goes_makes_room() -> None:
+async def test_more_followers_than_are_served_are_reported_so_and_one_who_goes_makes_room() -> None:
     answered = Growing()
     async with served(answered) as http, anyio.create_task_group() as group:
         release = anyio.Event()
@@ -182,7 +182,7 @@ async def test_more_followers_than_are_served_are_told_so_and_one_who_goes_makes
 
 
 async def _is_served(http: httpx2.AsyncClient) -> bool:
-    """Whether somebody who follows now is told anything."""
+    """Whether a new follower receives anything."""
     async with following(http) as stream:
         try:
             await stream.next()
@@ -261,7 +261,7 @@ async def test_a_journal_that_can_not_be_followed_says_so_and_the_status_goes_on
         assert (await stream.next("unanswerable"))[1] == {"error": "too many follow", "next_step": "ask /journal"}
 
 
-async def test_one_without_a_journal_tells_its_status() -> None:
+async def test_one_without_a_journal_shows_its_status() -> None:
     async with (
         running_diagnostics(Compiler(), "127.0.0.1", 0) as url,
         httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as http,

@@ -40,7 +40,7 @@ def test_plain_lines_carry_the_extras() -> None:
     assert written("info", "text", revision=7).endswith("INFO    applied  revision=7\n")
 
 
-def test_plain_lines_say_whom_they_are_about_by_name_and_only_once() -> None:
+def test_plain_lines_name_their_resource_and_only_once() -> None:
     group: dict[str, Any] = {"key": "group/g1", "resource": "group p:web", "reaction_path": ["group p:web"]}
     group["revision"] = 7
     assert written("info", "text", **group).endswith("INFO    applied  (group p:web)  revision=7\n")

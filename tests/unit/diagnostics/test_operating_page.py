@@ -1,5 +1,7 @@
-"""``docs/operating.md``: every metric is told there and no other, and its example alerts are rules over metrics that
-exist. And each metric stands for something that a running service really tells."""
+"""``docs/operating.md`` documents exactly the metrics that exist, and its example alerts use only these.
+
+Each metric has a value in the status of a running service.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ from tests.unit.serving import service_of
 __all__ = ["plant"]
 
 PAGE = (Path(__file__).parents[3] / "docs" / "operating.md").read_text()
-TOLD = {(name, kind) for name, kind in re.findall(r"^\| `(intentc_\w+)`[^|]*\| (\w+) \|", PAGE, re.MULTILINE)}
+DOCUMENTED = {(name, kind) for name, kind in re.findall(r"^\| `(intentc_\w+)`[^|]*\| (\w+) \|", PAGE, re.MULTILINE)}
 NEEDS_FILES = {"journal.files.failures", "journal.files.lost"}
-"""Told only with ``intentc.journal.directory``."""
+"""Reported only with ``intentc.journal.directory``."""
 
 
 def compiler_metrics() -> set[tuple[str, str]]:
@@ -40,8 +42,8 @@ def xds_metrics() -> set[tuple[str, str]]:
     }
 
 
-def test_every_metric_is_told_and_no_other() -> None:
-    assert compiler_metrics() | xds_metrics() == TOLD
+def test_every_metric_is_reported_and_no_other() -> None:
+    assert compiler_metrics() | xds_metrics() == DOCUMENTED
 
 
 def test_metrics_have_their_exposed_names_in_every_document() -> None:
@@ -58,7 +60,7 @@ def alerts() -> list[dict[str, Any]]:
     return [rule for group in groups for rule in group["rules"]]
 
 
-def test_alerts_that_wait_for_a_small_value_tell_also_when_nobody_is_there() -> None:
+def test_alerts_that_wait_for_a_small_value_show_also_when_nobody_is_there() -> None:
     now = [rule["expr"] for rule in alerts()[: [rule["alert"] for rule in alerts()].index("IntentcBehind")]]
     assert 'up{job="intentc"} == 0 or absent(up{job="intentc"})' in now
     for expression in now:
@@ -75,7 +77,7 @@ def test_an_audit_is_overdue_only_where_there_are_to_be_any() -> None:
 def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
     rules = alerts()
     assert len({rule["alert"] for rule in rules}) == len(rules) >= 10
-    names = {name for name, _ in TOLD}
+    names = {name for name, _ in DOCUMENTED}
     for rule in rules:
         used = set(re.findall(r"intentc_\w+", rule["expr"]))
         assert used or rule["expr"].startswith("up{"), rule
@@ -86,7 +88,7 @@ def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
 
 
 @pytest.mark.anyio
-async def test_each_metric_stands_for_what_a_service_tells(plant: Plant) -> None:
+async def test_each_metric_stands_for_what_a_service_reports(plant: Plant) -> None:
     async def spawn() -> Any:
         raise AssertionError("nobody audits here")
 

@@ -28,10 +28,10 @@ class Watched(Compiler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: dict[str, Any] = super().status()
+        self.reported: dict[str, Any] = super().status()
 
     def status(self) -> dict[str, Any]:
-        return self.told
+        return self.reported
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_page_acts_on_nothing(browser: TestClient, path: str) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_link_of_a_page_leads_somewhere(browser: TestClient, observed: Watched, path: str) -> None:
-    observed.told["problems"] = [{**WEB, "reason": "NoRule", "message": "it is none"}]
+    observed.reported["problems"] = [{**WEB, "reason": "NoRule", "message": "it is none"}]
     links = set(re.findall(r"(?:href|src|action|data-from)=\"([^\"#]+)", browser.get(path).text))
     assert links
     for link in sorted(links - {"/events", "/views/problems?pretty"}):
@@ -144,7 +144,7 @@ def test_a_question_without_an_answer_gets_a_page_with_what_may_be_meant(browser
         "/pages/quarantine?offset=x",
     ],
 )
-def test_a_wrong_address_is_told_in_words(browser: TestClient, path: str) -> None:
+def test_a_wrong_address_is_reported_in_words(browser: TestClient, path: str) -> None:
     answer = browser.get(path)
     assert answer.status_code == 400
     assert "No answer" in answer.text
@@ -157,7 +157,7 @@ def test_a_wrong_address_is_told_in_words(browser: TestClient, path: str) -> Non
 def test_names_are_text_whatever_they_hold(browser: TestClient, observed: Watched, asked: Answered, path: str) -> None:
     spiteful = {**resource(SPITE, SPITE), "uuid": SPITE}
     problem = {**spiteful, "reason": SPITE, "message": SPITE + " `" + SPITE + "`"}
-    observed.told |= {
+    observed.reported |= {
         "problems": [problem],
         "awaiting": [SPITE],
         "role": SPITE,
@@ -194,13 +194,13 @@ def test_names_are_text_whatever_they_hold(browser: TestClient, observed: Watche
 def test_the_overview_says_what_is_waited_for_and_shows_commands_as_such(
     browser: TestClient, observed: Watched
 ) -> None:
-    observed.told["awaiting"] = ["approval to delete 500 objects: `intentc allow-deletes route_target`"]
+    observed.reported["awaiting"] = ["approval to delete 500 objects: `intentc allow-deletes route_target`"]
     text = browser.get("/").text
     assert "approval to delete 500 objects: <code>intentc allow-deletes route_target</code>" in text
 
 
 def test_the_overview_says_why_it_is_not_ready_before_the_first_pass(browser: TestClient, observed: Watched) -> None:
-    observed.told = {"converged": False, "healthy": True}
+    observed.reported = {"converged": False, "healthy": True}
     observed.reasons = ("etcd: disconnected (connection refused)",)
     text = text_of(browser.get("/").text)
     assert "etcd: disconnected (connection refused)" in text
@@ -208,7 +208,7 @@ def test_the_overview_says_why_it_is_not_ready_before_the_first_pass(browser: Te
 
 
 @pytest.mark.parametrize(
-    ("told", "seen"),
+    ("reported", "seen"),
     [
         ({"audit": {"period": 3600.0, "last_success": 0.0}, "role": "leader"}, "last audit never"),
         ({"audit": {"period": 3600.0, "last_success": 0.0}, "role": "standby"}, "last audit the leader's"),
@@ -217,39 +217,39 @@ def test_the_overview_says_why_it_is_not_ready_before_the_first_pass(browser: Te
     ],
 )
 def test_where_no_audit_was_made_the_overview_says_whose_they_are(
-    browser: TestClient, observed: Watched, told: dict[str, Any], seen: str
+    browser: TestClient, observed: Watched, reported: dict[str, Any], seen: str
 ) -> None:
-    observed.told |= told
+    observed.reported |= reported
     assert seen in html.unescape(text_of(browser.get("/").text))
 
 
 def test_the_overview_says_why_the_last_audit_failed(browser: TestClient, observed: Watched) -> None:
-    observed.told["audit"] = {"period": 3600.0, "last_success": 0.0, "last_error": "f.yml:4: no kind x"}
+    observed.reported["audit"] = {"period": 3600.0, "last_success": 0.0, "last_error": "f.yml:4: no kind x"}
     page = browser.get("/").text
     assert "last audit failed" in text_of(page)
     assert "the last one failed: f.yml:4: no kind x" in page
 
 
 def test_figures_that_are_not_there_leave_a_dash(browser: TestClient, observed: Watched) -> None:
-    observed.told = {}
+    observed.reported = {}
     assert re.search(r"held</a></dt>\s*<dd[^>]*>–</dd>", browser.get("/").text)
 
 
 def test_what_needs_people_is_marked_and_leads_on(browser: TestClient, observed: Watched) -> None:
-    observed.told["counts"] = {"held": 3, "refused": 0}
+    observed.reported["counts"] = {"held": 3, "refused": 0}
     text = browser.get("/").text
     assert re.search(r'class="figure bad"[^>]*>\s*<dt><a href="/pages/quarantine">held', text)
     assert re.search(r'class="figure "[^>]*>\s*<dt><a href="/pages/quarantine">refused', text)
 
 
 def test_the_first_load_shows_how_far_it_is(browser: TestClient, observed: Watched) -> None:
-    observed.told["progress"] = {"phase": "evaluating", "done": 1200, "total": 10000}
+    observed.reported["progress"] = {"phase": "evaluating", "done": 1200, "total": 10000}
     assert '<progress id="progress" max="10000" value="1200">' in browser.get("/").text
 
 
 def test_a_long_list_of_problems_is_cut_and_counted(browser: TestClient, observed: Watched) -> None:
-    observed.told["problems"] = [{**WEB, "reason": "NoRule", "message": f"number {n}"} for n in range(100)]
-    observed.told["counts"] = {"problems": 4000}
+    observed.reported["problems"] = [{**WEB, "reason": "NoRule", "message": f"number {n}"} for n in range(100)]
+    observed.reported["counts"] = {"problems": 4000}
     text = browser.get("/").text
     assert "number 19" in text and "number 20" not in text
     assert re.search(r"problems</a></dt>\s*<dd[^>]*>4,000<", text)
@@ -353,13 +353,13 @@ def test_each_edge_stands_with_its_use_and_its_place(browser: TestClient) -> Non
     assert "project self all security_group 4 4 0 0 never changed an output contrail.yml:15" in text
 
 
-def test_findings_and_missing_reactions_are_told(browser: TestClient) -> None:
+def test_findings_and_missing_reactions_are_reported(browser: TestClient) -> None:
     text = text_of(browser.get("/pages/reactions").text)
     assert "note no change reaches a project through itself contrail.yml:15" in text
     assert "A change of should lead to Times project security_group 3" in text
 
 
-def test_a_refused_reload_is_told(browser: TestClient, asked: Answered) -> None:
+def test_a_refused_reload_is_reported(browser: TestClient, asked: Answered) -> None:
     asked.map["last_error"] = "reactions/contrail.yml:7: no kind 'securty_group'"
     assert "The last reload was refused" in browser.get("/pages/reactions").text
 

@@ -1,4 +1,4 @@
-"""Where pages lead on from what is wrong: to kinds that may be meant, to whom an intent waits for, to what is told."""
+"""Pages link from errors to candidates: to similar kinds, to awaited resources, and to the details."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Full(Answered):
             "missing": [{"reader": f"kind_number_{n}", "read": "b", "count": 1} for n in range(1_000)],
             "last_error": text,
         }
-        self.told: dict[str, Any] = {
+        self.reported: dict[str, Any] = {
             "problems": problems,
             "awaiting": [text] * 100,
             "attention": [text] * 100,
@@ -96,9 +96,9 @@ class Full(Answered):
 
 
 class Troubled(Compiler):
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, reported: dict[str, Any]) -> None:
         super().__init__()
-        self._told = told
+        self._told = reported
 
     def status(self) -> dict[str, Any]:
         return {**super().status(), **self._told}
@@ -107,7 +107,7 @@ class Troubled(Compiler):
 @pytest.fixture(scope="module", params=NAMES)
 def crowded(request: pytest.FixtureRequest) -> TestClient:
     asked = Full(NAMES[request.param])
-    return TestClient(diagnostics_app(Troubled(asked.told), asked=asked).app, headers=HTML)
+    return TestClient(diagnostics_app(Troubled(asked.reported), asked=asked).app, headers=HTML)
 
 
 @pytest.mark.parametrize(

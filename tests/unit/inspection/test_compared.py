@@ -46,7 +46,7 @@ async def test_an_object_in_order_differs_in_nothing(scene: Scene) -> None:
     assert found["actual"]["access_control_list_entries"] == found["desired"]["access_control_list_entries"]
 
 
-async def test_what_somebody_else_changed_is_told_field_by_field(scene: Scene) -> None:
+async def test_what_somebody_else_changed_is_reported_field_by_field(scene: Scene) -> None:
     await spoil(scene, *INGRESS, access_control_list_entries={"acl_rule": []})
     found = await compared(scene, *INGRESS)
     (difference,) = found["differences"]

@@ -39,7 +39,7 @@ async def lines(plant: Plant, **query: Any) -> list[dict[str, Any]]:
     return found
 
 
-async def test_an_evaluation_is_told_with_names_path_and_source(plant: Plant) -> None:
+async def test_an_evaluation_is_reported_with_names_path_and_source(plant: Plant) -> None:
     await plant.change("b", text="other")
     a, b = await plant.key("box", "a"), await plant.key("box", "b")
     (line,) = await lines(plant, sort="evaluation", kind="box", name="a", after=last(plant) - 4)
@@ -50,7 +50,7 @@ async def test_an_evaluation_is_told_with_names_path_and_source(plant: Plant) ->
     assert (line["status"], line["claims"], line["objects_total"], line["object"]) == ("done", 1, 1, None)
 
 
-async def test_a_write_is_told_with_its_object(plant: Plant) -> None:
+async def test_a_write_is_reported_with_its_object(plant: Plant) -> None:
     (line,) = await lines(plant, sort="write", name="a:one")
     assert (line["object"]["kind"], line["object"]["name"], line["operation"]) == ("part", "a:one", "create")
     assert line["object"]["uuid"] == (await plant.key("part", "a", "one")).uuid
@@ -77,8 +77,8 @@ async def test_a_line_of_another_process_says_whose_it_is(plant: Plant, tmp_path
     journal.directory, journal.writer = tmp_path, "lab/host-1"
     await plant.change("a", text="other")
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
-    told = [line_document(plant.engine, each) for each in past.lines]
-    assert [(line["sort"], line["by"]) for line in told] == [
+    reported = [line_document(plant.engine, each) for each in past.lines]
+    assert [(line["sort"], line["by"]) for line in reported] == [
         ("evaluation", "lab/host-2"),
         ("write", "lab/host-2"),
         ("evaluation", None),
@@ -104,7 +104,7 @@ async def test_lines_come_oldest_first_in_pages(plant: Plant) -> None:
 
 
 @pytest.mark.parametrize(("query", "more"), [({"limit": 4}, False), ({"limit": 3}, True), ({"before": 2}, False)])
-async def test_whether_there_are_more_is_told(plant: Plant, query: dict[str, Any], more: bool) -> None:
+async def test_whether_there_are_more_is_reported(plant: Plant, query: dict[str, Any], more: bool) -> None:
     assert last(plant) == 4
     assert (await journalled.journal(plant.engine, JournalQuery(**query)))["more"] is more
 
@@ -124,19 +124,19 @@ async def test_lines_of_one_object_are_found_by_its_name_or_the_end_of_it(plant:
     assert len(found) == (2 if name == "a:one" else 4)
 
 
-async def test_a_line_is_found_by_the_uuid_of_what_it_tells_of(plant: Plant) -> None:
+async def test_a_line_is_found_by_the_uuid_of_what_it_shows_of(plant: Plant) -> None:
     b = await plant.key("box", "b")
     found = await lines(plant, name=b.uuid)
     assert [line["intent"]["name"] for line in found] == ["b"]
 
 
-async def test_what_is_gone_is_told_by_its_name(plant: Plant) -> None:
+async def test_what_is_gone_is_reported_by_its_name(plant: Plant) -> None:
     await plant.remove("a")
     ended = (await lines(plant, kind="box", name="a", sort="evaluation"))[-1]
     assert (ended["intent"]["name"], ended["status"]) == ("a", "gone")
 
 
-async def test_an_answer_stays_small_however_much_lines_tell(plant: Plant) -> None:
+async def test_an_answer_stays_small_however_much_lines_report(plant: Plant) -> None:
     objects = tuple(Name("part", (f"{'long' * 50}-{number}", "one")) for number in range(1_000))
     for _ in range(300):
         plant.parts.journal.add(Entry(1, Key("box", "x"), (), "done", 1_000, objects))
@@ -154,7 +154,7 @@ async def test_a_follower_gets_lines_as_json(plant: Plant) -> None:
     assert line == (await lines(plant, after=last(plant) - 1))[0]
 
 
-async def test_one_follower_too_many_is_told_what_to_do(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_follower_too_many_is_reported_what_to_do(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.journal.journal._FOLLOWERS", 0)
     with pytest.raises(Unanswerable) as caught:
         await anext(journalled.follow(plant.engine, 0))
@@ -172,7 +172,7 @@ async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "default/")
-    sorts = [line_document(plant.engine, told)["sort"] for told in past.lines]
+    sorts = [line_document(plant.engine, reported)["sort"] for reported in past.lines]
     assert sorts == ["evaluation", "write", "evaluation", "write"]
 
 
@@ -180,8 +180,8 @@ async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_le
     await plant.change("b", text="other")
     b = await plant.key("box", "b")
     past = await history_of(plant.engine, None, [b])
-    told = [line_document(plant.engine, one)["intent"]["name"] for one in past.lines]
-    assert told == ["b", "b", "a"]
+    reported = [line_document(plant.engine, one)["intent"]["name"] for one in past.lines]
+    assert reported == ["b", "b", "a"]
 
 
 async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_done_since_is(plant: Plant) -> None:
@@ -226,7 +226,7 @@ def kept(plant: Plant, directory: Path, process: str) -> None:
     Keeping(journal, files, plant.parts.logic.name_of, plant.engine.intake.at_start).end()
 
 
-async def test_after_a_restart_files_tell_when_and_by_which_path(plant: Plant, tmp_path: Path) -> None:
+async def test_after_a_restart_files_show_when_and_by_which_path(plant: Plant, tmp_path: Path) -> None:
     await plant.change("b", text="other")
     kept(plant, tmp_path, "host-1")
     again = Plant(plant.offline.store)
@@ -239,8 +239,8 @@ async def test_after_a_restart_files_tell_when_and_by_which_path(plant: Plant, t
     written = written_document(past.written)
     assert written is not None
     assert (written["operation"], written["by"]) == ("update", "lab/host-1")
-    told = [(one.recorded_in, line_document(again.engine, one)["sort"]) for one in past.lines]
-    assert told == [("files", sort) for sort in ("evaluation", "write") * 2] + [("journal", "evaluation")]
+    reported = [(one.recorded_in, line_document(again.engine, one)["sort"]) for one in past.lines]
+    assert reported == [("files", sort) for sort in ("evaluation", "write") * 2] + [("journal", "evaluation")]
 
 
 async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: Plant, tmp_path: Path) -> None:
@@ -254,8 +254,8 @@ async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: P
     await again.offline.settle()
     a = await again.key("box", "a")
     past = await history_of(again.engine, part("a"), [a])
-    told = past.evaluations[a]
-    assert (told.recorded_in, told.by) == ("files", "lab/host-1")
+    reported = past.evaluations[a]
+    assert (reported.recorded_in, reported.by) == ("files", "lab/host-1")
 
 
 async def test_lines_of_a_future_that_never_was_are_passed_over(plant: Plant, tmp_path: Path) -> None:
@@ -265,18 +265,18 @@ async def test_lines_of_a_future_that_never_was_are_passed_over(plant: Plant, tm
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     past = await history_of(again.engine, part("a"), [])
-    assert all(told.line.revision < 10_000 for told in past.lines)
-    assert any(told.recorded_in == "files" for told in past.lines)
+    assert all(reported.line.revision < 10_000 for reported in past.lines)
+    assert any(reported.recorded_in == "files" for reported in past.lines)
 
 
-async def test_lines_that_memory_and_files_hold_are_told_once(plant: Plant, tmp_path: Path) -> None:
+async def test_lines_that_memory_and_files_hold_are_reported_once(plant: Plant, tmp_path: Path) -> None:
     kept(plant, tmp_path, "host-1")
     plant.parts.journal.directory = tmp_path
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
-    assert [told.recorded_in for told in past.lines] == ["journal", "journal"]
+    assert [reported.recorded_in for reported in past.lines] == ["journal", "journal"]
 
 
-async def test_that_lines_were_dropped_is_told(plant: Plant) -> None:
+async def test_that_lines_were_dropped_is_reported(plant: Plant) -> None:
     for number in range(plant.parts.journal.size):
         plant.parts.journal.add(Entry(1, Key("box", f"x{number}"), (), "done", 0, ()))
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])

@@ -45,7 +45,7 @@ async def test_what_is_claimed_and_not_there_is_found(refused: Plant, text: str)
     assert await find(refused.engine, "part", text) == Found(part("a:b"), None)
 
 
-async def test_why_tells_who_claims_what_is_refused_and_that(refused: Plant) -> None:
+async def test_why_shows_who_claims_what_is_refused_and_that(refused: Plant) -> None:
     answer = await why(refused.engine, "part", "a:b:one")
     assert (answer["exists"], answer["state"]) == (False, "refused")
     assert [owner["name"] for owner in answer["owners"]] == ["a:b"]
@@ -74,7 +74,7 @@ async def test_a_route_target_that_an_observer_would_make_is_found(scene: Scene)
     assert "default-domain:blue:green" in str(answer["owners"])
 
 
-async def test_what_was_deleted_is_told_with_its_history(plant: Plant) -> None:
+async def test_what_was_deleted_is_reported_with_its_history(plant: Plant) -> None:
     await plant.boxes("a:b")
     await plant.remove("a:b")
     answer = await why(plant.engine, "part", "a:b:one")
@@ -82,7 +82,7 @@ async def test_what_was_deleted_is_told_with_its_history(plant: Plant) -> None:
     assert [line["operation"] for line in answer["history"] if line["sort"] == "write"] == ["create", "delete"]
 
 
-async def test_after_a_restart_files_tell_of_what_was_deleted(plant: Plant, tmp_path: Path) -> None:
+async def test_after_a_restart_files_show_of_what_was_deleted(plant: Plant, tmp_path: Path) -> None:
     await plant.boxes("a:b")
     await plant.remove("a:b")
     kept(plant, tmp_path, "host-1")

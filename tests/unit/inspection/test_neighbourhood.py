@@ -74,7 +74,7 @@ async def test_what_is_made_leads_back_to_who_makes_it() -> None:
     ]
 
 
-async def test_references_that_a_compiler_wrote_are_told_from_the_users() -> None:
+async def test_references_that_a_compiler_wrote_are_distinguished_from_the_users() -> None:
     service = service_for("contrail")
     await service.create(
         {"kind": "project", "data": {"fq_name": ["default-domain", "p"]}},

@@ -87,7 +87,7 @@ async def test_counts_are_of_all_that_are_there_and_the_total_of_what_is_wanted(
     assert sum(found["kinds"].values()) == len(scene.offline.engine.parts.logic.cache)
 
 
-async def test_a_row_tells_role_revision_state_and_whether_it_is_ours(scene: Scene) -> None:
+async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(scene: Scene) -> None:
     found = await Answers(scene.offline.engine).objects(ObjectQuery(text="blue:web"))
     key = scene.named("security_group", "blue:web")
     assert key is not None
@@ -118,7 +118,7 @@ async def test_one_that_nobody_could_ever_read_has_its_uuid_for_a_name(scene: Sc
 
 
 @pytest.mark.parametrize("state", ["in order", "held", "waiting", "queued"])
-async def test_those_in_a_state_are_the_rows_that_tell_it(scene: Scene, state: str) -> None:
+async def test_those_in_a_state_are_the_rows_that_show_it(scene: Scene, state: str) -> None:
     """The short test that most resources pass agrees with the long one."""
     key = scene.named("security_group", "blue:web")
     assert key is not None

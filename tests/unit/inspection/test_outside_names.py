@@ -55,7 +55,7 @@ async def test_a_name_that_several_have_is_answered_with_them(service: MemorySer
     assert raised.value.named_as is NamedAs.KINDS_AND_NAMES
 
 
-async def test_a_name_that_nothing_has_outside_is_told_as_such(service: MemoryService) -> None:
+async def test_a_name_that_nothing_has_outside_is_reported_as_such(service: MemoryService) -> None:
     with pytest.raises(Unanswerable) as raised:
         await why(service.offline.engine, "proxy", "port 9")
     assert (raised.value.status, raised.value.error) == (404, "nothing of proxy is called 'port 9'")

@@ -27,7 +27,7 @@ def rates(clock: Clock) -> Rates:
     return Rates(clock, clock)
 
 
-def test_without_a_look_nothing_is_told_of_rates(rates: Rates) -> None:
+def test_without_a_look_nothing_is_reported_of_rates(rates: Rates) -> None:
     assert rates.rates() == {"evaluations": 0.0, "writes": 0.0}
 
 
@@ -43,7 +43,7 @@ def test_rates_are_of_the_last_ten_seconds(rates: Rates, clock: Clock) -> None:
     assert rates.rates() == {"evaluations": 0.0, "writes": 0.0}
 
 
-def test_being_busy_is_told_from_its_beginning(rates: Rates, clock: Clock) -> None:
+def test_being_busy_is_reported_from_its_beginning(rates: Rates, clock: Clock) -> None:
     for seconds, converged in ((100.0, True), (101.0, False), (102.0, False), (104.0, False)):
         clock.seconds = seconds
         rates.look(evaluations=0, writes=0, reachable=True, converged=converged)

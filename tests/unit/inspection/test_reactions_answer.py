@@ -23,7 +23,7 @@ async def plant() -> AsyncIterator[Plant]:
     plant.parts.jobs.close()
 
 
-async def test_each_edge_is_told_with_its_place_and_its_figures(plant: Plant) -> None:
+async def test_each_edge_is_reported_with_its_place_and_its_figures(plant: Plant) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
     await plant.boxes("c", box_refs=[{"to": ["b"]}])
@@ -56,14 +56,14 @@ async def test_a_map_with_something_odd_says_so(plant: Plant) -> None:
     assert (answer["kinds"], answer["compiled"]) == (["box", "moon"], ["box"])
 
 
-async def test_missing_reactions_are_told_with_their_number(plant: Plant) -> None:
+async def test_missing_reactions_are_reported_with_their_number(plant: Plant) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
     await plant.change("b", text="other")
     assert (await reactions(plant.engine))["missing"] == [{"reader": "box", "read": "box", "count": 1}]
 
 
-async def test_since_when_the_map_is_in_force_is_told(plant: Plant) -> None:
+async def test_since_when_the_map_is_in_force_is_reported(plant: Plant) -> None:
     answer = await reactions(plant.engine)
     assert (answer["reloads"], answer["last_error"]) == (0, None)
     assert answer["loaded_at"] == answer["since"] > 0

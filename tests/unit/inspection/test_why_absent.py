@@ -96,7 +96,7 @@ async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(s
 
 
 @pytest.mark.parametrize("name", ["absent", "blue:absent", "default-domain:blue:absent"])
-async def test_those_that_name_it_in_vain_are_told(scene: Scene, name: str) -> None:
+async def test_those_that_refer_to_it_are_shown(scene: Scene, name: str) -> None:
     await scene.apply("security_group", "blue:lone", security_group_entries=rules(rule("absent", "local")))
     lone = scene.named("security_group", "blue:lone")
     answer = await why(scene.offline.engine, "security_group", name)
@@ -107,7 +107,7 @@ async def test_those_that_name_it_in_vain_are_told(scene: Scene, name: str) -> N
     assert [(one["uuid"], one["relation"]) for one in answer["named_by"]] == [(lone.uuid, "security_group")]
 
 
-async def test_those_that_refer_to_a_uuid_in_vain_are_told(plant: Plant) -> None:
+async def test_those_that_refer_to_a_uuid_are_shown(plant: Plant) -> None:
     await plant.boxes("a")
     absent, key = "44444444-4444-4444-8444-444444444444", Key("box", "33333333-3333-4333-8333-333333333333")
     value = f'{{"fq_name": ["b"], "box_refs": [{{"to": ["gone"], "uuid": "{absent}"}}]}}'.encode()

@@ -60,7 +60,7 @@ async def test_what_is_there_again_was_not_deleted(scene: Scene) -> None:
     assert (answer["exists"], answer["deleted"]) == (True, None)
 
 
-async def test_after_a_restart_files_tell_it_of_resources_and_of_objects(plant: Plant, tmp_path: Path) -> None:
+async def test_after_a_restart_files_show_it_of_resources_and_of_objects(plant: Plant, tmp_path: Path) -> None:
     await plant.boxes("a")
     await plant.remove("a")
     journal = plant.parts.journal

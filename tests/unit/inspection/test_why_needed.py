@@ -1,4 +1,4 @@
-"""What beside its own outputs needs a resource; with whom it shares these; and what stands at each part."""
+"""What depends on a resource besides its own outputs, which resources share these, and the value of each part."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_who
     }
 
 
-async def test_what_no_author_tells_follows_from_the_intents_own_resource(shop: MemoryService) -> None:
+async def test_what_no_author_shows_follows_from_the_intents_own_resource(shop: MemoryService) -> None:
     """Every field that is written is a part."""
     answer = await why(shop.offline.engine, "toy_listener", "shop-front")
     gateway = [["toy_gateway shop:front"]]
@@ -145,9 +145,9 @@ async def test_a_reason_that_needs_more_than_another_one_is_left_out(
 
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
     await plant.boxes("a")
-    told = parts_of(plant.parts, part("a"))
-    assert [reason.sources for reason in told[""]] == [(Source("box", "b"),), (Source("box", "c"),)]
-    assert told["content"] == told[""], "a field of which nothing is told is there as the object is"
+    reported = parts_of(plant.parts, part("a"))
+    assert [reason.sources for reason in reported[""]] == [(Source("box", "b"),), (Source("box", "c"),)]
+    assert reported["content"] == reported[""], "a field of which nothing is reported is there as the object is"
 
 
 async def test_a_fact_that_an_author_names_as_a_source_stands_for_those_who_contribute_to_it(
@@ -169,13 +169,13 @@ async def test_a_fact_that_an_author_names_as_a_source_stands_for_those_who_cont
 async def test_what_a_held_intent_made_keeps_its_parts(plant: Plant) -> None:
     await plant.boxes("a")
     await plant.change("a", text="fail")
-    told = parts_of(plant.parts, part("a"))
-    assert list(told) == ["", "content"]
-    assert [reason.sources for reason in told["content"]] == [(Source("box", "a"),)]
+    reported = parts_of(plant.parts, part("a"))
+    assert list(reported) == ["", "content"]
+    assert [reason.sources for reason in reported["content"]] == [(Source("box", "a"),)]
 
 
 async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(plant: Plant) -> None:
-    """Nobody knows what it had claimed; the mark tells whose the object is."""
+    """What it had claimed is unknown; the mark shows the object's owner."""
     await plant.boxes("a")
     await plant.change("a", text="fail")
     again = await Plant(plant.offline.store).begin()
@@ -210,7 +210,7 @@ async def test_asking_changes_nothing(scene: Scene) -> None:
     assert everything() == before
 
 
-async def test_a_resource_tells_what_follows_from_it_what_it_lacks_and_who_reads_it(scene: Scene) -> None:
+async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads_it(scene: Scene) -> None:
     entries = rules(rule("local", "db"), rule("local", "gone"))
     await scene.change("security_group", "blue:web", security_group_entries=entries)
     web = await why(scene.offline.engine, "security_group", "blue:web")
@@ -224,7 +224,7 @@ async def test_a_resource_tells_what_follows_from_it_what_it_lacks_and_who_reads
     assert [reader["name"] for reader in db["concerns"]] == ["default-domain:blue:web"]
 
 
-async def test_the_evaluation_tells_which_change_led_to_it_and_by_which_way(scene: Scene) -> None:
+async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(scene: Scene) -> None:
     await scene.change("security_group", "blue:db", configured_security_group_id=9)
     answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     (evaluation,) = answer["evaluations"]
@@ -233,7 +233,7 @@ async def test_the_evaluation_tells_which_change_led_to_it_and_by_which_way(scen
     assert answer["written"]["operation"] == "update"
 
 
-async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_told_in_full(scene: Scene) -> None:
+async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reported_in_full(scene: Scene) -> None:
     before = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     again = await scene.restart()
     after = await why(again.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
@@ -248,7 +248,7 @@ async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_told_in
         assert after[key] == before[key], key
 
 
-async def test_what_the_journal_has_dropped_is_told_as_such(scene: Scene) -> None:
+async def test_what_the_journal_has_dropped_is_reported_as_such(scene: Scene) -> None:
     scene.offline.engine.parts.journal.clear()
     answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert answer["written"]["by"] == "a line that the journal has dropped"

@@ -16,7 +16,7 @@ from tests.unit.engine.plant import POOL, Plant
 pytestmark = pytest.mark.anyio
 
 MANY = [f"box-{number:02}" for number in range(60)]
-"""More than may go at once without leave."""
+"""More deletes than are allowed without approval."""
 
 
 async def asked(plant: Plant, kind: str, name: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ async def test_an_intent_waits_for_its_number_and_the_answer_says_out_of_which_p
     assert answer["summary"] == f"Nothing follows from it so far; it waits for {waited(answer)}."
 
 
-async def test_an_observing_compiler_says_that_a_number_needs_leave_to_write(plant: Plant) -> None:
+async def test_an_observing_compiler_says_that_a_number_needs_permission_to_write(plant: Plant) -> None:
     await plant.boxes("a", text="number", settle=False)
     observing = await Plant(plant.offline.store, observe=True).begin()
     answer = await asked(observing, "box", "a")
@@ -64,7 +64,7 @@ async def test_an_observing_compiler_says_that_a_number_needs_leave_to_write(pla
     assert waited(answer).startswith(f"an allocation from {POOL}, and before that permission to write (observing)")
 
 
-async def test_a_number_that_the_ledger_refuses_is_told_with_its_words(plant: Plant) -> None:
+async def test_a_number_that_the_ledger_refuses_is_reported_with_its_words(plant: Plant) -> None:
     plant.write.failures["*"] = [Rejected(422, "the pool is empty")]
     await plant.boxes("a", text="number")
     answer = await asked(plant, "box", "a")
@@ -179,7 +179,7 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: Plant) -
     assert entry["on"] == {"kind": "box", "name": "seen", "uuid": key.uuid}
 
 
-async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once_it_is_mended(plant: Plant) -> None:
+async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once_it_is_fixed(plant: Plant) -> None:
     await plant.boxes("seen")
     await plant.boxes("a", text="see seen")
     key = await plant.key("box", "seen")
@@ -209,7 +209,7 @@ async def test_what_may_not_be_written_is_planned(plant: Plant) -> None:
     assert waited(answer) == "permission to write (observing): nothing is written: --observe"
 
 
-async def test_a_deletion_that_needs_leave_is_withheld(plant: Plant) -> None:
+async def test_a_deletion_that_needs_approval_is_withheld(plant: Plant) -> None:
     await plant.boxes(*MANY)
     await plant.remove(*MANY, settle=False)
     await plant.relist()

@@ -1,5 +1,5 @@
 """A live system in memory: an API server that draws its uuids by chance, and a compiler at rest. Plans are made over it
-as the command makes them, and what it really does is told in the words of a plan, so that the two can be compared."""
+as the command makes them, and what it really does has the form of a plan, so that the two can be compared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LARGE = re.compile(r"(?<!\d)80\d{5}(?!\d)")
 _PLACEHOLDER = re.compile(r"<(uuid|address)[^>]*>")
 
 World = dict[str, bytes]
-Told = dict[tuple[str, str], Any]
+Reported = dict[tuple[str, str], Any]
 """(kind, name) → the action, and field → (before, after)."""
 
 
@@ -81,8 +81,8 @@ class Living:
         prefix = f"/intentc/apiserver/{PATH}/pool-value/"
         return {key.removeprefix(prefix): value.decode() for key, value in (await self.world(prefix)).items()}
 
-    async def happened(self, before: World, numbers: dict[str, str], planned: Plan) -> Told:
-        """What differs now, in a plan's words: what only the server could say is told by a placeholder."""
+    async def happened(self, before: World, numbers: dict[str, str], planned: Plan) -> Reported:
+        """Return what differs now in the form of a plan: placeholders stand for what only the server can choose."""
         after, given = await self.world(), await self.numbers()
         known = b"\0".join(before.values()).decode() + json.dumps(planned.document())
         names = await self._names(after)
@@ -93,7 +93,7 @@ class Living:
                 uuid = owner.split("/")[1] if "/" in owner else owner
                 offset = SECURITY_GROUP_OFFSET if pool == "security_group_id" else 0
                 fresh[int(number) + offset] = f"<{pool} for {names[uuid]}>"
-        found: Told = {}
+        found: Reported = {}
         for key in sorted(before.keys() | after.keys()):
             if before.get(key) != after.get(key):
                 kind = self.loaded.schema.kind(key.split("/")[2])
@@ -115,9 +115,9 @@ class Living:
         return {key.rsplit("/", 1)[1]: ":".join(json.loads(value)["fq_name"]) for key, value in world.items()}
 
 
-def told_by(planned: Plan) -> Told:
+def changes_of(planned: Plan) -> Reported:
     """The plan in the same form, both sides together."""
-    found: Told = {}
+    found: Reported = {}
     for change in (*planned.applied, *planned.follows):
         name = _plain(change.name)
         action, fields = found.get((change.kind, name), (change.action, {}))

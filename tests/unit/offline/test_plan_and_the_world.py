@@ -21,7 +21,7 @@ from intentc.offline.preview.saved import Input
 from intentc.planning import DeleteGuard
 from intentc.watch.protocol import AccessDenied, Delete, RangeResult
 from intentc.writing.connection import in_process
-from tests.unit.offline.living import Living, texts, told_by
+from tests.unit.offline.living import Living, changes_of, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -65,7 +65,7 @@ async def test_a_server_that_keeps_no_index_is_no_obstacle(tenant: Living, monke
     )
     assert (gathered.links, gathered.pools) == (None, {})
     without = await tenant.plan(NO_ROUTER_FEET)
-    assert told_by(without) == told_by(with_index)
+    assert changes_of(without) == changes_of(with_index)
     assert ("delete", "route_target", "target:65000:7") in {(c.action, c.kind, c.name) for c in without.follows}
 
 
@@ -78,7 +78,7 @@ async def test_what_operators_paused_stays_as_it_is(tenant: Living) -> None:
     assert paused.follows == ()
 
 
-async def test_deletes_that_need_leave_are_no_part_of_the_plan_and_are_counted(tenant: Living) -> None:
+async def test_deletes_that_need_approval_are_no_part_of_the_plan_and_are_counted(tenant: Living) -> None:
     await tenant.offline.store.transaction([], [Delete(f"/{PATH}/security_group/{WEB}")])
     gathered = await gather(
         tenant.offline.store, tenant.offline.local, tenant.loaded.schema, path=PATH, installation="default"
@@ -158,5 +158,5 @@ async def test_who_lets_go_is_changed_by_people_and_the_rest_follows(tenant: Liv
         ("update", "virtual_machine_interface", "web-1"),
     }
     await tenant.apply(let_go)
-    assert told_by(planned) == await tenant.happened(before, numbers, planned)
+    assert changes_of(planned) == await tenant.happened(before, numbers, planned)
     assert Key("security_group", WEB) not in tenant.offline.engine.parts.logic.cache

@@ -1,4 +1,4 @@
-"""Another reaction map over the live world: its edges, whom it reaches, and what it misses; and that nothing else is
+"""Another reaction map over the live world: its edges, its reach, and what it misses; and that nothing else is
 written with it."""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def test_the_map_in_force_is_no_difference(tmp_path: Path) -> None:
     assert (found.edges, found.reach, found.missing, found.fixed, found.writes) == ((), (), (), (), ())
 
 
-async def test_an_edge_that_is_taken_out_tells_who_is_no_longer_reached_and_what_is_missed(tmp_path: Path) -> None:
+async def test_an_edge_that_is_taken_out_shows_who_is_no_longer_reached_and_what_is_missed(tmp_path: Path) -> None:
     found = await compared(with_map(tmp_path, FEET, FEET.replace(", logical_router", "")))
     (edge,) = found.edges
     assert (edge.action, edge.kind, edge.cause, edge.to) == (
@@ -67,7 +67,7 @@ async def test_an_edge_that_is_taken_out_tells_who_is_no_longer_reached_and_what
     assert found.writes == ()
 
 
-async def test_an_edge_that_is_put_in_tells_who_is_reached_besides(tmp_path: Path) -> None:
+async def test_an_edge_that_is_put_in_shows_who_is_reached_besides(tmp_path: Path) -> None:
     other = with_map(tmp_path, FEET, FEET.replace("[virtual_machine", "[security_group, virtual_machine"))
     found = await compared(other)
     (edge,) = found.edges

@@ -93,5 +93,5 @@ def test_the_same_at_a_later_revision_is_not_stale() -> None:
         (saved(path="other"), "the path in etcd was contrail, and is other"),
     ],
 )
-def test_what_has_become_of_it_is_told(now: Saved, expected: str) -> None:
+def test_what_has_become_of_it_is_reported(now: Saved, expected: str) -> None:
     assert deviations(saved(), now) == [expected]

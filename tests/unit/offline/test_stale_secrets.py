@@ -75,7 +75,7 @@ async def test_while_secrets_stay_as_they_were_a_plan_holds(input_of: Callable[[
     assert deviations(then, now) == []
 
 
-async def test_seals_tell_nothing_and_are_in_no_plan_that_is_shown() -> None:
+async def test_seals_show_nothing_and_are_in_no_plan_that_is_shown() -> None:
     living = await living_with(a_secret(AT_FIRST))
     (one,), (other,) = [(await living.plan(a_secret(PLANNED), salt=salt)).applied for salt in ("s", "t")]
     assert isinstance(one.seal, str)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.offline.preview.saved import Input
-from tests.unit.offline.living import Living, texts, told_by, uuids_in
+from tests.unit.offline.living import Living, changes_of, texts, uuids_in
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +49,7 @@ async def test_what_is_planned_is_what_happens(compiler: str, name: str) -> None
     assert await living.everything() == everything, "planning wrote something"
 
     await living.apply(given)
-    assert told_by(planned) == await living.happened(before, numbers, planned)
+    assert changes_of(planned) == await living.happened(before, numbers, planned)
     after = await living.world()
     assert uuids_in([planned.document()]) <= uuids_in([text.decode() for text in (*before.values(), *after.values())])
     assert planned.summary.nothing is (name == "nothing changes")

@@ -1,5 +1,7 @@
-"""Another reaction map and other settings under a running engine: proved first, swapped at once, and only whom they
-concern is evaluated again."""
+"""A running engine takes another reaction map and other settings: checked first, applied at once.
+
+Only affected intents are evaluated again.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +151,7 @@ async def workshop(tmp_path: Path) -> Workshop:
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
     with caplog.at_level(logging.INFO, "intentc.service.reload"):
         yield caplog
 
@@ -159,7 +161,7 @@ async def test_what_has_not_changed_concerns_nobody(workshop: Workshop) -> None:
     assert RUNS == []
 
 
-async def test_a_new_reaction_has_those_evaluated_again_to_whom_it_leads(workshop: Workshop) -> None:
+async def test_a_new_reaction_has_those_evaluated_again_that_it_reaches(workshop: Workshop) -> None:
     assert await workshop.reload(WITHOUT)
     RUNS.clear()
     assert await workshop.reload(FIRST)
@@ -196,13 +198,13 @@ async def test_the_next_change_goes_by_the_new_map(workshop: Workshop) -> None:
     ],
 )
 async def test_a_map_that_is_wrong_leaves_the_former_in_force(
-    workshop: Workshop, told: pytest.LogCaptureFixture, text: str, words: str
+    workshop: Workshop, logged: pytest.LogCaptureFixture, text: str, words: str
 ) -> None:
     before = workshop.engine.parts.logic.reactions
     assert not await workshop.reload(text)
     assert workshop.engine.parts.logic.reactions is before
     assert RUNS == []
-    (record,) = [record for record in told.records if record.levelno == logging.ERROR]
+    (record,) = [record for record in logged.records if record.levelno == logging.ERROR]
     assert words in record.message
     status = workshop.engine.evaluator.edges.reloading()
     assert (status["reloads"], status["failures"]) == (0, 1)
@@ -270,11 +272,11 @@ async def test_a_file_that_hangs_keeps_nobody_from_ending(workshop: Workshop, mo
 
 
 async def test_a_map_that_leaves_out_most_reactions_is_taken_and_warned_of(
-    workshop: Workshop, told: pytest.LogCaptureFixture
+    workshop: Workshop, logged: pytest.LogCaptureFixture
 ) -> None:
     assert await workshop.reload(FURTHER)
     assert await workshop.reload("intent-compiler: {}")
-    (record,) = [record for record in told.records if "lacks" in record.message]
+    (record,) = [record for record in logged.records if "lacks" in record.message]
     assert record.levelno == logging.WARNING
     assert "lacks 2 of the former 2 reactions" in record.message
 
@@ -309,10 +311,10 @@ async def test_a_setting_that_has_gone_is_gone_for_its_readers(workshop: Worksho
     assert [problem.reason for problem in workshop.offline.problems()] == ["EvaluationFailed"]
 
 
-async def test_what_a_reload_will_do_is_logged_before(workshop: Workshop, told: pytest.LogCaptureFixture) -> None:
+async def test_what_a_reload_will_do_is_logged_before(workshop: Workshop, logged: pytest.LogCaptureFixture) -> None:
     workshop.configure(intentc={"settings": {"colour": "blue"}})
     await workshop.reload(FURTHER)
-    assert [record.message for record in told.records if record.levelno == logging.INFO] == [
+    assert [record.message for record in logged.records if record.levelno == logging.INFO] == [
         f"reload: + shelf (from tool) → room ({workshop.map}:6)",
         "reload: the setting colour has changed",
         "reload: reactions +1 -0, settings changed: 1, intents to evaluate again because of the map: 1 (room)",
@@ -321,7 +323,7 @@ async def test_what_a_reload_will_do_is_logged_before(workshop: Workshop, told: 
 
 
 async def test_what_needs_a_restart_is_named_and_the_rest_is_taken(
-    workshop: Workshop, told: pytest.LogCaptureFixture
+    workshop: Workshop, logged: pytest.LogCaptureFixture
 ) -> None:
     workshop.configure(
         etcd={"path": "elsewhere"},
@@ -330,7 +332,7 @@ async def test_what_needs_a_restart_is_named_and_the_rest_is_taken(
         intentc={"settings": {"colour": "blue"}},
     )
     assert await workshop.reload()
-    assert [record.message for record in told.records if record.levelno == logging.WARNING] == [
+    assert [record.message for record in logged.records if record.levelno == logging.WARNING] == [
         "reload: restart to change compilation.number_of_workers",
         "reload: restart to change etcd.path",
     ]

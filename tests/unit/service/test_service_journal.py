@@ -39,7 +39,7 @@ async def test_how_much_is_kept_in_memory_is_as_configured(plant: Plant) -> None
     assert journal.writer.startswith("lab/")
 
 
-async def test_a_directory_is_used_and_told_in_the_status(plant: Plant, tmp_path: Path) -> None:
+async def test_a_directory_is_used_and_reported_in_the_status(plant: Plant, tmp_path: Path) -> None:
     running = service(plant, Journal(directory=str(tmp_path / "journal")))
     assert running.engine.parts.journal.directory == tmp_path / "journal"
     assert running.status()["journal"]["files"] == {

@@ -15,7 +15,7 @@ from tests.unit.serving import service_of
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_unreadable_ledger_is_waited_for_and_told_once(
+async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     plant = Plant()

@@ -1,4 +1,4 @@
-"""What ``/status`` tells people: the role, the lag, what is waited for in words, and how far the first load is."""
+"""``/status`` shows the role, the lag, the pending work in words, and the progress of the first load."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEADER = Leadership(leads=True, leader="one", hindered="")
 STANDBY = Leadership(leads=False, leader="one", hindered="")
 
 
-class Told:
+class Reported:
     """The outlook of a plant, whose watch is open unless the test says otherwise."""
 
     def __init__(self, plant: Plant) -> None:
@@ -54,62 +54,62 @@ class Told:
 
 
 @pytest.fixture
-def told(plant: Plant) -> Told:
-    return Told(plant)
+def reported(plant: Plant) -> Reported:
+    return Reported(plant)
 
 
-async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: Plant, told: Told) -> None:
+async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: Plant, reported: Reported) -> None:
     await plant.boxes("a", "b")
-    status = told.status()
+    status = reported.status()
     assert (status["awaiting"], status["attention"], status["progress"]) == ([], [], None)
     assert (status["pending_references"], status["busy_seconds"], status["oldest_job_seconds"]) == (0, 0.0, 0.0)
 
 
 async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_healthy(
-    plant: Plant, told: Told
+    plant: Plant, reported: Reported
 ) -> None:
     await plant.boxes("a")
     now = [100.0]
-    told.source._clock, told.source._heard = (lambda: now[0]), 100.0
-    now[0] += told.source.patience
-    assert told.status()["healthy"]
+    reported.source._clock, reported.source._heard = (lambda: now[0]), 100.0
+    now[0] += reported.source.patience
+    assert reported.status()["healthy"]
     now[0] += 0.1
-    assert not told.status()["healthy"], "whatever phase the watch is in"
-    told.source._heard = now[0]
-    assert told.status()["healthy"]
-    assert not told.status(LEADER._replace(unanswered_since=1_767_225_600.0))["healthy"]
+    assert not reported.status()["healthy"], "whatever phase the watch is in"
+    reported.source._heard = now[0]
+    assert reported.status()["healthy"]
+    assert not reported.status(LEADER._replace(unanswered_since=1_767_225_600.0))["healthy"]
 
 
 async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> None:
     plant = Plant()
-    told = Told(plant)
+    reported = Reported(plant)
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", "b", settle=False, text="number")
     plant.engine.intake.apply(await _listed(plant))
     while (key := plant.parts.jobs.take()) is not None:
         plant.engine.evaluator.serve(key)
     plant.parts.objects.add(Name("part", ("a", "one")))
-    assert told.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
+    assert reported.status(STANDBY)["progress"] == {"phase": "planning", "done": 0, "total": 1}
     await plant.offline.settle()
-    assert told.status(STANDBY)["progress"] is None, "though the numbers are the leader's to take"
+    assert reported.status(STANDBY)["progress"] is None, "though the numbers are the leader's to take"
 
 
 @pytest.mark.parametrize(
     ("leadership", "role"), [(LEADER, "leader"), (STANDBY, "standby"), (None, "alone")], ids=["leads", "waits", "alone"]
 )
-async def test_the_role_is_told(told: Told, leadership: Leadership | None, role: str) -> None:
-    assert told.status(leadership)["role"] == role
+async def test_the_role_is_reported(reported: Reported, leadership: Leadership | None, role: str) -> None:
+    assert reported.status(leadership)["role"] == role
 
 
-async def test_who_only_observes_is_an_observer_whoever_leads(plant: Plant, told: Told) -> None:
+async def test_who_only_observes_is_an_observer_whoever_leads(plant: Plant, reported: Reported) -> None:
     plant.parts.permission.withhold(OBSERVING, "--observe")
-    assert told.status(None)["role"] == "observer"
+    assert reported.status(None)["role"] == "observer"
 
 
-async def test_what_a_write_told_and_the_watch_has_not_brought_is_lag(plant: Plant, told: Told) -> None:
-    told.source.progress.start_over(plant.parts.logic.revision)
+async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(plant: Plant, reported: Reported) -> None:
+    reported.source.progress.start_over(plant.parts.logic.revision)
     plant.engine.reconciler.sender.last_revision = plant.parts.logic.revision + 3
-    status = told.status()
+    status = reported.status()
     assert status["lag_revisions"] == 3
     revision = plant.parts.logic.revision
     assert status["awaiting"] == [
@@ -119,66 +119,66 @@ async def test_what_a_write_told_and_the_watch_has_not_brought_is_lag(plant: Pla
 
 async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beginning() -> None:
     plant = Plant()
-    told = Told(plant)
-    told.compiler_status.lacking = "the ledger can't be read yet: connection refused"
-    assert told.awaiting()[0] == "the ledger can't be read yet: connection refused"
-    assert told.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
+    reported = Reported(plant)
+    reported.compiler_status.lacking = "the ledger can't be read yet: connection refused"
+    assert reported.awaiting()[0] == "the ledger can't be read yet: connection refused"
+    assert reported.status()["progress"] == {"phase": "connecting", "done": 0, "total": None}
 
 
 async def test_an_etcd_that_is_away_is_waited_for_with_time_and_reason() -> None:
-    told = Told(Plant())
-    told.enter(Phase.DISCONNECTED, "connection refused")
-    assert told.awaiting()[0] == "etcd, no watch since 00:00:00 UTC: connection refused"
+    reported = Reported(Plant())
+    reported.enter(Phase.DISCONNECTED, "connection refused")
+    assert reported.awaiting()[0] == "etcd, no watch since 00:00:00 UTC: connection refused"
 
 
 async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_converged(
-    plant: Plant, told: Told
+    plant: Plant, reported: Reported
 ) -> None:
-    told.enter(Phase.DISCONNECTED, "connection refused")
+    reported.enter(Phase.DISCONNECTED, "connection refused")
     assert plant.engine.converged
-    assert told.awaiting() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
+    assert reported.awaiting() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
 
 
-async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Plant, told: Told) -> None:
-    told.source.progress.start_over(plant.parts.logic.revision)
-    assert told.status()["lag_revisions"] == 0
-    told.enter(Phase.DISCONNECTED, "connection refused")
-    assert told.status()["lag_revisions"] is None
+async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Plant, reported: Reported) -> None:
+    reported.source.progress.start_over(plant.parts.logic.revision)
+    assert reported.status()["lag_revisions"] == 0
+    reported.enter(Phase.DISCONNECTED, "connection refused")
+    assert reported.status()["lag_revisions"] is None
 
 
 async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
-    plant: Plant, told: Told
+    plant: Plant, reported: Reported
 ) -> None:
-    told.source.progress.start_over(plant.parts.logic.revision)
+    reported.source.progress.start_over(plant.parts.logic.revision)
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
-    status = told.status(lost)
+    status = reported.status(lost)
     assert status["awaiting"] == ["an answer of etcd, none since 00:00:00 UTC"]
     assert status["lag_revisions"] is None
 
 
-async def test_the_first_load_tells_how_far_it_is() -> None:
+async def test_the_first_load_shows_how_far_it_is() -> None:
     plant = Plant()
-    told = Told(plant)
-    told.enter(Phase.LISTING)
-    told.source.progress.listing(500, 2000)
-    assert told.awaiting()[0] == "the first list of etcd: 500 of 2,000 keys are read"
-    assert told.status()["progress"] == {"phase": "listing", "done": 500, "total": 2000}
+    reported = Reported(plant)
+    reported.enter(Phase.LISTING)
+    reported.source.progress.listing(500, 2000)
+    assert reported.awaiting()[0] == "the first list of etcd: 500 of 2,000 keys are read"
+    assert reported.status()["progress"] == {"phase": "listing", "done": 500, "total": 2000}
 
     await plant.boxes("a", "b", "c", settle=False)
-    told.enter(Phase.WATCHING)
+    reported.enter(Phase.WATCHING)
     plant.engine.intake.apply(await _listed(plant))
     key = plant.parts.jobs.take()
     assert key is not None
     plant.engine.evaluator.serve(key)
-    assert told.awaiting()[0] == "the first pass: 1 of 3 intents are evaluated"
-    assert told.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
+    assert reported.awaiting()[0] == "the first pass: 1 of 3 intents are evaluated"
+    assert reported.status()["progress"] == {"phase": "evaluating", "done": 1, "total": 3}
 
     while (key := plant.parts.jobs.take()) is not None:
         plant.engine.evaluator.serve(key)
-    assert told.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
-    assert told.awaiting() == ["the comparison of 3 objects with their desired state"]
+    assert reported.status()["progress"] == {"phase": "writing", "done": 0, "total": 3}
+    assert reported.awaiting() == ["the comparison of 3 objects with their desired state"]
     await plant.offline.settle()
-    assert told.status()["progress"] is None
+    assert reported.status()["progress"] is None
 
 
 async def _listed(plant: Plant) -> Any:
@@ -186,64 +186,66 @@ async def _listed(plant: Plant) -> Any:
     return (await list_all(plant.offline.store, Layout.of("/contrail/"), lambda key: None)).snapshot
 
 
-async def test_after_the_first_load_no_progress_is_told_however_busy_it_is(plant: Plant, told: Told) -> None:
-    assert told.status()["progress"] is None
+async def test_after_the_first_load_no_progress_is_reported_however_busy_it_is(
+    plant: Plant, reported: Reported
+) -> None:
+    assert reported.status()["progress"] is None
     plant.parts.jobs.add(Key("box", "some"))
-    assert told.status()["progress"] is None
-    assert told.awaiting() == ["the evaluation of 1 intent"]
+    assert reported.status()["progress"] is None
+    assert reported.awaiting() == ["the evaluation of 1 intent"]
 
 
-async def test_an_api_server_that_is_away_is_waited_for(plant: Plant, told: Told) -> None:
+async def test_an_api_server_that_is_away_is_waited_for(plant: Plant, reported: Reported) -> None:
     plant.write.failures["*"] = [Unreachable("connection refused")] * 1000
     await plant.boxes("a")
-    assert told.awaiting()[0].startswith("the API server, which can't be reached since ")
+    assert reported.awaiting()[0].startswith("the API server, which can't be reached since ")
 
 
-async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: Plant, told: Told) -> None:
+async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: Plant, reported: Reported) -> None:
     plant.write.failures["a"] = [Throttled(300.0, "too many requests")]
     await plant.boxes("a")
-    first, *_, last = told.awaiting()
+    first, *_, last = reported.awaiting()
     assert first == "the end of the pause that the API server asked for, in 300 s"
     assert last.startswith("the next attempt to write part a:one: ")
     assert "too many requests" in last
 
 
-async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: Plant, told: Told) -> None:
+async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: Plant, reported: Reported) -> None:
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", "b", text="number")
-    first, second = told.awaiting(STANDBY)[:2]
+    first, second = reported.awaiting(STANDBY)[:2]
     assert first == "one, which leads"
     assert second in {f"an allocation from tickets for box {name} and 1 more" for name in "ab"}
 
 
-async def test_a_leader_that_may_not_write_yet_says_why(plant: Plant, told: Told) -> None:
+async def test_a_leader_that_may_not_write_yet_says_why(plant: Plant, reported: Reported) -> None:
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
-    assert told.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
+    assert reported.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
         "permission to write: it leads, and has not caught up yet",
         "permission to write the plans of 1 object",
     ]
 
 
-async def test_after_a_restore_an_audit_is_waited_for(plant: Plant, told: Told) -> None:
+async def test_after_a_restore_an_audit_is_waited_for(plant: Plant, reported: Reported) -> None:
     plant.engine.restore_guard.on_compared = lambda: None
     plant.parts.permission.withhold(RESTORED, "restored")
     await plant.boxes("a")
-    assert told.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
+    assert reported.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
 
 
-async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: Plant, told: Told) -> None:
+async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: Plant, reported: Reported) -> None:
     guard = plant.parts.planner.guard
     assert isinstance(guard, DeleteGuard)
     guard.sift({part(str(number)): "gone" for number in range(60)}, {"part": 60})
-    assert told.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]
+    assert reported.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]
 
 
-async def test_what_is_held_and_refused_needs_a_person(plant: Plant, told: Told) -> None:
+async def test_what_is_held_and_refused_needs_a_person(plant: Plant, reported: Reported) -> None:
     plant.write.failures["refused"] = [Rejected(422, "no such colour")] * 1000
     await plant.boxes("refused")
     await plant.boxes("one", "two", text="fail")
-    status = told.status()
+    status = reported.status()
     assert status["awaiting"] == []
     held, refused = status["attention"]
     assert held.startswith("held, their outputs stay as they are: box ")
@@ -251,30 +253,30 @@ async def test_what_is_held_and_refused_needs_a_person(plant: Plant, told: Told)
     assert refused == "rejected by the API server: part refused:one: `intentc quarantine list`"
 
 
-async def test_an_upgrade_that_would_write_much_needs_a_person(plant: Plant, told: Told) -> None:
+async def test_an_upgrade_that_would_write_much_needs_a_person(plant: Plant, reported: Reported) -> None:
     plant.parts.permission.withhold(UPGRADE, "it would make 2,000 writes")
-    assert told.attention() == ["it would make 2,000 writes"]
+    assert reported.attention() == ["it would make 2,000 writes"]
 
 
-async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Plant, told: Told) -> None:
+async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Plant, reported: Reported) -> None:
     edges = plant.engine.evaluator.edges
     edges.last_error = "map.yml:3: unknown kind 'x'"
-    assert told.attention() == [
+    assert reported.attention() == [
         "reload refused, the former configuration stays in force: map.yml:3: unknown kind 'x'; fix it, "
         "see `intentc check`, and send SIGHUP"
     ]
     edges.last_error = None
-    assert told.attention() == []
+    assert reported.attention() == []
 
 
-async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, told: Told) -> None:
+async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, reported: Reported) -> None:
     absent = "00000000-0000-4000-8000-000000000002"
     await plant.boxes("a")
     key = await plant.key("box", "a")
     value = f'{{"uuid":"{key.uuid}","fq_name":["a"],"text":"x","box_refs":[{{"to":["b"],"uuid":"{absent}"}}]}}'
     await _put(plant, key, value)
-    await told.compiler_status._pending.look()
-    status = told.status()
+    await reported.compiler_status._pending.look()
+    status = reported.status()
     assert status["pending_references"] == 1
     assert status["attention"] == [f"missing: box {absent}, to which box a refers: `intentc why box a`"]
 
@@ -284,12 +286,12 @@ async def _put(plant: Plant, key: Key, value: str) -> None:
     await plant.offline.settle()
 
 
-async def test_problems_without_consequence_wait_for_nobody(plant: Plant, told: Told) -> None:
+async def test_problems_without_consequence_wait_for_nobody(plant: Plant, reported: Reported) -> None:
     plant.parts.states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
-    assert (told.awaiting(), told.attention()) == ([], [])
+    assert (reported.awaiting(), reported.attention()) == ([], [])
 
 
-async def test_it_looks_by_itself(plant: Plant, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_looks_by_itself(plant: Plant, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.service.status._PERIOD", 0.0)
     looks = 0
 
@@ -297,17 +299,17 @@ async def test_it_looks_by_itself(plant: Plant, told: Told, monkeypatch: pytest.
         nonlocal looks
         looks += 1
 
-    monkeypatch.setattr(told.compiler_status, "look", look)
+    monkeypatch.setattr(reported.compiler_status, "look", look)
     async with anyio.create_task_group() as group:
-        group.start_soon(told.compiler_status.run)
+        group.start_soon(reported.compiler_status.run)
         await until(lambda: looks > 2)
         group.cancel_scope.cancel()
 
 
-async def test_the_oldest_job_is_told(plant: Plant, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_oldest_job_is_reported(plant: Plant, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 50.0
     monkeypatch.setattr("intentc.queue.keyed.time.monotonic", lambda: now)
     for name in ("one", "two", "one"):
         plant.parts.jobs.add(Key("box", name), resync=name == "two")
         now += 2.0
-    assert told.status()["oldest_job_seconds"] == 6.0
+    assert reported.status()["oldest_job_seconds"] == 6.0

@@ -101,7 +101,7 @@ async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(s
         assert await plant.contents() == {"a": "hello"}
 
 
-async def test_another_version_with_too_many_planned_writes_waits_for_leave(store: MemoryStore) -> None:
+async def test_another_version_with_too_many_planned_writes_waits_for_approval(store: MemoryStore) -> None:
     plant = Plant(store)
     async with serving(service_of(plant, "one", elected=True)) as one:
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)

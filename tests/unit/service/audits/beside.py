@@ -35,8 +35,8 @@ class Start(Protocol):
 
 
 class Beside:
-    """``healing`` off: recorded reads run nobody whom the map does not name. ``meanwhile`` is done when an audit has
-    compiled, before its report is looked at. While it is ``deaf`` the engine gets no batches, as if they were lost."""
+    """``healing`` off: recorded reads run no intent that the map does not name. ``meanwhile`` runs when an audit has
+    compiled, before its report is examined. While it is ``deaf`` the engine gets no batches, as if they were lost."""
 
     def __init__(self, loaded: Loaded, *, healing: bool) -> None:
         self.loaded = loaded
@@ -45,7 +45,7 @@ class Beside:
         self.write.target = self.offline.local
         self.deaf = False
         self.hold = asyncio.Event()
-        """While it is not set, what the store tells is kept back."""
+        """While it is not set, the store's events are held back."""
         self.hold.set()
         self.heard = 0
         """The last revision that the engine got, or was too deaf to get."""
@@ -67,7 +67,7 @@ class Beside:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The engine serves what its store tells."""
+        """The engine serves the events of its store."""
 
         async def run() -> None:
             await self.engine.numbers.load()

@@ -93,7 +93,7 @@ async def test_it_ends_when_the_service_stops_waiting_for_it(tmp_path: Path) -> 
 
 
 def _stays(folder: Path) -> str:
-    """A script that tells its pid and stays for ever."""
+    """A script that prints its pid and never ends."""
     return f"import time; open({str(folder / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(3600)"
 
 
@@ -103,7 +103,7 @@ def _pid(folder: Path) -> int:
 
 
 def _is_gone(pid: int) -> bool:
-    """Also if it never came so far as to tell who it is."""
+    """Also if it ends before it prints its pid."""
     if not pid:
         return True
     try:

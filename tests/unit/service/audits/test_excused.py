@@ -120,7 +120,7 @@ async def test_a_number_that_was_granted_while_the_audit_compiled(beside: Beside
     await audited(beside)
 
 
-async def test_a_delete_that_needs_leave_here(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_delete_that_needs_approval_here(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it is one of many, while the audit's own pass finds only what is left of them."""
     monkeypatch.setattr(beside.parts.planner.guard, "holds", lambda name: True)
     await beside.offline.server.delete(await beside.key("box", "a"))
@@ -257,7 +257,7 @@ async def test_an_input_that_changed_and_changed_back(beside: Beside) -> None:
 
 
 async def test_what_an_intent_that_went_since_had_a_say_in(start: Start) -> None:
-    """It is stale as long as everybody is there whom the audit names."""
+    """It is stale as long as all intents exist that the audit names."""
     beside = await start(healing=False)
     await beside.create("box", "a", text="first")
     await beside.create("box", "b", text="see a")

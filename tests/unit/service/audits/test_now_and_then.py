@@ -68,9 +68,9 @@ async def test_with_a_period_of_0_there_are_none_but_those_on_demand() -> None:
     assert (await periodic.once("a test")).revision == 7
 
 
-def test_its_figures_can_be_told_as_json_with_the_period_of_a_configuration() -> None:
-    told = msgspec.json.decode(msgspec.json.encode(auditing(Audits(), period=Seconds.parse("90m")).figures()))
-    assert told["period"] == 5400.0
+def test_its_figures_can_be_reported_as_json_with_the_period_of_a_configuration() -> None:
+    figures = msgspec.json.decode(msgspec.json.encode(auditing(Audits(), period=Seconds.parse("90m")).figures()))
+    assert figures["period"] == 5400.0
 
 
 async def test_audits_that_are_asked_for_at_once_are_made_one_after_the_other() -> None:

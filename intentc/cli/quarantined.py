@@ -65,26 +65,28 @@ async def whole(where: Diagnostics, status: dict[str, Any]) -> list[Entry]:
     return entries
 
 
-async def quarantined(desk: DirectivesClient, kind_name: str, name: str, excluded: frozenset[str], why: str) -> Target:
+async def quarantined(
+    client: DirectivesClient, kind_name: str, name: str, excluded: frozenset[str], why: str
+) -> Target:
     """The one quarantined resource named ``name``; if no compiler answers, any resource of that name. Raises
     ``CommandError``, with ``why`` if all its states are ``excluded``."""
     from intentc.model import Key
 
     from .waiting import url_of
 
-    kind = desk.kind(kind_name)
-    status = await desk.status()
+    kind = client.kind(kind_name)
+    status = await client.status()
     if status is None:
-        return await desk.find(kind, name)
-    where = url_of(desk.diagnostics, "/status")
-    entries = await whole(desk.diagnostics, status)
+        return await client.find(kind, name)
+    where = url_of(client.diagnostics, "/status")
+    entries = await whole(client.diagnostics, status)
     found = picked(name, [(entry.uuid, entry.fq_name, entry) for entry in entries if entry.kind == kind.name])
     if not found and len(entries) < _LISTED:
         raise CommandError(
             f"{kind.name} {name} is not quarantined", where=where, next_step="`intentc quarantine list` shows what is"
         )
     if not found:
-        return await desk.find(kind, name)
+        return await client.find(kind, name)
     if all(entry.state in excluded for entry in found):
         raise CommandError(f"{kind.name} {name} {why}", where=where)
     entry = found[0]
@@ -95,23 +97,23 @@ async def quarantined(desk: DirectivesClient, kind_name: str, name: str, exclude
             next_step="`intentc quarantine retry --all` tries it, too",
         )
     key = Key(entry.kind, entry.uuid)
-    return Target(key, entry.fq_name, await _written_at(desk, key))
+    return Target(key, entry.fq_name, await _written_at(client, key))
 
 
-async def all_held(desk: DirectivesClient) -> list[Target]:
+async def all_held(client: DirectivesClient) -> list[Target]:
     """Every held intent that can be dropped. Raises ``CommandError`` if no compiler answers."""
     from intentc.model import Key
 
     from .waiting import current_status
 
-    entries = await whole(desk.diagnostics, await current_status(desk.diagnostics))
-    held = [entry for entry in entries if entry.state in _HELD and entry.kind in desk.compiled]
+    entries = await whole(client.diagnostics, await current_status(client.diagnostics))
+    held = [entry for entry in entries if entry.state in _HELD and entry.kind in client.compiled]
     keys = [(Key(entry.kind, entry.uuid), entry.fq_name) for entry in held]
-    return [Target(key, name, await _written_at(desk, key)) for key, name in keys]
+    return [Target(key, name, await _written_at(client, key)) for key, name in keys]
 
 
-async def _written_at(desk: DirectivesClient, key: Key) -> int:
-    revision = await desk.mod_revision(key)
+async def _written_at(client: DirectivesClient, key: Key) -> int:
+    revision = await client.mod_revision(key)
     if not revision:
         raise CommandError(f"{key} was deleted from etcd meanwhile", next_step="run the command again")
     return revision

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 COMMANDS: Mapping[str, str] = {
     "run": "Run the service: watch etcd, compile, write (the default).",
-    "dev": "Start etcd, API server and compiler on this machine, to try it.",
+    "dev": "Try it: etcd, API server and compiler on this machine.",
     "apiserver": "Run the reference API server alone.",
     "xds": "Serve Envoy's elements to Envoys (aggregated discovery).",
-    "compile": "Compile files offline: resources in, lower-level resources out.",
+    "compile": "Compile the resources in files, without a server.",
     "plan": "Show what applying files would write; writes nothing.",
     "status": "Show whether the compiler has converged and is healthy.",
     "why": "Explain why an object exists, or why it does not.",

@@ -34,17 +34,17 @@ async def _allow(kind_name: str, reason: str, timeout: float | None, loaded: Loa
 
     from ..waiting import url_of
 
-    async with directives_client(loaded.configuration) as desk:
-        kind = desk.kind(kind_name).name
-        status = await desk.status()
+    async with directives_client(loaded.configuration) as client:
+        kind = client.kind(kind_name).name
+        status = await client.status()
         if status is not None and not may_withhold(status, kind):
             raise CommandError(
                 f"no deletes of {kind} are withheld",
-                where=url_of(desk.diagnostics, "/status"),
+                where=url_of(client.diagnostics, "/status"),
                 next_step="withheld_deletes there lists the kinds that are",
             )
-        revision = await desk.book.put(AllowDeletes(kind=kind, **signature(reason)))
-        await desk.obeyed(revision, timeout)
+        revision = await client.book.put(AllowDeletes(kind=kind, **signature(reason)))
+        await client.obeyed(revision, timeout)
     click.echo(f"approved the withheld deletes of {kind}")
     return Exit.DONE
 

@@ -34,11 +34,11 @@ def command(kind: str, name: str, reason: str, wait: bool, timeout: float, loade
 async def _pause(kind: str, name: str, reason: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Pause
 
-    async with directives_client(loaded.configuration) as desk:
-        target = await desk.find(desk.kind(kind), name)
-        revision = await desk.book.put(
+    async with directives_client(loaded.configuration) as client:
+        target = await client.find(client.kind(kind), name)
+        revision = await client.book.put(
             Pause(kind=target.key.kind, uuid=target.key.uuid, name=target.name, **signature(reason))
         )
-        await desk.obeyed(revision, timeout)
+        await client.obeyed(revision, timeout)
     click.echo(f"paused {target.key.kind} {shown(target.key.uuid, target.name)}")
     return Exit.DONE

@@ -99,16 +99,16 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
 
     from ..waiting import wait_for
 
-    async with directives_client(loaded.configuration) as desk:
+    async with directives_client(loaded.configuration) as client:
         if wanted is None:
             key, directive, what = None, Retry(**signature()), "everything"
         else:
-            target = await quarantined(desk, *wanted, frozenset({"paused"}), "is paused; `intentc resume` ends that")
+            target = await quarantined(client, *wanted, frozenset({"paused"}), "is paused; `intentc resume` ends that")
             key, what = target.key, f"{target.key.kind} {shown(target.key.uuid, target.name)}"
             directive = Retry(kind=key.kind, uuid=key.uuid, name=target.name, **signature())
-        status = await desk.obeyed(await desk.book.put(directive), timeout)
+        status = await client.obeyed(await client.book.put(directive), timeout)
         if status is not None and timeout is not None:
-            status, _ = await wait_for(desk.diagnostics, lambda status: bool(status.get("converged")), timeout)
+            status, _ = await wait_for(client.diagnostics, lambda status: bool(status.get("converged")), timeout)
     click.echo(f"retried {what}" if status is not None else f"requested a retry of {what}")
     still = _still_held(entries_of(status or {}), key)
     for entry in still:
@@ -119,24 +119,24 @@ async def _retry(wanted: tuple[str, str] | None, timeout: float | None, loaded: 
 async def _drop(wanted: tuple[str, str] | None, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Drop
 
-    async with directives_client(loaded.configuration) as desk:
+    async with directives_client(loaded.configuration) as client:
         if wanted is None:
-            targets = await all_held(desk)
+            targets = await all_held(client)
         else:
             others = frozenset({"refused", "contended", "paused"})
-            if (kind := desk.kind(wanted[0])).name not in desk.compiled:
+            if (kind := client.kind(wanted[0])).name not in client.compiled:
                 raise CommandError(
                     f"{kind.name} has no intents that could be dropped",
                     next_step=f"delete it: `intentc delete --kind {kind.name} {wanted[1]}`",
                 )
-            targets = [await quarantined(desk, *wanted, others, "is not held; only a held intent can be dropped")]
+            targets = [await quarantined(client, *wanted, others, "is not held; only a held intent can be dropped")]
         revision = 0
         for key, name, mod_revision in targets:
-            revision = await desk.book.put(
+            revision = await client.book.put(
                 Drop(kind=key.kind, uuid=key.uuid, name=name, mod_revision=mod_revision, **signature())
             )
         if revision:
-            await desk.obeyed(revision, timeout)
+            await client.obeyed(revision, timeout)
     for key, name, _ in targets:
         click.echo(f"dropped {key.kind} {shown(key.uuid, name)}")
     if not targets:

@@ -31,11 +31,11 @@ def command(kind: str, name: str, wait: bool, timeout: float, loaded: Loaded) ->
 async def _resume(kind_name: str, name: str, timeout: float | None, loaded: Loaded) -> int:
     from intentc.directives import Pause
 
-    async with directives_client(loaded.configuration) as desk:
-        kind = desk.kind(kind_name)
+    async with directives_client(loaded.configuration) as client:
+        kind = client.kind(kind_name)
         pauses = [
             (kept.directive.uuid, kept.directive.name, (kept, kept.directive))
-            for kept in await desk.book.list()
+            for kept in await client.book.list()
             if isinstance(kept.directive, Pause) and kept.directive.kind == kind.name
         ]
         found = picked(name, pauses)
@@ -45,12 +45,12 @@ async def _resume(kind_name: str, name: str, timeout: float | None, loaded: Load
                 next_step="`intentc quarantine list` shows what is paused or held",
             )
         (kept, directive), *_ = found
-        revision = await desk.book.withdraw(kept)
+        revision = await client.book.withdraw(kept)
         if not revision:
             raise CommandError(
                 f"the pause of {kind.name} {name} was changed by another user just now",
                 next_step="run the command again",
             )
-        await desk.obeyed(revision, timeout)
+        await client.obeyed(revision, timeout)
     click.echo(f"resumed {kind.name} {shown(directive.uuid, directive.name)}")
     return Exit.DONE

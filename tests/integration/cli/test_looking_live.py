@@ -180,7 +180,7 @@ async def test_who_cannot_let_go_is_named(compiled: World, intentc: Intentc) -> 
     assert refused.code == 3
     name = ":".join((*PROJECT, "foot-3"))
     assert f"virtual_machine_interface {name} can't let go: a virtual machine interface needs a network" in refused.err
-    assert "delete it before" in refused.err
+    assert "delete it first" in refused.err
 
 
 async def test_a_converged_world_does_not_differ(compiled: World, intentc: Intentc) -> None:

@@ -154,7 +154,7 @@ def _resources_in(documents: Iterable[Located], schema: Schema, errors: list[Inv
                     for identity in _identities(loaded):
                         if identity in first:
                             kind, name = identity
-                            message = f"{kind} {name} stands in {first[identity]} already; keep one of them"
+                            message = f"{kind} {name} is already in {first[identity]}; keep one of them"
                             raise document.error(message, path, "Duplicate")
                         first[identity] = loaded.source
                     found.append(loaded)
@@ -181,7 +181,7 @@ def _in_document(document: Located, schema: Schema, errors: list[InvalidInput]) 
     elif isinstance(value, dict) and "resources" in value:
         for key in value:
             if key != "resources":
-                raise document.error(f"unknown key {key!r} beside `resources`", (key,), "UnknownKey")
+                raise document.error(f"unknown key {key!r} next to `resources`", (key,), "UnknownKey")
         yield from _in_list(document, ("resources",), schema, errors)
     elif isinstance(value, dict) and "apiVersion" in value and isinstance(value.get("items"), list):
         yield from _in_list(document, ("items",), schema, errors)
@@ -197,7 +197,7 @@ def _in_answer(document: Located, schema: Schema, errors: list[InvalidInput]) ->
     for key in document.value:
         if key not in ("apiVersion", "resources"):
             raise document.error(
-                f"`{key}` stands in what `intentc compile` prints, which is not for applying; apply what it was given",
+                f"`{key}` is in the output of `intentc compile`, which can't be applied; apply its input",
                 (key,),
                 "UnknownKey",
             )
@@ -207,7 +207,7 @@ def _in_answer(document: Located, schema: Schema, errors: list[InvalidInput]) ->
         path: Steps = ("resources", position)
         with _noted(errors):
             if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
-                raise document.error("this is no resource: it needs `kind` and `fq_name` beside its fields", path)
+                raise document.error("this is no resource: it needs `kind` and `fq_name` next to its fields", path)
             kind = _kind(document, path, entry, schema.kinds.get(snake(entry["kind"])), schema)
             data = {name: value for name, value in entry.items() if name != "kind" and name not in _ADDED_BY_SERVER}
             _check_name(document, path, data)
@@ -244,7 +244,7 @@ def _resource(document: Located, path: Steps, entry: Any, schema: Schema) -> Loa
             raise document.error(f"unknown key {key!r}{did_you_mean(key, _ENTRY_KEYS)}", (*path, key), "UnknownKey")
     if str(entry.get("operation", "CREATE")).upper() != "CREATE":
         raise document.error(
-            "operation: only CREATE stands in input files; use `intentc delete` to delete", (*path, "operation")
+            "operation: only CREATE is allowed in input files; use `intentc delete` to delete", (*path, "operation")
         )
     if not isinstance(entry.get("data"), dict):
         raise document.error("`data` with the resource's fields is missing", (*path, "data"))

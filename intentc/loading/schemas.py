@@ -70,7 +70,7 @@ def _load(compilers: tuple[str, ...], directories: tuple[Path, ...]) -> Schema:
     for compiler in compilers:
         for kind, located in _kinds(_folder(compiler, directories)):
             if kind.name in files:
-                raise located.error(f"kind {kind.name!r} is declared in {files[kind.name].source}, too", ("kind",))
+                raise located.error(f"kind {kind.name!r} is also declared in {files[kind.name].source}", ("kind",))
             files[kind.name] = located
             kinds.append(kind)
     for kind in kinds:

@@ -194,7 +194,7 @@ class _Events:
     def _count(self, event: yaml.Event, number: int) -> None:
         self._nodes += number
         if self._nodes > self._limits.nodes:
-            raise self._error(event, f"has more than {self._limits.nodes} values, aliases written out")
+            raise self._error(event, f"has more than {self._limits.nodes} values with aliases expanded")
 
     def _value(self, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
         if isinstance(event, yaml.AliasEvent):
@@ -217,14 +217,14 @@ class _Events:
 
     def _alias(self, event: yaml.AliasEvent) -> Any:
         if event.anchor not in self._anchors:
-            raise self._error(event, f"alias *{event.anchor} names no anchor before it, or the one that it stands in")
+            raise self._error(event, f"alias *{event.anchor} names no earlier anchor, or the one that contains it")
         self._aliases += 1
         if self._aliases > self._limits.aliases:
             raise self._error(event, f"has more than {self._limits.aliases} aliases")
         value, size = self._anchors[event.anchor]
         self._copies += size
         if self._copies > self._limits.copies:
-            raise self._error(event, f"has more than {self._limits.copies} values that come of aliases")
+            raise self._error(event, f"has more than {self._limits.copies} values from aliases")
         self._count(event, size)
         return copy.deepcopy(value)
 
@@ -248,7 +248,7 @@ class _Events:
                 raise self._unsupported(event)
             key = event.value
             if key in lines:
-                raise self._error(event, f"key {key!r} stands twice, first in line {lines[key]}; keep one of them")
+                raise self._error(event, f"duplicate key {key!r}, first in line {lines[key]}; keep one of them")
             lines[key] = _line(event)
             value = self._value(next(events), events, depth + 1)
             if key == "<<" and event.implicit[0]:

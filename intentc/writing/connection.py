@@ -74,7 +74,7 @@ class Connection:
                 answer = await self._once(method, path, body, {**(headers or {}), TOKEN_HEADER: token}, points)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             hint = "check that it trusts this Keystone" if self._tokens else "set keystone.authurl and client.id"
-            raise Unreachable(f"the API server doesn't let us in (401): {hint}")
+            raise Unreachable(f"the API server denies access (401): {hint}")
         return answer
 
     async def aclose(self) -> None:

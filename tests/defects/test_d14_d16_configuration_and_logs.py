@@ -49,7 +49,7 @@ def test_d14_keys_of_the_ancestor_that_mean_nothing_here_are_named_when_read(tmp
     file = tmp_path / "contrail.yml"
     file.write_text(f"compilation:\n  {key}: something\n")
     notes = [str(note) for note in load(file, {}).notes]
-    assert any("passed over" in note and f"compilation.{key}" in note for note in notes)
+    assert any("ignored keys" in note and f"compilation.{key}" in note for note in notes)
 
 
 async def test_d14_master_election_decides_whether_a_leadership_is_asked_for(plant: Plant) -> None:

@@ -1,4 +1,4 @@
-"""The global configuration: it exists once, and its AS must not take over user's route targets
+"""Checks the global configuration: it exists once, and its AS must not make users' route targets automatic
 (docs/contrail.md B.7)."""
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from .rules import Change, Found, Lookup, Rules, Uuids
 
 
 class GlobalSystemConfigRules(Rules):
-    """Made by the server at its first start; ``autonomous_system`` changes only to one under which no user has or
-    names a route target of the automatic range."""
+    """The rules of the global configuration, which the server creates at its first start.
+
+    ``autonomous_system`` may change only if no user has or names a route target of its automatic range.
+    """
 
     kind: ClassVar[str] = "global_system_config"
 

@@ -1,4 +1,4 @@
-"""Logical routers: which ports and networks go together (docs/contrail.md B.7)."""
+"""Checks logical routers: which ports and networks they may connect (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ _GATEWAY = "ExternalGateway"
 
 
 class LogicalRouterRules(Rules):
-    """No external gateway with vxlan routing; no network both behind a port and as gateway; no port of a machine;
-    no route target that the compiler numbers, neither configured nor referred to, but the one made for the router."""
+    """The rules of logical routers.
+
+    They reject an external gateway with vxlan routing, a network that is both behind a port and the gateway, ports of
+    machines, and route targets that the compiler allocates, except for the router's own.
+    """
 
     kind: ClassVar[str] = "logical_router"
 

@@ -1,4 +1,4 @@
-"""Security groups: rule checks, rule uuids, and the group's number (docs/contrail.md B.5.9, B.7)."""
+"""Completes and checks security groups: rules, rule uuids, and the group's number (docs/contrail.md B.5.9, B.7)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROTOCOLS = frozenset({"any", "icmp", "tcp", "udp", "icmp6"})
 
 
 class SecurityGroupRules(Rules):
-    """A configured id wins; else the number is 8000000 + n, with n from the pool, and freed with the group."""
+    """The rules of security groups. The number is the configured id, or 8000000 + n with n from the pool."""
 
     kind: ClassVar[str] = "security_group"
     takes_numbers: ClassVar[bool] = True

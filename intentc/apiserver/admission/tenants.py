@@ -1,4 +1,4 @@
-"""The kinds by which authorization knows tenants and finds their rules; what it decides stands in ``authorization``."""
+"""Names the kinds from which ``authorization`` reads tenants and their rules."""
 
 from __future__ import annotations
 

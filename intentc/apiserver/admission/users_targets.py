@@ -42,7 +42,7 @@ _TARGETS = Every(_TARGET)
 _SEEDED = frozenset(tuple(fields["fq_name"]) for kind, fields in OBJECTS if kind == _TARGET)
 """The names of the server's own route targets."""
 _CONDITION = "term_match_condition"
-"""What a routing policy compares routes with joins nobody."""
+"""The field of a routing policy's terms that only matches routes, and so joins no networks."""
 
 
 def is_automatic(target: str, system: int) -> bool:

@@ -1,4 +1,4 @@
-"""Ports: their network, their MAC address, and the network's primary routing instance (docs/contrail.md B.5.8)."""
+"""Completes and checks ports: network, MAC address, primary routing instance (docs/contrail.md B.5.8)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ _MAC_FIELD = "virtual_machine_interface_mac_addresses"
 
 
 class VirtualMachineInterfaceRules(Rules):
-    """At least one network; a MAC address made of the uuid if none is given; a new port, and one that moves to
-    another network, refers to that network's primary routing instance."""
+    """The rules of ports.
+
+    A port has at least one network. Without a MAC address it gets one derived from its uuid. A new port, and one that
+    moves to another network, gets a reference to that network's primary routing instance.
+    """
 
     kind: ClassVar[str] = "virtual_machine_interface"
 

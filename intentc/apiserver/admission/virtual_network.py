@@ -1,5 +1,4 @@
-"""Networks: their number, their primary routing instance, and which of them may be joined (docs/contrail.md B.5.7,
-B.7)."""
+"""Completes and checks networks: number, primary routing instance, connections (docs/contrail.md B.5.7, B.7)."""
 
 from __future__ import annotations
 
@@ -16,9 +15,13 @@ POOL = "virtual_network_id"
 
 
 class VirtualNetworkRules(Rules):
-    """A number for the network (and an explicit VXLAN id reserved among the same numbers); the primary routing
-    instance comes and goes with it; provider networks are joined with others only; its lists name no route target that
-    the compiler numbers."""
+    """The rules of networks.
+
+    A network gets a number, and an explicit VXLAN id is reserved among the same numbers. Its primary routing instance
+    is created and deleted with it. References connect a provider network with other networks
+    only, never two of the same sort. Its lists must not name a route target that
+    the compiler allocates.
+    """
 
     kind: ClassVar[str] = "virtual_network"
     takes_numbers: ClassVar[bool] = True
@@ -84,7 +87,7 @@ class VirtualNetworkRules(Rules):
 
 
 def _vxlan(document: Document | None) -> int:
-    """The identifier, 0 if there is none or, in a document whose types are reported elsewhere, none can be read."""
+    """The VXLAN identifier; 0 if it is unset, or if it has another type, which is reported elsewhere."""
     properties = (document or {}).get("virtual_network_properties")
     number = properties.get("vxlan_network_identifier") if isinstance(properties, dict) else 0
     return number if isinstance(number, int) else 0

@@ -104,7 +104,7 @@ def _notes(builder: Builder, variables: Mapping[tuple[str, ...], str], located: 
     notes = []
     if builder.passed_over:
         keys = ", ".join(sorted(builder.passed_over))
-        notes.append(Note(False, f"{located.source}: passed over, since other programs read them: {keys}"))
+        notes.append(Note(False, f"{located.source}: ignored keys of other programs: {keys}"))
     if builder.unknown:
         keys = ", ".join(f"{dotted(path)} (line {located.line(path)})" for path in builder.unknown)
         own = [dotted(path) for path in builder.unknown if path[0] in Intentc.__struct_fields__]
@@ -116,6 +116,6 @@ def _notes(builder: Builder, variables: Mapping[tuple[str, ...], str], located: 
         last = literal[0][-1]
         variable = PREFIX + "__".join(str(part).upper() for part in literal[0])
         notes.append(
-            Note(True, f"{located.source}: secrets stand in the file: {keys}; rather use {last}_file or {variable}")
+            Note(True, f"{located.source}: the file contains secrets: {keys}; use {last}_file or {variable} instead")
         )
     return notes

@@ -69,22 +69,21 @@ def reject_open_diagnostics(configuration: Configuration, source: Callable[[KeyP
         if bool(getattr(tls, cert)) != bool(getattr(tls, key)):
             there, lacks = (cert, key) if getattr(tls, cert) else (key, cert)
             raise rejection(
-                f"intentc.diagnostics.tls.{there} is of no use without intentc.diagnostics.tls.{lacks}; set both",
+                f"intentc.diagnostics.tls.{there} has no effect without intentc.diagnostics.tls.{lacks}; set both",
                 "tls",
                 there,
             )
     if tls.client_ca and not tls.cert:
         raise rejection(
-            "intentc.diagnostics.tls.client_ca is of no use without a certificate of the service; set"
+            "intentc.diagnostics.tls.client_ca has no effect without a certificate of the service; set"
             " intentc.diagnostics.tls.cert and key",
             "tls",
             "client_ca",
         )
     if not (is_loopback(own.address.host) or own.token or tls.client_ca or tls.client_cert):
         raise rejection(
-            f"intentc.diagnostics.address {own.address} can be reached from elsewhere, and nobody would be asked who he"
-            " is; set intentc.diagnostics.token_file (and tls.cert and tls.key), or tls.client_ca, or listen on"
-            " 127.0.0.1",
+            f"intentc.diagnostics.address {own.address} can be reached from elsewhere without authentication;"
+            " set intentc.diagnostics.token_file (and tls.cert and tls.key), or tls.client_ca, or listen on 127.0.0.1",
             "address",
         )
 
@@ -106,7 +105,7 @@ def open_api_server(configuration: Configuration) -> str:
     if not configuration.is_open or has_client_ca or is_loopback(server.address.host):
         return ""
     return (
-        f"no_auth, and server.address {server.address} can be reached from elsewhere: whoever reaches it may change"
+        f"no_auth, and server.address {server.address} can be reached from elsewhere: anybody who reaches it may change"
         " everything; set aaa_mode and keystone, or server.tls.client_ca_file, or listen on 127.0.0.1"
     )
 
@@ -144,8 +143,7 @@ def risks(configuration: Configuration, secret_files: Mapping[KeyPath, Path]) ->
         if hosts and not is_loopback(address.host):
             yield Note(
                 False,
-                f"{section}.hosts keeps nobody off: {section}.address {address} is not loopback, so any Host is"
-                " answered",
+                f"{section}.hosts has no effect: {section}.address {address} is not loopback, so any Host is answered",
             )
     for key, path in (*secret_files.items(), *_private_keys(configuration)):
         mode = _mode(path)

@@ -160,4 +160,4 @@ def test_no_auth_beyond_loopback_is_a_warning(intentc: Intentc, configuration: P
     assert ended.code == 3
     (found,) = [f for f in json.loads(ended.out)["findings"] if f["severity"] == "warning"]
     assert (found["reason"], found["source"]) == ("OpenApiServer", "server.address")
-    assert "whoever reaches it may change everything" in found["message"]
+    assert "anybody who reaches it may change everything" in found["message"]

@@ -90,18 +90,18 @@ def test_an_empty_file_holds_nothing(write: Write, contrail: Schema) -> None:
     [
         ("just text", "in.yml:1: this is no resource: it needs `kind` with `data`"),
         ("resources: 3", "in.yml:1: `resources` is a list of `{kind, data}`"),
-        ("resources: []\nresource: []", "in.yml:2: unknown key 'resource' beside `resources`"),
+        ("resources: []\nresource: []", "in.yml:2: unknown key 'resource' next to `resources`"),
         ("resources:\n- kind: projct\n  data: {}", "in.yml:2: unknown kind 'projct'; did you mean project?"),
         ("resources:\n- kind: project\n  dat: {}", "in.yml:3: unknown key 'dat'; did you mean data?"),
         ("resources:\n- kind: project", "in.yml:2: `data` with the resource's fields is missing"),
         ("resources:\n- kind: project\n  data:\n    uuid: x", "in.yml:3: `fq_name` is missing"),
         ("kind: project\ndata:\n  fq_name: [a, 7]", "in.yml:3: `fq_name` is a list of names, from the"),
         ("kind: project\ndata:\n  name: a\n  uuid: 7", "in.yml:4: `uuid` is text; quote it"),
-        ("kind: project\noperation: DELETE\ndata: {}", "in.yml:2: operation: only CREATE stands in input files"),
+        ("kind: project\noperation: DELETE\ndata: {}", "in.yml:2: operation: only CREATE is allowed in input files"),
         ("apiVersion: v1\nkind: Project\nmetadata: {name: a}", "in.yml:1: project is written as `{kind:"),
         (
             "resources:\n- kind: domain\n  data: {fq_name: [a]}\n- kind: domain\n  data: {fq_name: [a]}",
-            "in.yml:4: domain a stands in in.yml:2 already; keep one of them",
+            "in.yml:4: domain a is already in in.yml:2; keep one of them",
         ),
         (
             "- kind: domain\n  data: {fq_name: [a], uuid: u}\n- kind: domain\n  data: {fq_name: [b], uuid: u}",

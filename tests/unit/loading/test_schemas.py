@@ -159,7 +159,7 @@ def test_one_kind_in_two_compilers_is_refused(write: Write) -> None:
     write("one/thing.yml", "kind: thing\ngroup: one")
     path = write("two/thing.yml", "kind: thing\ngroup: two")
 
-    with pytest.raises(InvalidInput, match=r"two/thing\.yml:1: kind 'thing' is declared in .*one/thing\.yml, too"):
+    with pytest.raises(InvalidInput, match=r"two/thing\.yml:1: kind 'thing' is also declared in .*one/thing\.yml"):
         load_schema("one", "two", directories=[path.parent.parent])
 
 

@@ -65,9 +65,7 @@ TOKEN = "0123456789abcdef"
 
 @pytest.mark.parametrize("address", [":8877", "0.0.0.0:8877", "[::]:8877", "10.0.0.1:8877", "host.example:1"])
 def test_diagnostics_that_others_can_reach_and_that_ask_nobody_are_refused(tmp_path: Path, address: str) -> None:
-    with pytest.raises(
-        InvalidInput, match=r"nobody would be asked who he is; set intentc\.diagnostics\.token_file"
-    ) as error:
+    with pytest.raises(InvalidInput, match=r"without authentication; set intentc\.diagnostics\.token_file") as error:
         read(tmp_path, intentc={"diagnostics": {"address": address}})
     assert "contrail.yml:1: " in str(error.value)
 
@@ -101,10 +99,10 @@ def test_a_token_over_plain_http_is_said(tmp_path: Path) -> None:
     ("section", "words"),
     [
         ({"token": "short"}, "intentc.diagnostics.token has fewer than 16 characters"),
-        ({"tls": {"cert": "c"}}, "intentc.diagnostics.tls.cert is of no use without intentc.diagnostics.tls.key"),
-        ({"tls": {"key": "k"}}, "intentc.diagnostics.tls.key is of no use without intentc.diagnostics.tls.cert"),
-        ({"tls": {"client_key": "k"}}, "intentc.diagnostics.tls.client_key is of no use without"),
-        ({"tls": {"client_ca": "a"}}, "intentc.diagnostics.tls.client_ca is of no use without a certificate"),
+        ({"tls": {"cert": "c"}}, "intentc.diagnostics.tls.cert has no effect without intentc.diagnostics.tls.key"),
+        ({"tls": {"key": "k"}}, "intentc.diagnostics.tls.key has no effect without intentc.diagnostics.tls.cert"),
+        ({"tls": {"client_key": "k"}}, "intentc.diagnostics.tls.client_key has no effect without"),
+        ({"tls": {"client_ca": "a"}}, "intentc.diagnostics.tls.client_ca has no effect without a certificate"),
         ({"tls": {"certificate": "c"}}, "unknown key intentc.diagnostics.tls.certificate"),
     ],
 )
@@ -179,7 +177,7 @@ def test_an_installation_may_not_bear_the_name_under_which_the_api_server_keeps_
 )
 def test_no_auth_beyond_loopback_is_said(tmp_path: Path, sections: dict[str, object], said: int) -> None:
     found = [
-        text for text in warnings(read(tmp_path, **sections)) if "whoever reaches it may change everything" in text
+        text for text in warnings(read(tmp_path, **sections)) if "anybody who reaches it may change everything" in text
     ]
     assert len(found) == said
 
@@ -223,4 +221,4 @@ def test_what_is_no_host_is_refused_and_so_is_any(tmp_path: Path, host: str, key
 
 def test_hosts_beyond_loopback_are_said_to_keep_nobody_off(tmp_path: Path) -> None:
     loaded = read(tmp_path, server={"address": "0.0.0.0:9091", "hosts": ["api.example.org"]})
-    assert any(note.text.startswith("server.hosts keeps nobody off") for note in loaded.notes)
+    assert any(note.text.startswith("server.hosts has no effect") for note in loaded.notes)

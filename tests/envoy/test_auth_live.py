@@ -79,7 +79,7 @@ async def test_while_the_auth_service_is_misconfigured_nobody_passes(live: Live,
         assert one.seen == []
 
 
-async def test_mended_it_lets_those_in_who_may(live: Live) -> None:
+async def test_once_fixed_it_admits_those_who_may(live: Live) -> None:
     async with backend("one") as one, backend("guard", guard) as guarding:
         await live.apply(gateway(live, one.port), auth_service(proto="grpc", protocol_version="v2"))
         assert await live.service("/guarded/", authorization="sesame") != "one"

@@ -223,7 +223,7 @@ async def test_a_signal_ends_everything(own_sample: Sample) -> None:
                 await anyio.connect_tcp("127.0.0.1", int(port))
 
 
-async def test_a_taken_port_is_told_with_what_to_do(own_sample: Sample, taken: None) -> None:
+async def test_a_taken_port_is_reported_with_what_to_do(own_sample: Sample, taken: None) -> None:
     done = await ended([*own_sample.dev, "--exit-when-converged"])
     assert done.code == 3
     assert f"Envoy can't listen on port {own_sample.port}" in done.err

@@ -65,7 +65,7 @@ async def test_answers_are_compressed_by_their_content_type(live: Live) -> None:
         assert "content-encoding" not in (await live.get("/", accept_encoding="gzip")).headers
 
 
-async def test_a_script_that_envoy_refuses_is_told_on_the_module_and_the_last_good_state_holds(live: Live) -> None:
+async def test_a_script_that_envoy_rejects_is_a_problem_of_the_module_and_the_last_good_state_holds(live: Live) -> None:
     async with backend("echo") as echo:
         await live.apply(serving(live, echo.port), module(server_name="before"))
         await live.apply(module(server_name="after", lua_scripts="function envoy_on_request("))

@@ -76,7 +76,7 @@ def test_envoy_takes_what_is_compiled(case: Case, shown: dict[str, Shown]) -> No
     assert one.complaints == ""
 
 
-def test_of_many_that_are_shown_together_the_wrong_one_is_told(tmp_path: Path) -> None:
+def test_of_many_that_are_shown_together_the_wrong_one_is_reported(tmp_path: Path) -> None:
     good, bad = ([{"match": {"prefix": "/"}, "route": {"cluster": name}}] for name in ("there", "nowhere"))
     clusters = [{"name": "there", "type": "STATIC", "connect_timeout": "1s"}]
     other = [{"name": "there", "type": "STATIC", "connect_timeout": "2s", "respect_dns_ttl": True}]
@@ -94,7 +94,7 @@ def test_of_many_that_are_shown_together_the_wrong_one_is_told(tmp_path: Path) -
     assert "respect_dns_ttl" in found["deprecated"]
 
 
-def test_what_envoy_would_refuse_is_told(tmp_path: Path) -> None:
+def test_what_envoy_would_reject_is_reported(tmp_path: Path) -> None:
     """So that the others do not pass with a validation that never fails."""
     cluster = {"name": "a", "type": "STRICT_DNS", "connect_timeout": "1s", "respect_dns_ttl": True}
     assert "respect_dns_ttl" in complaints({"static_resources": {"clusters": [cluster]}}, tmp_path)

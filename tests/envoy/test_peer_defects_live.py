@@ -57,7 +57,7 @@ async def test_defect_6_clusters_of_one_service_keep_each_its_own_settings(live:
         assert '"connect_timeout": "1s"' in config and '"connect_timeout": "2s"' in config
 
 
-async def test_defect_8_conditions_that_read_alike_without_separators_are_told_apart(live: Live) -> None:
+async def test_defect_8_conditions_that_read_alike_without_separators_are_distinguished(live: Live) -> None:
     async with backend("one") as one, backend("two") as two:
         await live.apply(
             listener("web", live.port),

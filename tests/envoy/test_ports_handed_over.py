@@ -70,7 +70,7 @@ async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes
     await either.refuses()
 
 
-async def test_a_port_of_another_program_is_told_and_taken_once_it_is_free(either: Site) -> None:
+async def test_a_port_of_another_program_is_reported_and_taken_once_it_is_free(either: Site) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

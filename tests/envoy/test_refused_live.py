@@ -56,7 +56,7 @@ async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Live,
         assert REFUSED in live.problems
 
 
-async def test_mended_it_works_and_nothing_is_told_any_more(live: Live, taken: int) -> None:
+async def test_once_fixed_it_works_and_nothing_is_reported_any_more(live: Live, taken: int) -> None:
     async with backend("blue") as blue:
         await live.apply(
             listener("taken", taken), host("all"), service("blue", blue.port), mapping("one", "/one/", "blue")

@@ -1,4 +1,4 @@
-"""BGP VPNs: which route targets they may list (docs/contrail.md B.7)."""
+"""Checks which route targets BGP VPNs list (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rules import Change, Found, Lookup, Rules
 
 
 class BgpVpnRules(Rules):
-    """None of its lists may name a route target that the compiler numbers."""
+    """No list may name a route target that the compiler allocates."""
 
     kind: ClassVar[str] = "bgpvpn"
 

@@ -32,8 +32,10 @@ _COMPUTED = frozenset({"href", "parent_href", "to"})
 
 
 def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[str]]:
-    """What a client sent, without what is computed and without nulls, and the names of all fields that it gave (null
-    ones, too: they clear). Raises ``BadRequest`` for unknown fields and wrong types."""
+    """Check the fields that a client sent; returns them without computed ones and nulls, and the names of all.
+
+    The names include null fields, which are cleared. Raises ``BadRequest`` for unknown fields and wrong types.
+    """
     if not isinstance(body, dict):
         raise BadRequest(f"{kebab(kind.name)} must be a JSON object")
     computed = _computed_fields(schema, kind)
@@ -59,12 +61,12 @@ def accept(schema: Schema, kind: Kind, body: Any) -> tuple[Document, frozenset[s
 
 
 def common_fields(kind: Kind) -> frozenset[str]:
-    """The fields that resources of ``kind`` have whatever its schema says."""
+    """The fields that resources of ``kind`` have independent of its schema."""
     return _OF_MANIFESTS if kind.written_as_manifests else COMMON
 
 
 def missing_fields(kind: Kind, document: Document) -> list[str]:
-    """The required fields that ``document``, a whole resource, doesn't have."""
+    """The required fields that ``document``, a whole resource, lacks."""
     return [field for field, declared in kind.properties.items() if declared.required and field not in document]
 
 

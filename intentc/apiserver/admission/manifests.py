@@ -46,15 +46,15 @@ _FILLED_IN = frozenset({"configuration_version", "display_name", "id_perms", "na
 
 
 class Body(NamedTuple):
-    """What a client sent, in the form that is stored. ``whole``: it was a manifest, which says all of the resource, so
-    that fields which it leaves out are cleared."""
+    """A body in stored form. ``whole``: it was a manifest, which describes the whole resource: other fields are
+    cleared."""
 
     fields: Any
     whole: bool
 
 
 def flat_body(kind: Kind, body: Any) -> Body:
-    """``body`` flat. Raises ``BadRequest`` for a manifest that is none of ``kind``."""
+    """Flatten ``body``. Raises ``BadRequest`` for a manifest that is none of ``kind``."""
     where = kebab(kind.name)
     if not (kind.written_as_manifests and is_manifest(body)):
         if kind.written_as_manifests and isinstance(body, dict) and not _ONLY_IN_MANIFESTS.isdisjoint(body):
@@ -77,8 +77,10 @@ def flat_body(kind: Kind, body: Any) -> Body:
 
 
 def check_place(kind: Kind, document: Document) -> None:
-    """That ``fq_name`` is [namespace, name] as Kubernetes allows them (RFC 1123); of what a compiler makes out of an
-    annotation also as people write them there. Raises ``BadRequest``."""
+    """Check that ``fq_name`` is [namespace, name] as Kubernetes allows them (RFC 1123). Raises ``BadRequest``.
+
+    Names from annotations may also have the characters that people use there.
+    """
     fq_name = document.get("fq_name") or []
     if len(fq_name) != 2:
         raise BadRequest(f"{kebab(kind.name)}: fq_name must be [namespace, name]")

@@ -1,4 +1,4 @@
-"""Network policies: rule checks and rule uuids (docs/contrail.md B.5.9, B.7)."""
+"""Completes and checks network policies: rules and rule uuids (docs/contrail.md B.5.9, B.7)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIELD = "network_policy_entries"
 
 
 class NetworkPolicyRules(Rules):
-    """Every rule says what to do, none names a security group, no two say the same."""
+    """Every rule has an action, none names a security group, and no two are equal."""
 
     kind: ClassVar[str] = "network_policy"
 

@@ -1,4 +1,4 @@
-"""Checks that rule lists share, of groups and of policies (docs/contrail.md B.7)."""
+"""Checks the rule lists of security groups and network policies (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def fill_rule_uuids(document: Document, field: str, name: Name, uuids: Uuids) ->
 
 
 def reject_duplicates(rules: list[Document], field: str) -> None:
-    """Raises ``Conflict`` if two rules differ in uuid and times only."""
+    """Raise ``Conflict`` if two rules differ only in uuid and times."""
     seen: dict[bytes, int] = {}
     for place, rule in enumerate(rules):
         content = {name: value for name, value in rule.items() if name not in _NOT_COMPARED}
@@ -60,7 +60,7 @@ def reject_duplicates(rules: list[Document], field: str) -> None:
 
 
 def check_family(subnet: Document, ethertype: Any, where: str) -> None:
-    """Raises ``BadRequest`` if a subnet is none, or of another family than ``ethertype`` (IPv4, IPv6) says."""
+    """Raise ``BadRequest`` if a subnet is invalid, or of another family than ``ethertype`` (IPv4, IPv6)."""
     prefix, length = subnet.get("ip_prefix", ""), subnet.get("ip_prefix_len", 0)
     try:
         network = ipaddress.ip_network(f"{prefix}/{length}", strict=False)

@@ -1,4 +1,4 @@
-"""Projects: the routing mode of routers can't change under them (docs/contrail.md B.7)."""
+"""Checks projects: the routing mode can't change while they have routers (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rules import Change, ChildrenOf, Found, Lookup, Rules, Uuids
 
 
 class ProjectRules(Rules):
-    """``vxlan_routing`` stays as it is while the project has logical routers."""
+    """``vxlan_routing`` can't change while the project has logical routers."""
 
     kind: ClassVar[str] = "project"
 

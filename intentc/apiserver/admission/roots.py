@@ -1,4 +1,4 @@
-"""The fixed root of the tree: a parent that nobody stores, so its children have no parent_uuid (docs/contrail.md A.3,
+"""Names the fixed root of the tree, which is not stored, so its children have no parent_uuid (docs/contrail.md A.3,
 B.5.4)."""
 
 from __future__ import annotations

@@ -14,7 +14,10 @@ from .rules import Change, Found, Lookup, Rules, Uuids
 
 
 class RouteTargetRules(Rules):
-    """``target:<autonomous system or IPv4 address>:<number>``; those that the compiler numbers are made by it alone."""
+    """The rules of route targets: ``target:<autonomous system or IPv4 address>:<number>``.
+
+    Only the compiler creates those that it allocates.
+    """
 
     kind: ClassVar[str] = "route_target"
 

@@ -1,4 +1,4 @@
-"""Routing instances: which route targets their static routes may name (docs/contrail.md B.7)."""
+"""Checks which route targets the static routes of routing instances name (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rules import Change, Found, Lookup, Rules
 
 
 class RoutingInstanceRules(Rules):
-    """None of its static routes may name a route target that the compiler numbers."""
+    """No static route may name a route target that the compiler allocates."""
 
     kind: ClassVar[str] = "routing_instance"
 

@@ -1,4 +1,4 @@
-"""Routing policies: which route targets they may give to routes (docs/contrail.md B.7)."""
+"""Checks which route targets routing policies give to routes (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rules import Change, Found, Lookup, Rules
 
 
 class RoutingPolicyRules(Rules):
-    """None of its actions may name a route target that the compiler numbers."""
+    """No action may name a route target that the compiler allocates."""
 
     kind: ClassVar[str] = "routing_policy"
 

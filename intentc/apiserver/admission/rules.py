@@ -29,7 +29,7 @@ class ByName(NamedTuple):
 
 
 class UnchangedByName(NamedTuple):
-    """The resource with this name: none or one. The change is committed only while that one stays as it is."""
+    """The resource with this name: none or one. The commit fails if it changes."""
 
     kind: str
     fq_name: tuple[str, ...]
@@ -43,7 +43,7 @@ class ChildrenOf(NamedTuple):
 
 
 class Every(NamedTuple):
-    """All resources of a kind. The change is committed only while none is added or changed."""
+    """All resources of a kind. The commit fails if one is added or changed."""
 
     kind: str
 
@@ -53,7 +53,7 @@ Found = Mapping[Lookup, Sequence[Document]]
 
 
 class Number(NamedTuple):
-    """Take a number: ``value``, or the lowest free one, which goes into ``field`` with ``offset`` added."""
+    """Allocate a number: ``value``, or the lowest free one; ``field`` gets it with ``offset`` added."""
 
     pool: str
     owner: str
@@ -63,16 +63,18 @@ class Number(NamedTuple):
 
 
 class Release(NamedTuple):
-    """Give back whatever ``owner`` holds."""
+    """Free all numbers of ``owner``."""
 
     pool: str
     owner: str
 
 
 class Change(NamedTuple):
-    """What is about to happen to one resource. ``before``: as it stands, None on creation. ``after``: as it shall be,
-    to be completed in place by ``admit``, None on deletion. ``given``: the fields that the client sent.
-    ``privileged``: the server itself asks (seeds). ``by_compiler``: the caller writes what schemas give compilers."""
+    """A change of one resource.
+
+    ``before``: the stored version, None on creation. ``after``: the new one, which ``admit`` completes in place, None
+    on deletion. ``given``: the fields that the client sent. ``privileged``: the server itself makes the change (seeds).
+    ``by_compiler``: the caller may write the fields that schemas give to compilers."""
 
     uuid: str
     before: Document | None

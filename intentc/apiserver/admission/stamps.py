@@ -1,5 +1,4 @@
-"""The common fields that the server fills in: display name, permissions, times, version (docs/contrail.md A.1, B.5.1,
-B.5.5)."""
+"""Fills in common fields: display name, permissions, times, version (docs/contrail.md A.1, B.5.1, B.5.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ _HALF = (1 << 64) - 1
 
 
 def stamp_created(document: Document, *, owner: str, now: str) -> None:
-    """Complete a new resource in place. ``owner``: the project id that the caller acts for."""
+    """Complete a new resource in place. ``owner``: the caller's project id."""
     if not document.get("display_name"):
         document["display_name"] = document["name"]
     number = uuid_module.UUID(document["uuid"]).int
@@ -36,7 +35,7 @@ def stamp_created(document: Document, *, owner: str, now: str) -> None:
 
 
 def stamp_changed(before: Document, after: Document, *, now: str) -> None:
-    """Bring a changed resource's times and version up to date; what the server filled in stays."""
+    """Update a changed resource's times and version; the server's other fields stay."""
     after["id_perms"] = {
         **(before.get("id_perms") or {}),
         **(after.get("id_perms") or {}),

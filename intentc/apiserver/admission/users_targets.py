@@ -46,8 +46,9 @@ _CONDITION = "term_match_condition"
 
 
 def is_automatic(target: str, system: int) -> bool:
-    """Whether ``target`` is one that the compiler may number under the autonomous system ``system``. Texts that are no
-    route targets, and those with an IPv4 address, are not."""
+    """Whether the compiler may allocate ``target`` under the autonomous system ``system``.
+
+    Texts that are no route targets, and those with an IPv4 address, are not."""
     prefix, _, rest = target.partition(":")
     administrator, _, number = rest.partition(":")
     if prefix != "target" or not (_is_number(administrator) and _is_number(number)) or int(administrator) != system:
@@ -63,7 +64,7 @@ def system_of(config: Document | None) -> int:
 
 
 def lookups_of_lists(kind: str, change: Change) -> Iterable[Lookup]:
-    """What ``check_lists`` must see."""
+    """The resources that ``check_lists`` needs."""
     return (_SYSTEM,) if any(_added(kind, change)) else ()
 
 
@@ -79,14 +80,16 @@ def check_lists(kind: str, change: Change, found: Found) -> None:
 
 
 def lookups_of_references(kind: str, change: Change) -> Iterable[Lookup]:
-    """What ``check_references`` must see."""
+    """The resources that ``check_references`` needs."""
     added = [ByUuid(_TARGET, entry["uuid"]) for entry in _added_references(kind, change)]
     return (_SYSTEM, *added) if added else ()
 
 
 def check_references(kind: str, change: Change, found: Found) -> None:
-    """Check the route targets to which a resource newly refers: of the automatic ones only that which a compiler made
-    for this very resource. Raises ``BadRequest``."""
+    """Check the route targets to which a resource newly refers. Raises ``BadRequest``.
+
+    The only automatic one that it may refer to is that which a compiler created for this resource.
+    """
     system, field = _system_in(found), REFERENCES[kind]
     for entry in _added_references(kind, change):
         target = ":".join(entry["to"])
@@ -98,13 +101,15 @@ def check_references(kind: str, change: Change, found: Found) -> None:
 
 
 def lookups_of_target(change: Change) -> Iterable[Lookup]:
-    """What ``check_target`` must see."""
+    """The resources that ``check_target`` needs."""
     return (_SYSTEM,) if change.before is None and not _is_compilers(change) else ()
 
 
 def check_target(change: Change, found: Found) -> None:
-    """Check a new route target: the automatic ones are made by compilers, which mark them, and by the server. Raises
-    ``BadRequest``."""
+    """Check a new route target. Raises ``BadRequest``.
+
+    Only compilers, which mark them, and the server create automatic ones.
+    """
     assert change.after is not None
     target, system = ":".join(change.after["fq_name"]), _system_in(found)
     if change.before is None and is_automatic(target, system) and not _is_compilers(change):
@@ -115,13 +120,13 @@ def check_target(change: Change, found: Found) -> None:
 
 
 def lookups_of_system(change: Change) -> Iterable[Lookup]:
-    """What ``check_system`` must see: all that names a route target, if the autonomous system changes."""
+    """The resources that ``check_system`` needs: all that name a route target, if the autonomous system changes."""
     changed = change.before is not None and system_of(change.before) != system_of(change.after)
     return (*_NAMING, _TARGETS) if changed else ()
 
 
 def check_system(change: Change, found: Found) -> None:
-    """Check that no user has or names what becomes automatic under a new autonomous system. Raises ``BadRequest``."""
+    """Check that no user's route target becomes automatic under a new autonomous system. Raises ``BadRequest``."""
     if _TARGETS not in found:
         return
     system = system_of(change.after)
@@ -150,13 +155,16 @@ def check_system(change: Change, found: Found) -> None:
 
 
 def _is_compilers(change: Change) -> bool:
-    """Whether a new route target is a compiler's, or the server's. The mark is asked for, too: without authorization
-    everybody counts as a compiler, and an accident is refused all the same."""
+    """Whether a new route target is a compiler's, or the server's.
+
+    The mark is required as well: without authorization every caller counts as a compiler, and mistakes should still be
+    rejected.
+    """
     return change.privileged or (change.by_compiler and mark_of(change.after or {}) is not None)
 
 
 def _made_for(holder: str, targets: Iterable[Document]) -> bool:
-    """Whether one of ``targets`` was made by a compiler for the resource with the uuid ``holder``."""
+    """Whether a compiler created one of ``targets`` for the resource with the uuid ``holder``."""
     marks = (mark_of(target) for target in targets)
     return any(mark is not None and mark.origin == holder for mark in marks)
 

@@ -18,9 +18,8 @@ class VirtualNetworkRules(Rules):
     """The rules of networks.
 
     A network gets a number, and an explicit VXLAN id is reserved among the same numbers. Its primary routing instance
-    is created and deleted with it. References connect a provider network with other networks
-    only, never two of the same sort. Its lists must not name a route target that
-    the compiler allocates.
+    is created and deleted with it. References connect a provider network with other networks only, never two of the
+    same sort. Its lists must not name a route target that the compiler allocates.
     """
 
     kind: ClassVar[str] = "virtual_network"

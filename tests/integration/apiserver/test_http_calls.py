@@ -23,7 +23,7 @@ async def create(client: httpx2.AsyncClient, kind: str, name: str, **fields: Any
     return made
 
 
-async def test_the_root_tells_the_operation_limit_and_the_collections(client: httpx2.AsyncClient) -> None:
+async def test_the_root_shows_the_operation_limit_and_the_collections(client: httpx2.AsyncClient) -> None:
     about = (await client.get("/")).json()
     assert about["max_txn_ops"] == 1024
     assert about["fence"] is True

@@ -87,7 +87,7 @@ async def test_an_old_fence_writes_nothing(client: httpx2.AsyncClient, etcd_stor
     assert (await client.get("/network-policys?count=true")).json() == {"network-policys": {"count": 1}}
 
 
-async def test_too_many_operations_are_told_with_count_and_limit(
+async def test_too_many_operations_are_reported_with_count_and_limit(
     etcd_store: EtcdStore, schema: Schema, path: str
 ) -> None:
     items = [{"kind": "network_policy", "data": {"fq_name": [*PROJECT, f"p{n}"]}} for n in range(40)]
@@ -162,7 +162,7 @@ async def log_in(client: httpx2.AsyncClient, user: str, project: str) -> dict[st
     return {"X-Auth-Token": answer.headers["X-Subject-Token"]}
 
 
-async def test_a_token_tells_whose_resources_are_made_and_who_may_make_any(guarded: httpx2.AsyncClient) -> None:
+async def test_a_token_decides_who_owns_created_resources_and_who_may_create_any(guarded: httpx2.AsyncClient) -> None:
     alice, bob = await log_in(guarded, "alice", "admin"), await log_in(guarded, "bob", "demo")
     made = await guarded.post("/network-policys", json=policy("p"), headers=alice)
     assert made.json()["network-policy"]["perms2"]["owner"] == "admin"
@@ -180,7 +180,7 @@ async def test_a_wrong_password_is_refused(guarded: httpx2.AsyncClient) -> None:
     assert "guess" not in answer.text
 
 
-async def test_an_address_in_use_is_told(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
+async def test_an_address_in_use_is_reported(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
     async with running_api_server(etcd_store, schema, path=path) as running:
         port = int(running.url.rsplit(":", 1)[1])
         with pytest.raises(AddressTaken, match="choose another"):
@@ -188,15 +188,13 @@ async def test_an_address_in_use_is_told(etcd_store: EtcdStore, schema: Schema, 
                 pass
 
 
-async def test_what_goes_wrong_beside_a_server_is_told_as_it_is(
-    etcd_store: EtcdStore, schema: Schema, path: str
-) -> None:
+async def test_an_error_beside_a_server_is_raised_as_it_is(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
     with pytest.raises(LookupError, match="mine"):
         async with running_api_server(etcd_store, schema, path=path):
             raise LookupError("mine")
 
 
-async def test_a_certificate_that_is_not_there_is_told(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
+async def test_a_missing_certificate_is_reported(etcd_store: EtcdStore, schema: Schema, path: str) -> None:
     with pytest.raises(OSError):
         async with running_api_server(etcd_store, schema, path=path, certificate="/nowhere.pem"):
             pass

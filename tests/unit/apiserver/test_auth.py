@@ -47,7 +47,7 @@ def test_a_user_by_id_or_name_gets_a_token_that_says_who_calls() -> None:
         log_in(scope={"project": {"id": "p2"}}),
     ],
 )
-def test_a_wrong_log_in_is_refused_without_telling_why_the_password_failed(body: Any) -> None:
+def test_a_wrong_log_in_is_rejected_without_saying_why(body: Any) -> None:
     with refused(401):
         Keystone([ALICE, BOB]).log_in(body)
 

@@ -234,7 +234,7 @@ class _Silent(MemoryStore):
         return result
 
 
-async def test_a_write_without_answer_is_told_as_unknown_and_never_repeated(schema: Schema) -> None:
+async def test_a_write_without_answer_has_an_unknown_outcome_and_is_never_repeated(schema: Schema) -> None:
     store = _Silent()
     server = ApiServer(store, schema)
     await write_seeds(server)

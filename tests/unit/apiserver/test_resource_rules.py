@@ -76,7 +76,7 @@ async def test_a_name_that_does_not_lie_below_its_parent_is_refused(api: Api) ->
         await api.create("network_policy", fq_name=["default-domain", "other", "p"], parent_uuid=project)
 
 
-async def test_a_kind_with_several_parents_must_be_told_which(api: Api) -> None:
+async def test_a_kind_with_several_parents_needs_a_parent_type(api: Api) -> None:
     with refused(400, "parent_type is missing", "security-group or virtual-network"):
         await api.create("access_control_list", fq_name=[*PROJECT, "g", "a"])
 
@@ -189,7 +189,7 @@ async def test_identity_never_changes(api: Api) -> None:
         await api.update("network_policy", made["uuid"], fq_name=[*PROJECT, "q"])
 
 
-async def test_what_is_not_there_is_told_so(api: Api) -> None:
+async def test_a_missing_resource_is_not_found(api: Api) -> None:
     missing = "5b0f0000-0000-4000-8000-00000000dead"
     with refused(404, "no network-policy"):
         await api.get("network_policy", missing)

@@ -125,7 +125,7 @@ async def test_a_deletion_that_something_holds_names_its_item(api: Api) -> None:
         ([item("project", 8, fq_name=["default-domain", "default-project"])], 0, "project default-domain"),
     ],
 )
-async def test_a_refusal_tells_its_item_apart_from_its_words(api: Api, elements: Any, place: int, detail: str) -> None:
+async def test_a_rejection_separates_item_and_message(api: Api, elements: Any, place: int, detail: str) -> None:
     with pytest.raises(ApiError) as caught:
         await api.server.sync(elements)
     assert caught.value.item == place

@@ -89,7 +89,7 @@ def test_a_name_that_stands_twice_is_refused_whether_or_not_its_namespace_is_wri
     pod = "apiVersion: v1\nkind: ToyPod\nmetadata: {name: p%s}\n"
     path = write("in.yml", f"{pod % ''}---\n{pod % namespace}")
 
-    with pytest.raises(InvalidInput, match=r"in\.yml:5: toy_pod default:p stands in .*:1 already"):
+    with pytest.raises(InvalidInput, match=r"in\.yml:5: toy_pod default:p is already in .*:1"):
         load_resources(path, toy)
 
 
@@ -115,7 +115,7 @@ def test_a_name_that_stands_twice_is_refused_whether_or_not_its_namespace_is_wri
         ),
     ],
 )
-def test_a_bad_manifest_is_told_where_and_what(write: Write, toy: Schema, text: str, message: str) -> None:
+def test_the_error_of_a_bad_manifest_names_place_and_cause(write: Write, toy: Schema, text: str, message: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         load_resources(write("in.yml", text), toy)
 

@@ -105,11 +105,11 @@ def test_an_empty_file_holds_nothing(write: Write, contrail: Schema) -> None:
         ),
         (
             "- kind: domain\n  data: {fq_name: [a], uuid: u}\n- kind: domain\n  data: {fq_name: [b], uuid: u}",
-            "in.yml:3: uuid u stands in in.yml:1 already",
+            "in.yml:3: uuid u is already in in.yml:1",
         ),
     ],
 )
-def test_a_bad_file_is_told_where_and_what(write: Write, contrail: Schema, text: str, message: str) -> None:
+def test_the_error_of_a_bad_file_names_place_and_cause(write: Write, contrail: Schema, text: str, message: str) -> None:
     path = write("in.yml", text)
     with pytest.raises(InvalidInput) as caught:
         load_resources(path, contrail)
@@ -130,7 +130,7 @@ def test_what_get_printed_gives_resources_without_what_the_server_added(write: W
 
 def test_what_compile_printed_is_no_input(write: Write, contrail: Schema) -> None:
     path = write("compiled.yml", "apiVersion: intentc/v1\nresources: []\nproblems: []\n")
-    with pytest.raises(InvalidInput, match=r"`problems` .* not for applying"):
+    with pytest.raises(InvalidInput, match=r"`problems` .* can't be applied"):
         load_resources(path, contrail)
 
 

@@ -56,7 +56,7 @@ def test_json_that_is_no_yaml_is_read_all_the_same() -> None:
     assert load_yaml('{"a": "\\ud83d\\ude00"}').value == {"a": "\U0001f600"}
 
 
-def test_documents_are_told_apart_and_empty_ones_left_out() -> None:
+def test_documents_are_separated_and_empty_ones_left_out() -> None:
     documents = load_documents("a: 1\n---\n---\nb: 2\n")
 
     assert [(document.value, document.line()) for document in documents] == [({"a": 1}, 1), ({"b": 2}, 4)]

@@ -70,13 +70,13 @@ def test_the_walks_worked_by_hand_are_those_that_are_walked(folder: Path) -> Non
     kinds = ("service_instance", "port_tuple", "virtual_machine_interface")
     named = {logic.name_of(key).rpartition(":")[2]: key for kind in kinds for key in logic.cache.all(kind)}
     assert set(named) == {"firewall", "pair", "left", "right"}
-    for origin, told in WALK.findall(PAGE):
+    for origin, listed in WALK.findall(PAGE):
         walked = processor.walk([named[origin.strip("`")]])
-        assert {tuple(path) for path in _paths(told, named)} == {path for path in walked.values() if len(path) > 1}
+        assert {tuple(path) for path in _paths(listed, named)} == {path for path in walked.values() if len(path) > 1}
 
 
-def _paths(told: str, named: dict[str, Key]) -> Iterator[tuple[Key, ...]]:
-    for path in told.split(", "):
+def _paths(listed: str, named: dict[str, Key]) -> Iterator[tuple[Key, ...]]:
+    for path in listed.split(", "):
         yield tuple(named[name.strip("`")] for name in path.split(" → "))
 
 

@@ -27,7 +27,7 @@ def write(mocker: MockerFixture) -> Any:
     return mocker.AsyncMock(spec=WriteService)
 
 
-async def test_without_a_mock_the_writes_go_through_the_api_server_and_are_told() -> None:
+async def test_without_a_mock_the_writes_go_through_the_api_server_and_are_recorded() -> None:
     service = service_for("contrail", cached=[PROJECT])
     await service.create(ROUTER)
     assert [type(operation).__name__ for operation in service.written] == ["Create", "AddReference"]

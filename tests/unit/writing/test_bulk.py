@@ -90,7 +90,7 @@ async def test_the_servers_operation_limit_bounds_a_batch(api: ToyApi, write: Ht
     assert [sent.path for sent in api.sent].count("/") == 1, "the limit is asked for once"
 
 
-async def test_a_server_that_tells_no_limit_is_asked_once(api: ToyApi, write: HttpWriteService) -> None:
+async def test_a_server_that_reports_no_limit_is_asked_once(api: ToyApi, write: HttpWriteService) -> None:
     api.limit = None
     for _ in range(2):
         await outcomes(creates(write, 5))
@@ -231,7 +231,7 @@ async def test_the_size_of_batches_recovers_from_an_exception(api: ToyApi) -> No
         (refuse(504, "etcd did not answer"), UnknownOutcome),
     ],
 )
-async def test_what_concerns_all_of_a_batch_is_told_to_all_and_sent_once(
+async def test_an_error_of_a_whole_batch_fails_all_its_writes_and_it_is_sent_once(
     api: ToyApi, write: HttpWriteService, answer: Response, error: type[Exception]
 ) -> None:
     api.rule = refusing(answer)
@@ -239,7 +239,7 @@ async def test_what_concerns_all_of_a_batch_is_told_to_all_and_sent_once(
     assert len(api.writes) == 1
 
 
-async def test_a_server_without_sync_gets_single_writes_and_is_told_of_once(
+async def test_a_server_without_sync_gets_single_writes_and_is_logged_once(
     api: ToyApi, write: HttpWriteService, caplog: pytest.LogCaptureFixture
 ) -> None:
     api.rule = lambda sent: PlainTextResponse("Not Found", 404) if sent.path == "/sync" else None

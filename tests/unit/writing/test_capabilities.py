@@ -17,7 +17,7 @@ from tests.unit.writing.toy_api import ToyApi, refuse
 pytestmark = pytest.mark.anyio
 
 
-def test_a_server_without_revisions_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_without_revisions_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     capabilities = Capabilities()
     for _ in range(3):
         assert capabilities.note(Answer(200, {}, b"")) is None
@@ -34,7 +34,7 @@ def test_a_server_without_revisions_is_told_of_once(caplog: pytest.LogCaptureFix
         (b"<html>", 0, False),
     ],
 )
-def test_what_the_server_tells_of_itself_is_learned_or_known_to_be_unknown(
+def test_what_the_server_reports_of_itself_is_learned_or_known_to_be_unknown(
     content: bytes, limit: int, relaxes: bool
 ) -> None:
     capabilities = Capabilities()

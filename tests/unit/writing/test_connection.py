@@ -132,7 +132,7 @@ async def test_unusable_tls_files_are_refused(tmp_path: Any) -> None:
         Connection(Endpoint("https://api", ca=str(tmp_path / "absent.pem")))
 
 
-def test_tls_verifies_unless_told_not_to() -> None:
+def test_tls_verifies_unless_insecure() -> None:
     checked, unchecked = Endpoint("https://api").tls(), Endpoint("https://api", insecure=True).tls()
     assert isinstance(checked, ssl.SSLContext)
     assert isinstance(unchecked, ssl.SSLContext)

@@ -29,7 +29,7 @@ def reached() -> Iterator[list[str]]:
 
 
 class Server:
-    """Takes one request whole, and answers when it is told to."""
+    """Receives one whole request, and answers when the test says so."""
 
     def __init__(self) -> None:
         self.got = asyncio.Event()

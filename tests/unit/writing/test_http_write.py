@@ -111,7 +111,7 @@ async def test_a_bad_request_on_a_reference_is_a_conflict(api: ToyApi, write: Ht
         await write.add_ref(ADD)
 
 
-async def test_a_server_without_revisions_is_told_of_once_and_used(
+async def test_a_server_without_revisions_is_logged_once_and_used(
     api: ToyApi, write: HttpWriteService, caplog: pytest.LogCaptureFixture
 ) -> None:
     api.revisions = False

@@ -104,7 +104,7 @@ async def test_a_relaxation_that_fails_is_no_failure_of_the_write_and_is_made_up
     assert relaxed(api) == ["t1"] * 5
 
 
-async def test_a_failure_is_told_once(api: ToyApi, write: HttpWriteService, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failure_is_logged_once(api: ToyApi, write: HttpWriteService, caplog: pytest.LogCaptureFixture) -> None:
     api.rule = failing(9, refuse(403, "forbidden"))
     await write.update(UPDATE)
     await nothing_is_owed(write)
@@ -160,7 +160,7 @@ async def test_a_caller_that_is_cancelled_leaves_its_relaxation_owed(api: ToyApi
     await nothing_is_owed(write)
 
 
-async def test_closing_tells_what_is_still_owed(
+async def test_closing_logs_what_is_still_owed(
     api: ToyApi, write: HttpWriteService, caplog: pytest.LogCaptureFixture
 ) -> None:
     api.rule = lambda sent: refuse(403, "forbidden") if sent.path == RELAX else None

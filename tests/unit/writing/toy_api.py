@@ -84,7 +84,7 @@ def refuse(status: int, message: str = "no", **headers: str) -> Response:
 class ToyApi:
     """Acknowledges everything with a rising revision, save what ``rule`` answers otherwise.
 
-    ``gate``: while it is closed, no request is answered. ``limit``, ``relaxes``: what ``GET /`` tells.
+    ``gate``: while it is closed, no request is answered. ``limit``, ``relaxes``: what ``GET /`` answers.
     """
 
     def __init__(self) -> None:

@@ -59,7 +59,7 @@ def test_the_filter_of_the_logs_learns_what_a_secret_becomes(file: Path) -> None
     assert loaded.notes == ()
 
 
-def test_a_url_with_a_password_is_refused_without_telling_it() -> None:
+def test_a_url_with_a_password_is_rejected_without_showing_it() -> None:
     for url in ("http://u:canary@api", "ftp://u:canary@api", "u:canary@"):
         with pytest.raises(InvalidInput, match="holds a password or a user") as refused:
             load(None, {"INTENTC_CLIENT__ENDPOINT": url})

@@ -19,8 +19,8 @@ from ..model import Key, Name, Problem
 from ..model.reads import allocation_read
 from ..queue import Backoff, KeyedQueue
 from ..writing import Fenced, Rejected, Throttled, Unreachable, WriteError
-from .intake import Intake
 from .parts import Parts
+from .scheduler import Scheduler
 
 _LOG = logging.getLogger(__name__)
 _AWAY = 1.0
@@ -52,13 +52,13 @@ class Allocations:
     def __init__(
         self,
         parts: Parts,
-        intake: Intake,
+        scheduler: Scheduler,
         carriers: Callable[[str], frozenset[Name]],
         on_loaded: Callable[[], None],
     ) -> None:
         self._on_loaded = on_loaded
         self._parts = parts
-        self._intake = intake
+        self._scheduler = scheduler
         self._carriers = carriers
         self._requested: dict[str, dict[Place, AllocationRequest]] = {}
         self._held: dict[str, dict[Place, int]] = {}
@@ -86,7 +86,7 @@ class Allocations:
                 self._note(place, None)
         for place, value in found.items():
             self._note(place, value)
-        if self._intake.listed:
+        if self._scheduler.listed:
             # The first pass releases what has no owner. Later loads must do so themselves: nothing else would.
             for origin in {place.origin: None for place in found}:
                 if not any(self._parts.logic.exists(Key(kind, origin)) for kind in self._parts.logic.intent_kinds):
@@ -263,7 +263,7 @@ class Allocations:
     async def _free(self, place: Place, fence: str | None) -> None:
         # The allocation is hidden first: an evaluation that runs meanwhile must request anew, not get what is about to
         # be freed. It stays in ``_held`` until the answer, so that a failed release is tried again.
-        self._intake.concern(self._parts.logic.allocated(*place, None))
+        self._scheduler.concern(self._parts.logic.allocated(*place, None))
         await self._parts.write.free(*place, self._held[place.origin][place], fence)
         crashpoints.reach("free.answered")
         self._note(place, None)
@@ -276,7 +276,7 @@ class Allocations:
             self._held[place.origin].pop(place, None)
             if not self._held[place.origin]:
                 del self._held[place.origin]
-        self._intake.concern(self._parts.logic.allocated(*place, value))
+        self._scheduler.concern(self._parts.logic.allocated(*place, value))
 
     def _fulfilled(self, place: Place) -> None:
         """Drop the request for an allocation that exists, whoever requested it.

@@ -22,10 +22,10 @@ from ..writing import ReadService, WriteService
 from .api_throttle import ApiThrottle
 from .drift import Drift
 from .engine import Engine
-from .intake import LastGoodValues
 from .intent_states import IntentStates
 from .parts import Parts
 from .permission import Permission
+from .scheduler import LastGoodValues
 
 
 def assemble(

@@ -19,7 +19,6 @@ import anyio
 from ..model import Batch, Correction, HeldFacts, Key, Name, Resource, Snapshot
 from .allocations import Allocations
 from .evaluator import Evaluator
-from .intake import Intake, LastGoodValues
 from .operator_actions import OperatorActions
 from .orphan_collector import OrphanCollector
 from .parts import Parts
@@ -27,6 +26,7 @@ from .permission import ENDING, OBSERVING
 from .reconciler import Reconciler
 from .report import is_healthy, report
 from .restore_guard import RestoreGuard
+from .scheduler import LastGoodValues, Scheduler
 
 _LOG = logging.getLogger(__name__)
 _BURST = 1000
@@ -58,11 +58,11 @@ class Engine:
         self._moved = asyncio.Event()
         self._burst = 0
         self.orphan_collector = OrphanCollector(parts)
-        self.intake = Intake(
+        self.scheduler = Scheduler(
             parts, on_gone=self._gone, on_stored=self._stored, before=self._before, last_good=last_good
         )
-        self.numbers = Allocations(parts, self.intake, self.orphan_collector.carriers, on_loaded=self._applied)
-        self.evaluator = Evaluator(parts, self.intake, on_outcome=self.numbers.outcome, on_done=self.progress)
+        self.numbers = Allocations(parts, self.scheduler, self.orphan_collector.carriers, on_loaded=self._applied)
+        self.evaluator = Evaluator(parts, self.scheduler, on_outcome=self.numbers.outcome, on_done=self.progress)
         self.reconciler = Reconciler(
             parts,
             self._idle,
@@ -71,7 +71,7 @@ class Engine:
             on_success=self.orphan_collector.ended,
             on_change=self.progress,
         )
-        self.operator_actions = OperatorActions(parts, self.intake)
+        self.operator_actions = OperatorActions(parts, self.scheduler)
         self.restore_guard = RestoreGuard(parts, self.numbers, self.reconciler.sender)
         parts.permission.on_given = self._permitted
 
@@ -80,7 +80,7 @@ class Engine:
         been loaded (``numbers.load``)."""
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self.intake.run, events, self._applied)  # 1, 2 → 3
+                group.start_soon(self.scheduler.run, events, self._applied)  # 1, 2 → 3
                 for _ in range(self._workers):
                     group.start_soon(self.evaluator.run)  # 3, 4, 5 → 6
                     group.start_soon(self.reconciler.run)  # 6, 7, 8
@@ -107,7 +107,7 @@ class Engine:
         """Prepare for a listing: request a full pass, and drop what is remembered if the listing is from the past."""
         if isinstance(item, Snapshot):
             self.orphan_collector.due = True
-            if self.intake.listed:
+            if self.scheduler.listed:
                 self.restore_guard.look(item)
 
     def _permitted(self) -> None:
@@ -120,7 +120,7 @@ class Engine:
     def reevaluate(self, keys: Iterable[Key]) -> None:
         """Evaluate these intents whether or not their memos are valid."""
         for key in keys:
-            self.intake.causes.pop(key, None)
+            self.scheduler.causes.pop(key, None)
             if self.parts.logic.exists(key):
                 self.parts.jobs.add(key)
         self._applied()
@@ -128,15 +128,15 @@ class Engine:
     def look_over(self, key: Key) -> None:
         """Evaluate this intent once more, after all live jobs, whether or not its memo is valid. Call ``reevaluate``
         afterwards."""
-        job = self.intake.causes.get(key)
+        job = self.scheduler.causes.get(key)
         if job is not None:
-            self.intake.causes[key] = job._replace(by_readers=True)
+            self.scheduler.causes[key] = job._replace(by_readers=True)
         if self.parts.logic.exists(key):
             self.parts.jobs.add(key, resync=True)
 
     def correct(self, missed: Correction) -> None:
         """Apply what the background relist found."""
-        self.intake.apply(missed)
+        self.scheduler.apply(missed)
         self._applied()
 
     def _applied(self) -> None:
@@ -150,7 +150,7 @@ class Engine:
         """Work ended: check whether planning may go on, and wake the waiters for quiet."""
         # A pass needs expensive intents as well: a deferred intent's last output may be stale.
         cooling_down = self.orphan_collector.due and self.evaluator.cooling_down
-        if self.intake.listed and self.parts.jobs.idle and not cooling_down:
+        if self.scheduler.listed and self.parts.jobs.idle and not cooling_down:
             if self.orphan_collector.due:
                 self._make_pass()
             self._idle.set()
@@ -234,7 +234,7 @@ class Engine:
         then the store may hold new changes."""
         parts = self.parts
         for item in items:
-            await self.intake.take(item)
+            await self.scheduler.take(item)
             self._applied()
         worked = bool(items)
         while (key := parts.jobs.take()) is not None:

@@ -18,9 +18,9 @@ from ..logic.dependencies import Path
 from ..model import Claim, Key, Name, claimed
 from ..model.reads import object_read
 from .edges import Edges
-from .intake import Intake
 from .log_fields import about
 from .parts import Parts
+from .scheduler import Scheduler
 from .slices import Slice
 
 _LOG = logging.getLogger(__name__)
@@ -53,12 +53,12 @@ class Evaluator:
     def __init__(
         self,
         parts: Parts,
-        intake: Intake,
+        scheduler: Scheduler,
         on_outcome: Callable[[Outcome], None],
         on_done: Callable[[], None],
     ) -> None:
         self._parts = parts
-        self._intake = intake
+        self._scheduler = scheduler
         self._on_outcome = on_outcome
         self._on_done = on_done
         self._slice = Slice()
@@ -137,7 +137,7 @@ class Evaluator:
     def _evaluate(self, key: Key) -> None:
         """Run one intent, and apply its outcome."""
         parts = self._parts
-        job = self._intake.causes.pop(key, _UNPROMPTED)
+        job = self._scheduler.causes.pop(key, _UNPROMPTED)
         if job.missing is not None:
             self.note_missing(job.missing, key)
         edge = None if job.over_facts else self.edges.walked(job.path)
@@ -154,7 +154,7 @@ class Evaluator:
         crashpoints.reach("evaluate.done")
         changed = parts.book.retain(key) if outcome.status in _UNFINISHED else frozenset()
         concerned = self._concerned_by(outcome)
-        self._intake.concern(_led_by(path or (key,), concerned))
+        self._scheduler.concern(_led_by(path or (key,), concerned))
         named = parts.logic.name_of
         if parts.states.note(key, outcome.status, outcome.waiting_for, outcome.problems, named):
             self._log_held(key, outcome.status.value, path)
@@ -254,7 +254,7 @@ class Evaluator:
             facts = parts.logic.evaluated(key, recalled.reads, recalled.facts, complete=False)
         else:
             facts = parts.logic.keep_facts(key)
-        self._intake.concern(_led_by((key,), facts))
+        self._scheduler.concern(_led_by((key,), facts))
         if parts.states.stop(key, problem):
             self._log_held(key, problem.reason, ())
         return True

@@ -7,9 +7,9 @@ one, and how it outlives a restart.
 from __future__ import annotations
 
 from ..model import Create, Key, Name, Problem
-from .intake import Intake
 from .intent_states import PAUSED, Stop
 from .parts import Parts
+from .scheduler import Scheduler
 
 SUSPECT = "Suspect"
 DROPPED = "Dropped"
@@ -18,9 +18,9 @@ DROPPED = "Dropped"
 class OperatorActions:
     """The operator actions over one engine's parts."""
 
-    def __init__(self, parts: Parts, intake: Intake) -> None:
+    def __init__(self, parts: Parts, scheduler: Scheduler) -> None:
         self._parts = parts
-        self._intake = intake
+        self._scheduler = scheduler
         self._paused: dict[Key, Name] = {}
 
     def pause(self, key: Key, name: tuple[str, ...], message: str) -> None:
@@ -120,7 +120,7 @@ class OperatorActions:
         self._evaluate(key)
 
     def _evaluate(self, key: Key) -> None:
-        self._intake.causes.pop(key, None)
+        self._scheduler.causes.pop(key, None)
         if self._parts.logic.exists(key):
             self._parts.jobs.add(key)
 

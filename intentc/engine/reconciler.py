@@ -147,7 +147,7 @@ class Reconciler:
         for other in plan.waits_for:
             self._waiters.setdefault(other, set()).add(name)
         # Once per object: one with nothing to do wakes us, and queueing it again would never end.
-        for other in sorted(plan.stirs - waited):
+        for other in sorted(plan.wakes - waited):
             parts.objects.add(other)
         if not plan.operations:
             self._is_right(plan)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType, TracebackType
 
-DOOR = f"{__package__}.context"
+CONTEXT_MODULE = f"{__package__}.context"
 """The module through which an evaluation reads the world: code that it calls is not the author's."""
 
 _HERE = str(Path(__file__).parent) + os.sep
@@ -26,7 +26,7 @@ def author_line(stack: Iterable[tuple[FrameType, int]]) -> str:
     found = ""
     for frame, line in stack:
         file = frame.f_code.co_filename
-        if frame.f_globals.get("__name__") == DOOR:
+        if frame.f_globals.get("__name__") == CONTEXT_MODULE:
             found = ""
         elif not found and not _is_foreign(file):
             found = f"{file.rpartition(os.sep)[2]}:{line}"

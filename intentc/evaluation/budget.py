@@ -32,7 +32,7 @@ from functools import partial
 from types import FrameType
 from typing import Protocol, TypeVar, TypeVarTuple
 
-from .author_lines import DOOR, author_line
+from .author_lines import CONTEXT_MODULE, author_line
 from .limits import Limits
 from .watchdog import Watchdog
 
@@ -183,7 +183,7 @@ def _unheard(signal_number: int, frame: FrameType | None) -> None:
 def _may_be_cut(frame: FrameType | None) -> bool:
     """Whether the frame is author's code, or was called by it other than through the context."""
     while frame is not None and frame.f_code is not _GUARDED:
-        if frame.f_globals.get("__name__") == DOOR:
+        if frame.f_globals.get("__name__") == CONTEXT_MODULE:
             return False
         frame = frame.f_back
     return frame is not None

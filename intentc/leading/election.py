@@ -148,7 +148,7 @@ class Election:
             self._standing.cancel()
         await self._give_back()
 
-    def distrust(self, fence: str) -> None:
+    def invalidate(self, fence: str) -> None:
         """Give up the leadership, since the API server rejected ``fence``; ignored for a fence that is not the present
         one. If the key in this store says that the fence was valid, this process does not run again for one ttl."""
         tenure = self._tenure

@@ -1,6 +1,6 @@
 """What the watch delivers: the world at one revision, then one batch per revision, and corrections from audits.
 
-Values stay bytes here; the cache decodes them (``model/decode.py``). ``watch`` decides which store they are from, and
+Values stay bytes here; ``logic/decoding.py`` decodes them. ``watch`` decides which store they are from, and
 how gaps are noticed.
 """
 

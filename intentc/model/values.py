@@ -118,7 +118,7 @@ def values_at(value: Any, path: tuple[str, ...]) -> Iterator[str]:
 
     >>> values_at(struct, ("spec", "hosts", "[]"))
     """
-    # Level by level: this is done for every resource at the door, and a generator a step and element cost more than
+    # Level by level: this is done for every arriving resource, and a generator per step and element costs more than
     # decoding it.
     level = [value]
     for step in path:

@@ -16,7 +16,7 @@ from ..apiserver.seeds import write_seeds
 from ..apiserver.service import ApiServer
 from ..apiserver.sources import DerivedSource, Source
 from ..engine.assembly import assemble
-from ..engine.intake import LastGoodValues
+from ..engine.scheduler import LastGoodValues
 from ..inspection.outputs import in_order, lower_level, shown
 from ..model import Batch, Key, Name, Problem
 from ..planning import DeleteGuard
@@ -108,7 +108,7 @@ class Offline:
     async def settle(self) -> None:
         """Work until nothing is left to do."""
         engine = self.engine
-        if not engine.intake.listed:
+        if not engine.scheduler.listed:
             await engine.numbers.load()
             await engine.step([(await list_all(self.store, self._layout, _ignore)).snapshot])
         while True:

@@ -1,6 +1,6 @@
 """Computes the least change from what an object has to its desired state, field by field (docs/engine.md §5.1 to §5.4).
 
-Pure functions of values. A field is compared after the schema's defaults, a list of references as a set. ``Leave``
+Pure functions of values. A field is compared after the schema's defaults, a list of references as a set. ``MayRemove``
 decides what must not be removed now. The planner decides which fields may be written on which object, and orders the
 writes.
 """
@@ -19,7 +19,7 @@ from .merge import Desired, elements, with_elements
 
 Entries = Mapping[Key, ReferenceValue]
 
-Leave = Callable[[Item], bool]
+MayRemove = Callable[[Item], bool]
 """Whether a part of one object may be removed now; if not, the object is planned again when that changes."""
 
 
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
     merge: Callable[[Any, Any], Any] | None
 
 
-def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: bool) -> dict[str, Any]:
+def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *, every: bool) -> dict[str, Any]:
     """field → new value, the default or None where it is cleared. ``every``: all claimed fields are ours to write,
     since we made the object; otherwise only those that the schema gives to compilers."""
     kind = actual.kind
@@ -45,7 +45,7 @@ def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: b
         if stored == value:
             continue
         if declared is not None and declared.collection:
-            value = _with_kept(declared, field, stored, value, leave)
+            value = _with_kept(declared, field, stored, value, may_remove)
         if value != stored:
             changes[field] = value
     if every and kind.written_as_manifests:
@@ -54,7 +54,7 @@ def property_changes(actual: Actual, desired: Desired, leave: Leave, *, every: b
         if field in desired.properties or field in desired.disputed:
             continue
         default = default_of(kind, field)
-        if actual.value(field) != default and leave(field):
+        if actual.value(field) != default and may_remove(field):
             changes[field] = default
     return changes
 
@@ -74,7 +74,7 @@ def default_of(kind: Kind, field: str) -> Any:
     return getattr(empty_values(kind), field)
 
 
-def _with_kept(declared: Property, field: str, stored: Any, value: Any, leave: Leave) -> Any:
+def _with_kept(declared: Property, field: str, stored: Any, value: Any, may_remove: MayRemove) -> Any:
     """``value`` together with the stored elements that must not be removed."""
     old, new = elements(stored), elements(value)
     if old is None or new is None:
@@ -82,23 +82,25 @@ def _with_kept(declared: Property, field: str, stored: Any, value: Any, leave: L
     by_key = declared.collection == "map"
     places = {getattr(element, declared.map_key) if by_key else element for element in new}
     left = tuple(e for e in old if (getattr(e, declared.map_key) if by_key else e) not in places)
-    if not left or leave(field):
+    if not left or may_remove(field):
         return value
     if all(element in old for element in new):
         return stored
     return with_elements(value, (*left, *new))
 
 
-def list_change(relation: str, stored: Entries, wanted: Wanted, leave: Leave) -> tuple[ReferenceValue, ...] | None:
+def list_change(
+    relation: str, stored: Entries, wanted: Wanted, may_remove: MayRemove
+) -> tuple[ReferenceValue, ...] | None:
     """The whole new list of a relation that compilers write, sorted by name; None if it is already right."""
     result = dict(wanted.entries)
     for key, entry in stored.items():
         item = Name(relation, entry.fq_name)
         own = wanted.entries.get(key)
-        if item in wanted.disputed or (own is None and not leave((relation, item))):
+        if item in wanted.disputed or (own is None and not may_remove((relation, item))):
             result[key] = entry
         elif own is not None and own.attribute != entry.attribute:
-            result[key] = own._replace(attribute=_attribute(entry, own, wanted, leave, (relation, item)))
+            result[key] = own._replace(attribute=_attribute(entry, own, wanted, may_remove, (relation, item)))
     if _attributes(result) == _attributes(stored):
         return None
     return in_order(result.values())
@@ -112,7 +114,7 @@ class EntryChanges(NamedTuple):
 
 
 def entry_changes(
-    relation: str, stored: Entries, wanted: Wanted, is_ours: Callable[[ReferenceValue], bool], leave: Leave
+    relation: str, stored: Entries, wanted: Wanted, is_ours: Callable[[ReferenceValue], bool], may_remove: MayRemove
 ) -> EntryChanges:
     """The changes of a shared list. An existing entry that is not ours is the user's and stays as it is."""
     add, remove = [], []
@@ -122,22 +124,22 @@ def entry_changes(
             add.append(own)
         elif own.attribute != entry.attribute and is_ours(entry):
             item = (relation, Name(relation, entry.fq_name))
-            merged = own._replace(attribute=_attribute(entry, own, wanted, leave, item))
+            merged = own._replace(attribute=_attribute(entry, own, wanted, may_remove, item))
             if merged.attribute != entry.attribute:
                 add.append(merged)
     for key, entry in stored.items():
         item = (relation, Name(relation, entry.fq_name))
-        if key not in wanted.entries and item[1] not in wanted.disputed and is_ours(entry) and leave(item):
+        if key not in wanted.entries and item[1] not in wanted.disputed and is_ours(entry) and may_remove(item):
             remove.append(entry)
     return EntryChanges(in_order(add), tuple(entry.key for entry in in_order(remove)))
 
 
-def _attribute(entry: ReferenceValue, own: ReferenceValue, wanted: Wanted, leave: Leave, item: Item) -> Any:
+def _attribute(entry: ReferenceValue, own: ReferenceValue, wanted: Wanted, may_remove: MayRemove, item: Item) -> Any:
     """The desired attribute, merged with the stored one if that must not lose anything."""
     if wanted.merge is None:
         return own.attribute
     merged = wanted.merge(entry.attribute, own.attribute)
-    return own.attribute if merged == own.attribute or leave(item) else merged
+    return own.attribute if merged == own.attribute or may_remove(item) else merged
 
 
 def in_order(entries: Iterable[ReferenceValue]) -> tuple[ReferenceValue, ...]:

@@ -18,7 +18,7 @@ class Plan(NamedTuple):
 
     ``operations``: carried out in this order. ``waits_for``: objects that must change before the rest can be planned:
     targets and parents that don't exist yet, holders that still refer to it, the object itself if a delete precedes a
-    create. ``stirs``: those of them that must be planned to drop their references. ``problems``: on the object, or on
+    create. ``wakes``: those of them that must be planned to drop their references. ``problems``: on the object, or on
     its claimants.
     """
 
@@ -26,13 +26,13 @@ class Plan(NamedTuple):
     operations: tuple[Operation, ...] = ()
     waits_for: frozenset[Name] = frozenset()
     problems: tuple[Problem, ...] = ()
-    stirs: frozenset[Name] = frozenset()
+    wakes: frozenset[Name] = frozenset()
 
 
 class Draft:
     """The object ``name`` of ``kind`` with the claims on it and their merged result."""
 
-    __slots__ = ("claims", "desired", "kind", "name", "operations", "problems", "stirs", "waits_for")
+    __slots__ = ("claims", "desired", "kind", "name", "operations", "problems", "waits_for", "wakes")
 
     def __init__(self, name: Name, kind: Kind, claims: Mapping[Key, tuple[Claim, ...]], desired: Desired) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class Draft:
         self.desired = desired
         self.operations: list[Operation] = []
         self.waits_for: set[Name] = set()
-        self.stirs: set[Name] = set()
+        self.wakes: set[Name] = set()
         self.problems: list[Problem] = list(desired.problems)
 
     def problem(self, reason: str, message: str) -> None:
@@ -55,5 +55,5 @@ class Draft:
             tuple(self.operations),
             frozenset(self.waits_for),
             tuple(dict.fromkeys(self.problems)),
-            frozenset(self.stirs),
+            frozenset(self.wakes),
         )

@@ -38,7 +38,7 @@ from .actual import Actual
 from .assumed import Assumed
 from .claims import EXISTENCE, LATER, ClaimBook, Item
 from .deletion import abandoned, blockers, without_cycle
-from .diff import Leave, Wanted, entry_changes, in_order, list_change, property_changes
+from .diff import MayRemove, Wanted, entry_changes, in_order, list_change, property_changes
 from .draft import Draft, Plan
 from .guard import DeleteGuard
 from .merge import MERGES, merge
@@ -162,10 +162,10 @@ class Planner:
             if self.guard.holds(draft.name):
                 draft.problem("DeletesHeld", "the pass would delete too many objects of this kind at once; if "
                               f"that is meant: `intentc allow-deletes {draft.name.kind}`")  # fmt: skip
-            elif self._leave(draft, actual)(EXISTENCE):
+            elif self._may_remove(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
         elif self._replaced(draft, actual):
-            if self._leave(draft, actual)(EXISTENCE):
+            if self._may_remove(draft, actual)(EXISTENCE):
                 self._delete(draft, actual)
             draft.waits_for.add(draft.name)
         else:
@@ -184,7 +184,7 @@ class Planner:
             self._fields(draft, actual, made=False)
             return
         # Its parent was deleted, so it has no meaning any more.
-        if not self.guard.holds(draft.name) and self._leave(draft, actual)(EXISTENCE):
+        if not self.guard.holds(draft.name) and self._may_remove(draft, actual)(EXISTENCE):
             self._delete(draft, actual)
         if draft.claims:
             draft.waits_for.add(draft.name)
@@ -255,7 +255,7 @@ class Planner:
     def _delete(self, draft: Draft, actual: Actual) -> None:
         held_by = blockers(self._schema, self._installation, self._assumed, actual)
         draft.waits_for |= held_by.holders
-        draft.stirs |= held_by.holders
+        draft.wakes |= held_by.holders
         if held_by.users:
             draft.problem("StillReferred", "it is not needed any more, but can't be deleted while "
                           f"{', '.join(held_by.users[:5])} refer to it ({len(held_by.users)} in all); "
@@ -268,8 +268,8 @@ class Planner:
     def _fields(self, draft: Draft, actual: Actual, *, made: bool) -> None:
         """The changes of an object that stays: whole fields in one update, then single references."""
         kind, desired = draft.kind, draft.desired
-        leave = self._leave(draft, actual)
-        properties = property_changes(actual, desired, leave, every=made)
+        may_remove = self._may_remove(draft, actual)
+        properties = property_changes(actual, desired, may_remove, every=made)
         lists: dict[str, tuple[ReferenceValue, ...]] = {}
         relaxed: list[Key] = []
         add: list[Operation] = []
@@ -277,7 +277,7 @@ class Planner:
         claimed = (r for r in desired.references if made and kind.relations[r].writer is not Writer.SHARED)
         for relation in dict.fromkeys((*kind.compiler_relations, *claimed)):
             stored = self._assumed.entries(actual, relation)
-            change = list_change(relation, stored, self._wanted(draft, relation, actual.key), leave)
+            change = list_change(relation, stored, self._wanted(draft, relation, actual.key), may_remove)
             if change is not None:
                 lists[relation] = change
                 relaxed += [entry.key for entry in change if self._relaxes(kind, relation, entry.key, made)]
@@ -293,7 +293,7 @@ class Planner:
                 lambda entry, declared=declared: is_our_entry(  # type: ignore[misc]
                     self._installation, declared, actual.key, entry.key, entry.fq_name
                 ),
-                leave,
+                may_remove,
             )
             for entry in changes.add:
                 relax = self._relaxes(kind, relation, entry.key, made)
@@ -347,7 +347,7 @@ class Planner:
         claims = self._book.on(name)
         draft = Draft(name, actual.kind, claims, merge(actual.kind, name, claims, self._title))
         unwanted = self._replaced(draft, actual) if draft.desired.exists else not self.guard.holds(name)
-        if not unwanted or not self._leave(draft, actual)(EXISTENCE):
+        if not unwanted or not self._may_remove(draft, actual)(EXISTENCE):
             return False
         # While users' references keep it, it is present for our references as well.
         return not blockers(self._schema, self._installation, self._assumed, actual).users
@@ -366,7 +366,7 @@ class Planner:
             return True
         return actual is None or ownership_of_object(actual, self._installation) is not Ownership.OURS
 
-    def _leave(self, draft: Draft, actual: Actual) -> Leave:
+    def _may_remove(self, draft: Draft, actual: Actual) -> MayRemove:
         """Decides what may be removed from an object now, and whether it may be deleted (docs/engine.md §5.7, §7)."""
         book, name, mark = self._book, draft.name, actual.mark
 

@@ -185,9 +185,9 @@ class Reloader:
         logic.set_reactions(change.reactions)
         engine.evaluator.edges.keep(edges_of(change.reactions))
         for name, value in change.settings.items():
-            engine.intake.concern(logic.set_setting(name, value))
+            engine.scheduler.concern(logic.set_setting(name, value))
         for name in change.unset:
-            engine.intake.concern(logic.unset_setting(name))
+            engine.scheduler.concern(logic.unset_setting(name))
         engine.reevaluate(())
 
     async def _look_over(self, keys: Iterable[Key]) -> None:

@@ -188,7 +188,7 @@ def _keeping(engine: Engine, settings: Intentc, process: str) -> Keeping:
     def name_of(key: Key) -> str:
         return journal.names.get(key) or engine.parts.logic.name_of(key)
 
-    return Keeping(journal, files, name_of, engine.intake.at_start)
+    return Keeping(journal, files, name_of, engine.scheduler.at_start)
 
 
 def _probe(read: ReadService, engine: Engine, compilers: Loaded) -> ApiServerProbe | None:

@@ -137,7 +137,7 @@ class CompilerStatus:
                 first = "" if progress.passed or because else ", not asked yet"
                 yield f"etcd, no watch since {at(state.since)}{first}{because}"
             case Phase.LISTING:
-                which = "the first list of etcd" if not self._engine.intake.listed else "a new list of etcd"
+                which = "the first list of etcd" if not self._engine.scheduler.listed else "a new list of etcd"
                 yield f"{which}: {progress.listed:,} of {progress.to_list:,} keys are read"
             case Phase.WATCHING if leadership is not None and leadership.unanswered_since is not None:
                 # A silent watch counts as cut only after some heartbeats; the lease shows it earlier.
@@ -158,7 +158,7 @@ class CompilerStatus:
         if self._loaded:
             return None
         engine, progress = self._engine, self._source.progress
-        if not engine.intake.listed:
+        if not engine.scheduler.listed:
             if self.lacking or self._source.state.phase is not Phase.LISTING:
                 return {"phase": "connecting", "done": 0, "total": None}
             return {"phase": "listing", "done": progress.listed, "total": progress.to_list or None}

@@ -126,7 +126,7 @@ class TakeOver:
         """Handle a rejected write that carried ``fence``; the fence of a former leadership is ignored."""
         if self._leadership is not None and self._leadership.fence == fence:
             self._rejected_after = self._engine.reconciler.sender.written
-        self.election.distrust(fence)
+        self.election.invalidate(fence)
 
     def _on_lost(self, reason: str) -> None:
         self._leadership = None
@@ -162,7 +162,7 @@ class TakeOver:
         """Return whether all writes of a former leader are applied; if so, also read the ledger."""
         engine = self._engine
         if (
-            not engine.intake.listed
+            not engine.scheduler.listed
             or await caught_up(self._store, self._prefix, self._applied())
             or await caught_up(self._store, self._directives_prefix, self._directives_applied())
         ):

@@ -117,7 +117,7 @@ async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(tenan
     await tenancy.create("security_group", "cut short", settle=False)
     layout, logic = Layout.of("/contrail/"), tenancy.engine.parts.logic
     for batch in tenancy.store.batches(layout.prefix, logic.revision):
-        tenancy.engine.intake.apply(Batch(batch.revision, layout.changes(batch.events, print)))
+        tenancy.engine.scheduler.apply(Batch(batch.revision, layout.changes(batch.events, print)))
     assert tenancy.engine.parts.jobs.pending() > 0
     await tenancy.restart()
     assert tenancy.write.written

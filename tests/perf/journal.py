@@ -147,7 +147,7 @@ async def _compile(
 
 def _keeping(engine: Engine, directory: Path) -> Keeping:
     files = JournalFiles(directory, files=8, file_bytes=8_000_000, process=this_process("bench", "bench", 0.0))
-    return Keeping(engine.parts.journal, files, engine.parts.logic.name_of, engine.intake.at_start)
+    return Keeping(engine.parts.journal, files, engine.parts.logic.name_of, engine.scheduler.at_start)
 
 
 def table(cost: Cost) -> str:

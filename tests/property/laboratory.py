@@ -169,9 +169,9 @@ class Laboratory:
 
     async def _work(self) -> None:
         engine = self.engine
-        if not engine.intake.listed:
+        if not engine.scheduler.listed:
             await engine.numbers.load()
-        if self._gap or not engine.intake.listed:
+        if self._gap or not engine.scheduler.listed:
             self._gap = False
             await engine.step([await self._snapshot()])
         for _ in range(_ROUNDS):
@@ -195,7 +195,7 @@ class Laboratory:
 
     async def deliver_again(self, batches: int) -> None:
         """The watch delivers the last so many batches again, as etcd before 3.4.24 may."""
-        if self.engine.intake.listed:
+        if self.engine.scheduler.listed:
             again: list[Snapshot | Batch] = [*self._delivered]
             await self.engine.step(again[-batches:])
 

@@ -69,7 +69,7 @@ async def history_of(engine: Engine, name: Name | None, intents: Collection[Key]
     for number, line in enumerate(reversed(lines)):
         if number % _IN_A_ROW == _IN_A_ROW - 1:
             await asyncio.sleep(0)
-        at_start = isinstance(line, Entry) and engine.intake.at_start(line)
+        at_start = isinstance(line, Entry) and engine.scheduler.at_start(line)
         search.add(RecordedLine(line, JOURNAL, journal.writer, last - number), at_start=at_start)
         if search.is_complete:
             break

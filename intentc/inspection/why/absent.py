@@ -41,7 +41,7 @@ class Absence(NamedTuple):
 async def absence(engine: Engine, name: Name) -> Absence:
     """Explain why the unclaimed object ``name`` does not exist."""
     parts = engine.parts
-    if not engine.intake.listed:
+    if not engine.scheduler.listed:
         return Absence(
             "Nothing is known yet: the first listing has not been applied.",
             (),

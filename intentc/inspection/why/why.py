@@ -199,7 +199,7 @@ def _written(engine: Engine, name: Name, key: Key | None, history: History) -> D
         return document
     revision = parts.logic.mod_revision(key)
     since = DROPPED if parts.journal.first > 1 else ELSEWHERE
-    by = BEFORE if revision <= engine.intake.first_listed else since
+    by = BEFORE if revision <= engine.scheduler.first_listed else since
     return {"operation": None, "revision": revision, "at": None, "by": by}
 
 
@@ -223,7 +223,7 @@ def _problems(parts: Parts, name: Name, key: Key | None, intents: Iterable[Key])
 
 def _waiting(engine: Engine, name: Name, key: Key | None, *, made: bool) -> list[Document]:
     parts = engine.parts
-    if not engine.intake.listed:
+    if not engine.scheduler.listed:
         return [entry("the first listing of etcd", None, "intentc status")]
     found = []
     if key is not None:

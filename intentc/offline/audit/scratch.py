@@ -76,7 +76,7 @@ async def audit(
     )
     try:
         await engine.numbers.load()
-        await engine.intake.take(listing.snapshot)
+        await engine.scheduler.take(listing.snapshot)
         apply_directives(engine, await Book(store, installation).list())
         while await engine.step([]):
             pass

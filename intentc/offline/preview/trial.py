@@ -96,9 +96,9 @@ class Trial:
     async def rest(self) -> Moment:
         """Work until nothing is left to do."""
         engine = self.offline.engine
-        if not engine.intake.listed:
+        if not engine.scheduler.listed:
             await engine.numbers.load()
-            await engine.intake.take(self._gathered.snapshot)
+            await engine.scheduler.take(self._gathered.snapshot)
             apply_directives(engine, self._gathered.directives)
         await self.offline.settle()
         return await self.moment()

@@ -37,7 +37,7 @@ async def spoil(scene: Scene, kind: str, name: str, **fields: Any) -> None:
     value = msgspec.json.encode({**stored, **fields})
     engine = scene.offline.engine
     revision = engine.parts.logic.revision + 1
-    engine.intake.apply(Batch(revision, (Change(*key, value, 1, revision),)))
+    engine.scheduler.apply(Batch(revision, (Change(*key, value, 1, revision),)))
 
 
 async def test_an_object_in_order_differs_in_nothing(scene: Scene) -> None:

@@ -223,7 +223,7 @@ def kept(plant: Plant, directory: Path, process: str) -> None:
     journal = plant.parts.journal
     journal.writer = f"lab/{process}"
     files = JournalFiles(directory, files=3, file_bytes=100_000, process=this_process("lab", process, 1.0))
-    Keeping(journal, files, plant.parts.logic.name_of, plant.engine.intake.at_start).end()
+    Keeping(journal, files, plant.parts.logic.name_of, plant.engine.scheduler.at_start).end()
 
 
 async def test_after_a_restart_files_show_when_and_by_which_path(plant: Plant, tmp_path: Path) -> None:

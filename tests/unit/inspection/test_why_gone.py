@@ -65,7 +65,7 @@ async def test_after_a_restart_files_show_it_of_resources_and_of_objects(plant: 
     await plant.remove("a")
     journal = plant.parts.journal
     files = JournalFiles(tmp_path, files=3, file_bytes=100_000, process=this_process("lab", "host-1", 1.0))
-    Keeping(journal, files, lambda key: journal.names.get(key, key.uuid), plant.engine.intake.at_start).end()
+    Keeping(journal, files, lambda key: journal.names.get(key, key.uuid), plant.engine.scheduler.at_start).end()
     again = Plant(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()

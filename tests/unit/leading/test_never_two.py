@@ -25,7 +25,7 @@ _FAULTS = ("cut", "renewals_cut", "lose_answers", "slow")
 _STEPS = st.one_of(
     st.tuples(st.just("pass"), st.floats(0.5, 2 * TTL)),
     st.tuples(st.just("stop the machine"), st.floats(0.1, 3 * TTL)),
-    st.tuples(st.sampled_from(["kill", "resign", "hold back", "deliver", "distrust"]), st.sampled_from(_NAMES)),
+    st.tuples(st.sampled_from(["kill", "resign", "hold back", "deliver", "invalidate"]), st.sampled_from(_NAMES)),
     st.tuples(st.sampled_from(_FAULTS), st.sampled_from(_NAMES)),
     st.tuples(st.sampled_from(["cut watches", "silence watches", "lose an event", "compact", "write"]), st.none()),
 )
@@ -81,8 +81,8 @@ class _World:
             case "deliver", str(name):
                 with suppress(StoreError):  # the store refuses what comes too late
                     await self.present[name].line.deliver()
-            case "distrust", str(name):
-                self.present[name].election.distrust(self.present[name].election.fence() or "")
+            case "invalidate", str(name):
+                self.present[name].election.invalidate(self.present[name].election.fence() or "")
             case str(fault), str(name):
                 line = self.present[name].line
                 setattr(line, fault, not getattr(line, fault))

@@ -20,7 +20,7 @@ async def test_a_refused_fence_is_given_up_at_once_and_the_cause_is_named(
     async with standing(store, "a", "b") as (first, second):
         fence = first.election.fence()
         assert fence is not None
-        first.election.distrust(fence)
+        first.election.invalidate(fence)
         assert first.election.fence() is None
         assert first.lost == ["the API server rejected the fence"]
         assert await until(lambda: second.leads) < 0.1
@@ -30,7 +30,7 @@ async def test_a_refused_fence_is_given_up_at_once_and_the_cause_is_named(
 
 async def test_after_a_refusal_nobody_stands_here_for_a_ttl(store: MemoryStore) -> None:
     async with standing(store, "a") as (first,):
-        first.election.distrust(first.election.fence() or "")
+        first.election.invalidate(first.election.fence() or "")
         assert TTL <= await until(lambda: first.leads) < TTL + 1
 
 
@@ -40,7 +40,7 @@ async def test_a_fence_that_is_no_longer_current_is_passed_over(store: MemorySto
         assert old is not None
         await store.transaction([], [Delete(KEY)])
         await until(lambda: len(first.won) == 2)
-        first.election.distrust(old)
+        first.election.invalidate(old)
         await anyio.sleep(1)
         assert first.leads
 
@@ -51,7 +51,7 @@ async def test_a_fence_that_was_refused_rightly_is_stood_for_again_soon(
     async with standing(store, "a") as (first,):
         store.faults.silence_watches()  # so that the refusal is the first that is heard of it
         await store.transaction([], [Delete(KEY)])
-        first.election.distrust(first.election.fence() or "")
+        first.election.invalidate(first.election.fence() or "")
         assert await until(lambda: first.leads) < 1
         assert "etcd.endpoints" not in caplog.text
 

@@ -156,7 +156,7 @@ def test_an_object_is_deleted_only_when_nobody_refers_to_it(world: World) -> Non
     instance(world, target)
     plan = world.plan(T1)
     assert not plan.operations
-    assert plan.waits_for == plan.stirs == {INSTANCE}
+    assert plan.waits_for == plan.wakes == {INSTANCE}
     assert not plan.problems
     world.carry_out(world.plan(INSTANCE))
     assert world.plan(T1).operations == (Delete(target, T1, world.stored[target].mod_revision),)

@@ -85,7 +85,7 @@ async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> 
     reported = Reported(plant)
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", "b", settle=False, text="number")
-    plant.engine.intake.apply(await _listed(plant))
+    plant.engine.scheduler.apply(await _listed(plant))
     while (key := plant.parts.jobs.take()) is not None:
         plant.engine.evaluator.serve(key)
     plant.parts.objects.add(Name("part", ("a", "one")))
@@ -166,7 +166,7 @@ async def test_the_first_load_shows_how_far_it_is() -> None:
 
     await plant.boxes("a", "b", "c", settle=False)
     reported.enter(Phase.WATCHING)
-    plant.engine.intake.apply(await _listed(plant))
+    plant.engine.scheduler.apply(await _listed(plant))
     key = plant.parts.jobs.take()
     assert key is not None
     plant.engine.evaluator.serve(key)

@@ -94,7 +94,7 @@ async def test_an_object_whose_event_was_lost_is_read_back_and_repaired(start: S
 async def test_an_object_that_nobody_ever_planned_is_planned(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     beside = await start(healing=True)
     await beside.create("box", "a", text="first")
-    monkeypatch.setattr(beside.engine.intake, "_concerns_us", lambda name: False)
+    monkeypatch.setattr(beside.engine.scheduler, "_concerns_us", lambda name: False)
     await beside.change("part", "a", "one", content="edited")
     mismatch = only(await beside.auditing.once("a test"))
     assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.UNPLANNED, True)

@@ -39,7 +39,7 @@ class LastGoodValues(Protocol):
         ...
 
 
-class Intake:
+class Scheduler:
     """``causes`` holds, per intent with a job, why it has one. ``before`` is called with each item ahead of all else,
     ``on_gone`` with intents that ended (and whether that was seen live), ``on_stored`` with objects that changed.
     ``last_good``: None if nothing but the present values of held resources is known."""

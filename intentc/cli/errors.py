@@ -121,7 +121,7 @@ def explain(error: BaseException) -> CommandError:
                 str(error),
                 where=f"etcd: {error.key}",
                 next_step=f"`etcdctl get {error.key}` shows it; `etcdctl del {error.key}` deletes it, and the next "
-                "start claims the path anew, unless another installation's marks are below it",
+                "start claims the path again, unless another installation's marks are below it",
             )
         case AccessDenied():
             return CommandError(

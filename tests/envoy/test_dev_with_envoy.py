@@ -46,8 +46,8 @@ class Sample:
         ports = {"8080": port, "18081": blue, "18082": green}
         for name in FILES:
             text = (SAMPLE / name).read_text()
-            for told, free in ports.items():
-                text = re.sub(rf"\b{told}\b", str(free), text)
+            for configured, free in ports.items():
+                text = re.sub(rf"\b{configured}\b", str(free), text)
             (folder / name).write_text(text)
         return cls(folder, port, [str(folder / name) for name in FILES])
 

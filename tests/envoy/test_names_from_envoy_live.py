@@ -56,6 +56,6 @@ async def test_each_statistic_of_a_live_envoy_leads_to_the_resource_that_asked_f
 async def _statistics(live: Live) -> list[str]:
     """One of each thing of which there are statistics, as Envoy names them."""
     _, text = live.gateway.envoy.ask("/stats")
-    told = [line.partition(": ")[0] for line in text.splitlines()]
-    wanted = [one for one in told if one.startswith(("cluster.", "http.", "tcp.", "listener.", "vhost."))]
+    names = [line.partition(": ")[0] for line in text.splitlines()]
+    wanted = [one for one in names if one.startswith(("cluster.", "http.", "tcp.", "listener.", "vhost."))]
     return [one for one in wanted if not _ENVOYS_OWN.match(one)]

@@ -1,4 +1,4 @@
-"""Numbers out of pools (docs/contrail.md B.2 ``/int-pool``, B.6; docs/engine.md §8; yml case int_pool)."""
+"""Allocation of numbers from pools (docs/contrail.md B.2 ``/int-pool``, B.6; docs/engine.md §8; yml case int_pool)."""
 
 from __future__ import annotations
 

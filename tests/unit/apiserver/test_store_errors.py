@@ -1,4 +1,4 @@
-"""What an error of the store means to a client: whose fault it is, and whether to try again."""
+"""Errors of the store as a client sees them: whose fault they are, and whether to try again."""
 
 from __future__ import annotations
 

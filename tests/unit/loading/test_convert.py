@@ -1,4 +1,4 @@
-"""Typed values from a file: what is wrong is said with file, line and key, and what was probably meant."""
+"""Typed values from a file: errors name file, line and key, and what was probably meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schema files: read once, checked where they stand, with a hint what was meant."""
+"""Schema files: read once, checked with file and line, with a hint what was meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text means: plain scalars by YAML 1.2, keys always text, JSON included."""
+"""The values of a text: plain scalars by YAML 1.2, keys always text, JSON included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which answer is which error."""
+"""The error for each answer of the API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathering: who shares a request, how large it gets, and what happens to a batch that is refused."""
+"""Gathering: which writes share a request, how large it gets, and what happens to a rejected batch."""
 
 from __future__ import annotations
 

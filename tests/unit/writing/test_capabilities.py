@@ -1,4 +1,4 @@
-"""What is learned about the server, once, and what is said about its lacks."""
+"""Learning the capabilities of the server once, and logging missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broken call means, that nothing is sent twice, tokens, and that no secret leaks."""
+"""Errors of broken calls, no request is sent twice, tokens, and no secret leaks."""
 
 from __future__ import annotations
 

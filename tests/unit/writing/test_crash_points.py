@@ -1,4 +1,4 @@
-"""Crash points of the writing side: a request has left, and nothing of its answer is read."""
+"""Crash points of the writing stage: a request is sent, and its answer is not read."""
 
 from __future__ import annotations
 

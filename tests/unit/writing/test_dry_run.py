@@ -1,4 +1,4 @@
-"""The write service that only writes down."""
+"""The write service that only records."""
 
 from __future__ import annotations
 

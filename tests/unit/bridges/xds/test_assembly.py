@@ -1,4 +1,4 @@
-"""Routes in their places: tables, order, wildcards, and virtual hosts that are equal."""
+"""The assembly of routes: tables, order, wildcards, and equal virtual hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an Envoy is started with."""
+"""Bootstraps: with an xDS server, and static."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_a_static_configuration_has_routes_endpoints_and_secrets_in_their_places
         ]
     )["static_resources"]
     [listener], [cluster] = document["listeners"], document["clusters"]
-    [told_chain] = listener["filter_chains"]
-    config = told_chain["filters"][0]["typed_config"]
+    [built_chain] = listener["filter_chains"]
+    config = built_chain["filters"][0]["typed_config"]
     assert "rds" not in config
     assert [one["name"] for one in config["route_config"]["virtual_hosts"][0]["routes"]] == ["r"]
-    certificates = told_chain["transport_socket"]["typed_config"]["common_tls_context"]
+    certificates = built_chain["transport_socket"]["typed_config"]["common_tls_context"]
     assert certificates == {"tls_certificate_sds_secret_configs": [{"name": "s"}]}
     assert cluster == {
         "name": "c",

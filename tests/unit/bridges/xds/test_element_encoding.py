@@ -1,4 +1,4 @@
-"""What an element's JSON becomes, and what is found wrong with it without asking an Envoy."""
+"""The encoding of an element's JSON, and the errors that are found without an Envoy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused opens nothing: no wider route, no listener without its guards, no way past what was in force."""
+"""A rejection opens nothing: no wider route, no listener without its guards, no bypass of what was in force."""
 
 from __future__ import annotations
 

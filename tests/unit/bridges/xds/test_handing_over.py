@@ -1,4 +1,4 @@
-"""Listeners that leave an address to another go in a step of their own, in either dialect."""
+"""Listeners that hand an address over to another are removed in a separate step, in either dialect."""
 
 from __future__ import annotations
 

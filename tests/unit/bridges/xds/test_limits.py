@@ -1,4 +1,4 @@
-"""What one client may ask of the server, and that nobody else suffers from more."""
+"""The limits of one client, and that exceeding them affects no other client."""
 
 from __future__ import annotations
 

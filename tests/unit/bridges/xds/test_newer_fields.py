@@ -1,4 +1,4 @@
-"""Names of health checks, which Envoy knows and the packages of its messages do not."""
+"""Names of health checks, which Envoy knows and the packages of its messages don't."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is to blame for a refusal, and what goes on meanwhile."""
+"""Which element caused a rejection, and what is in force meanwhile."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_only_envoy_may_refuse_what_was_acknowledged_once() -> None:
     assert served(bench.world, Type.CLUSTERS) == {"b"}
 
 
-def test_a_mended_element_loses_its_record_when_it_is_acknowledged() -> None:
+def test_a_fixed_element_loses_its_record_when_it_is_acknowledged() -> None:
     bench = Bench()
     want(bench.world, cluster("c"), cluster("d"), virtual_host("*"), route("r1"))
     envoy = _Envoy(bench, {"r1"})

@@ -1,4 +1,4 @@
-"""When a listener is tried again whose address was in use."""
+"""Retries of listeners whose address was in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has to leave an address before another comes to it."""
+"""Which listener must release an address before another takes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concatenated parts are the same message as one encoded whole."""
+"""Concatenated parts are the same message as one that is encoded as a whole."""
 
 from __future__ import annotations
 

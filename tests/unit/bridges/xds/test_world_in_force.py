@@ -1,4 +1,4 @@
-"""What is in force: what waits for what, and what stays until others have let go of it."""
+"""What is in force: which elements wait for others, and which stay while others refer to them."""
 
 from __future__ import annotations
 

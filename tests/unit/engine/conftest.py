@@ -1,4 +1,4 @@
-"""What tests of the pipeline may use."""
+"""Fixtures for tests of the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server as a whole is spared while it is away or asks for a pause; one that it dislikes holds up nobody (F15)."""
+"""No requests are sent while the server is unreachable or asks for a pause; one throttled key delays no other (F15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What our own writes bring about is no drift, and contention over one entry leaves all others alone (F19, F20)."""
+"""The effects of our own writes are no drift, and contention over one entry leaves all others alone (F19, F20)."""
 
 from __future__ import annotations
 

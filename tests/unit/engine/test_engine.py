@@ -1,4 +1,4 @@
-"""The engine with its real tasks over a memory store: it settles, drains, ends when it must, and starves nobody."""
+"""The engine with its real tasks over a memory store: it converges, drains, ends when it must, and starves no task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who is evaluated, who is answered from the memo, and what a failure leaves (docs/engine.md §3, §4, §7)."""
+"""Which intents are evaluated, which are answered from the memo, and the effects of a failure (docs/engine.md §3,
+§4, §7)."""
 
 from __future__ import annotations
 

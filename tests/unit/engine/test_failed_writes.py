@@ -1,4 +1,4 @@
-"""What each outcome of a write means for its object, and for the others (docs/engine.md §6.3)."""
+"""The effects of each outcome of a write, on its object and on others (docs/engine.md §6.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody claims goes after the first complete pass, never before, and only if it is ours (docs/engine.md §5.7)."""
+"""Unclaimed objects of ours are deleted after the first complete pass, never before (docs/engine.md §5.7)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A listing in a running process is a full pass: many deletes need leave, and an older store makes what we remember
-void (docs/engine.md §5.7, faults F03, F10)."""
+"""A listing in a running process is a full pass: mass deletions need approval, and an older store makes what is
+remembered void (docs/engine.md §5.7, faults F03, F10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each line of the log about an intent or an object says which, at which revision, and by which reaction path."""
+"""Each log line about an intent or an object has its key, the revision, and the reaction path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intents that came and went leave nothing in memory behind, wherever it may be kept (F25)."""
+"""Deleted intents leave nothing in memory, in whichever table it may be kept (F25)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wishes are granted in the order of names, before writes; numbers go back once nothing carries them
+"""Requests are granted in the order of names, before writes; allocations are freed once no object carries them
 (docs/engine.md §8)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers while answers are under way: none is lost, none is given twice, and one that is refused holds up nobody
+"""Allocations while answers are under way: none is lost, none is given twice, and a rejected one delays no other
 (docs/engine.md §8)."""
 
 from __future__ import annotations

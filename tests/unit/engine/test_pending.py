@@ -1,4 +1,4 @@
-"""References without a target are counted beside the work, and counted again when something has changed."""
+"""References without a target are counted in slices, and again after a change."""
 
 from __future__ import annotations
 

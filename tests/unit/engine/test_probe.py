@@ -1,4 +1,4 @@
-"""An API server that nothing was written to is asked now and then, so that readiness is of now."""
+"""The API server is asked regularly when nothing is written, so that readiness is current."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is in quarantine, and what is wrong: counted without being listed, and listed to the end a page at a time."""
+"""What is in quarantine, and why: counted without a listing, and listed completely page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of the inputs, to look through: as it stands in the store, settled or not, without holding the loop."""
+"""Views of outputs: as stored, converged or not, without holding the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an author copies out of a sensitive field, wherever it lands: no face that shows objects lets it out."""
+"""A secret that an author copies from a sensitive field stays concealed wherever objects are shown."""
 
 from __future__ import annotations
 

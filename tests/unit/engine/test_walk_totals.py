@@ -1,4 +1,4 @@
-"""What all walks over the reaction map came to, in three figures."""
+"""The results of all walks over the reaction map, in three figures."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Objects are planned when everything known is evaluated, by whoever's doing they became possible, and never so many in
-a row that nobody else gets a turn (docs/engine.md §1.7, §6.4)."""
+"""Objects are planned once everything known is evaluated, whatever made that possible, and in numbers that leave
+other tasks their turn (docs/engine.md §1.7, §6.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process for the tests of the watchdog: one evaluation under a small budget, a small watchdog and a slot.
+"""A process for the tests of the watchdog: one evaluation under a small budget, a small watchdog and a crash marker.
 
 ``python -m tests.unit.evaluation.held MODE DIRECTORY``: ``holds`` keeps the interpreter in C; ``works`` uses three
 times the watchdog's time, in evaluations that end; ``sleeps`` evaluates for ``ASLEEP`` seconds. Prints what came of it.

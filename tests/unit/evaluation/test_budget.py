@@ -1,4 +1,4 @@
-"""The budget of time: nothing that an author writes takes longer, and nothing but the author's code is cut off."""
+"""The time budget: no author's code takes longer, and only the author's code is cut off."""
 
 from __future__ import annotations
 

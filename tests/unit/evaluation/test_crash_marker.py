@@ -1,4 +1,4 @@
-"""What a process was evaluating when it ended is found by the next one; nothing else is."""
+"""The next process finds what a process was evaluating when it died, and nothing else."""
 
 from __future__ import annotations
 

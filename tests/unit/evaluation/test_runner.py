@@ -1,4 +1,4 @@
-"""What a run comes to: its outcome, and what becomes of code that fails, waits or runs wild."""
+"""The outcome of a run, also of code that fails, waits or runs without end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a view shows, what it hides, and which read each look leaves."""
+"""What a view shows, what it hides, and which read each access records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can't be cut off ends the process, with its stacks and a suspect; nothing else does. With real processes."""
+"""An evaluation that can't be cut off ends the process, with its stacks and a suspect. With real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reaction map beside recorded reads: missing reactions, and edges that nobody needs."""
+"""A reaction map compared with recorded reads: missing reactions, and idle edges."""
 
 from __future__ import annotations
 

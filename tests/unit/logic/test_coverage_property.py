@@ -1,5 +1,5 @@
-"""What ``coverage`` calls missing is what an engine would name if each object went or came, and nothing else; what it
-calls idle nobody misses."""
+"""``coverage`` reports exactly the missing reactions that an engine would count if each object were deleted or
+created; without its idle edges every reader is still reached."""
 
 from __future__ import annotations
 

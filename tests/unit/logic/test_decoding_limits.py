@@ -1,4 +1,4 @@
-"""Values from etcd that pass a limit, or are no values at all: held with the reason, and never the process's end."""
+"""Values from etcd that exceed a limit or are invalid are held with the reason, and never end the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit found is applied whatever its revision is, and undoes nothing that came later (docs/engine.md §1.5)."""
+"""What an audit found is applied whatever its revision, and reverts no later change (docs/engine.md §1.5)."""
 
 from __future__ import annotations
 

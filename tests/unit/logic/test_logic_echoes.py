@@ -1,4 +1,4 @@
-"""What compilers wrote is nobody's input: its echo changes objects, and concerns no reader."""
+"""What compilers wrote is no input: its echo changes objects, and affects no reader."""
 
 from __future__ import annotations
 

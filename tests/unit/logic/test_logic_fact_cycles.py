@@ -1,5 +1,4 @@
-"""Facts that change each other without end are cut off and shown; nothing else is taken for that
-(docs/engine.md §4.1)."""
+"""Facts that change each other without end are cut off and shown; nothing else is (docs/engine.md §4.1)."""
 
 from __future__ import annotations
 

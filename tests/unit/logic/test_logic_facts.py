@@ -1,4 +1,4 @@
-"""Facts, the ledger and settings: values that don't come from the store."""
+"""Facts, allocations and settings: values from outside the store."""
 
 from __future__ import annotations
 

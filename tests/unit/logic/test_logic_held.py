@@ -1,4 +1,4 @@
-"""Values that can't be used: reported and held, and nobody else is held up (docs/engine.md §7)."""
+"""Values that can't be used are reported and held, and delay no other (docs/engine.md §7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small world to plan in: toy kinds with every sort of field, and a store that carries out operations."""
+"""A small world for planning: toy kinds with every sort of field, and a store that carries out operations."""
 
 from __future__ import annotations
 

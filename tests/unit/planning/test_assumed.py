@@ -1,4 +1,4 @@
-"""What was written and not seen yet counts for planning, until its echo comes or it is read back."""
+"""Unseen writes count for planning until their echo arrives or the object is read back."""
 
 from __future__ import annotations
 

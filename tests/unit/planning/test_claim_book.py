@@ -1,4 +1,4 @@
-"""The claim book answers which objects are concerned when an origin changes its mind."""
+"""The claim book returns the objects affected by a change of an origin's claims."""
 
 from __future__ import annotations
 

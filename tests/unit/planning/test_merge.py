@@ -1,4 +1,4 @@
-"""Claims of several origins on one object become one desired state, in whatever order they came."""
+"""Claims of several origins on one object become one desired state, in any order of arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After the first complete pass: what nobody claims is found, and many deletes at once wait for leave."""
+"""After the first complete pass: unclaimed objects are found, and mass deletions wait for approval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""While a contributor is held, things may be added to an object, nothing removed, and nothing deleted."""
+"""While a contributor is held, parts may be added to an object; nothing is removed or deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that we make: created when wanted, changed where they differ, deleted when nobody wants them any more."""
+"""Objects that we make: created when claimed, changed where they differ, deleted when unclaimed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the keyed queue promises: one job per key, nobody starves, failures come back later, nothing polls."""
+"""The guarantees of the keyed queue: one job per key, no starvation, failures return later, no polling."""
 
 from __future__ import annotations
 

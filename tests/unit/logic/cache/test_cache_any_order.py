@@ -1,4 +1,4 @@
-"""Whatever the order of arrival, the graph gives the same answers as the final world taken at once."""
+"""In whatever order resources arrive, the graph answers as if the final world had arrived at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be proved of a reaction map before anything runs."""
+"""The findings about a reaction map before anything runs."""
 
 from __future__ import annotations
 

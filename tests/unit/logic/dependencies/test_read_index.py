@@ -1,4 +1,4 @@
-"""Who read what: the readers of a read, the reads of an intent."""
+"""The index of reads: the readers of a read, the reads of an intent."""
 
 from __future__ import annotations
 

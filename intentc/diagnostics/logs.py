@@ -47,7 +47,7 @@ class Redaction:
 
 
 def _forms(secrets: Iterable[str]) -> list[str]:
-    """Return the forms of secrets in a line: plain, in JSON, in a ``repr``, in a URL; the longest first, since one
+    """Return the forms of secrets in a line: plain, in JSON, in a ``repr``, in a URL. The longest come first, since one
     secret may begin with another."""
     forms = {
         form

@@ -11,7 +11,7 @@ _STEP = re.compile(r"([A-Za-z0-9_-]+)|\[(\d+)\]|\.")
 
 
 def value_at(compared: Mapping[str, Any] | None, part: str) -> str:
-    """Return the desired, else the actual value of ``part`` as JSON on one line; empty if there is none, or if the
+    """Return the desired, else the actual value of ``part`` as JSON on one line. It is empty without a value, or if the
     part's name contains it (a reference). ``compared``: an answer of ``Asked.object``."""
     steps = _steps(part)
     for document in ((compared or {}).get("desired"), (compared or {}).get("actual")):

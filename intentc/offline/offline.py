@@ -120,8 +120,8 @@ class Offline:
                 return
 
     def outputs(self) -> list[dict[str, Any]]:
-        """Return the lower-level resources that follow from the input: the objects that compilers made, and those on
-        which they wrote a field; sorted by kind, then fq_name (docs/engine.md §12)."""
+        """Return the lower-level resources that follow from the input, by kind, then fq_name (docs/engine.md §12).
+        These are the objects that compilers made, and those on which they wrote a field."""
         found = (r for r in lower_level(self.engine.parts) if self._before.get(r.key) != r.raw)
         return [shown(resource) for resource in in_order(found)]
 

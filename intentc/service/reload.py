@@ -164,8 +164,8 @@ class Reloader:
     def _kinds(
         self, added: Iterable[Edge], removed: Iterable[Edge], before: ReactionMap, after: ReactionMap
     ) -> Iterator[str]:
-        """Yield the kinds whose intents may change under the new map: the targets of new edges; and, of kinds that
-        trust the map, all that a walk reaches through an added or removed edge."""
+        """Yield the kinds whose intents may change under the new map. These are the targets of new edges and, of kinds
+        that trust the map, all that a walk reaches through an added or removed edge."""
         intents = self._engine.parts.logic.intent_kinds
         yield from (edge.to for edge in added if edge.to in intents)
         for reactions, changed in ((after, added), (before, removed)):

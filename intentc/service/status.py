@@ -66,10 +66,13 @@ class CompilerStatus:
         )
 
     def status(self, leadership: Leadership | None) -> dict[str, Any]:
-        """Return the values for ``/status``: ``healthy`` (which includes an answering etcd), ``role``,
-        ``lag_revisions``, ``rates``, ``pending_references``, ``busy_seconds`` (since it last converged),
-        ``oldest_job_seconds``, ``awaiting`` (empty if it has converged and sees etcd), ``attention`` (what a person
-        must do), ``progress`` (of the first load, None after it). ``leadership``: None without an election."""
+        """Return the values for ``/status``. ``leadership``: None without an election.
+
+        They are ``healthy`` (which includes an answering etcd), ``role``, ``lag_revisions``, ``rates``,
+        ``pending_references``, ``busy_seconds`` (since it last converged), ``oldest_job_seconds``, ``awaiting`` (empty
+        if it has converged and sees etcd), ``attention`` (what a person must do), ``progress`` (of the first load, None
+        after it).
+        """
         engine, progress = self._engine, self._source.progress
         converged = engine.converged
         self._loaded = self._loaded or engine.quiet

@@ -112,8 +112,8 @@ def _searched_files(search: _Search, directory: Path, revision: int) -> _Search:
 
 
 def _oldest_first(newest_first: Collection[RecordedLine]) -> tuple[RecordedLine, ...]:
-    """Sort lines by when they happened, without clocks, since these may be wrong: the lines of one process in the order
-    of writing, those of several by applied revision, and the lines in memory after those of the files."""
+    """Sort lines by when they happened, without clocks, since these may be wrong. Lines of one process stay in the
+    order of writing; those of several are sorted by applied revision; the lines in memory follow those of the files."""
     least: dict[str, int] = {}
     placed: list[tuple[tuple[bool, int], RecordedLine]] = []
     for recorded in newest_first:

@@ -19,8 +19,8 @@ _SHOWN = 100
 
 
 class Outputs(NamedTuple):
-    """``shown``: the first outputs as JSON, those not in order first, each with the number of other resources that it
-    also follows from; ``total``: how many there are; ``amiss``: how many are not in order."""
+    """``shown``: the first outputs as JSON, those not in order first. Each has the number of other resources that it
+    also follows from. ``total``: how many there are; ``amiss``: how many are not in order."""
 
     shown: list[Document]
     total: int

@@ -35,8 +35,8 @@ def blame(parts: Parts, given: Mapping[tuple[str, str], Key]) -> Blame:
 
 
 def blamed(blame: Mapping[str, frozenset[Key]], paths: Iterable[str]) -> frozenset[Key]:
-    """Return the resources that the reasons of the parts at, within or around ``paths`` cite; if no such part has
-    reasons, those that the reasons of the whole object cite."""
+    """Return the resources that the reasons of the parts at, within or around ``paths`` cite. If no such part has
+    reasons, use those of the whole object."""
     wanted = list(paths)
     met = frozenset(key for part, keys in blame.items() if any(_meet(part, path) for path in wanted) for key in keys)
     return met or blame.get("", frozenset())

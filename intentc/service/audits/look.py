@@ -53,7 +53,7 @@ class Look:
         """The journal has dropped lines after ``revision``: no difference can be judged."""
         self._fresh = {line.origin for line in lines if isinstance(line, Entry) and line.revision > revision}
 
-    def stands(self, difference: Difference) -> Sort | None:
+    def sort_of(self, difference: Difference) -> Sort | None:
         """Return the sort of mismatch that a difference is; None if the engine can explain it."""
         parts, name, revision = self._engine.parts, difference.place, self._revision
         if any(change.operation in {ALLOCATE, WAIT} for change in difference.operations):

@@ -85,7 +85,9 @@ class PeriodicAudit:
         }
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures for ``/status``: ``period`` (seconds, 0: only on demand); ``runs`` with a report,
+        """Return the figures for ``/status``.
+
+        They are ``period`` (seconds, 0: only on demand); ``runs`` with a report,
         ``failures`` without one, ``mismatches`` in all; ``last_revision`` and ``last_seconds`` of the last run with a
         report; ``last_result`` (``equal``, ``mismatches``, ``not judged``, ``failed``; ``never``); ``last_error``: why
         the last audit failed, None if it didn't; ``last_success``: time of the last judged audit (seconds since 1970,
@@ -146,7 +148,7 @@ class PeriodicAudit:
         if look.forgotten:
             return Verdict(report.revision, len(report.differences), judged=False)
         found = [
-            (difference, sort) for difference in report.differences if (sort := look.stands(difference)) is not None
+            (difference, sort) for difference in report.differences if (sort := look.sort_of(difference)) is not None
         ]
         mismatches = await self._repair(found) if found else ()
         return Verdict(report.revision, len(report.differences), mismatches)

@@ -265,9 +265,9 @@ async def test_what_an_intent_that_went_since_had_a_say_in(start: Start) -> None
     report = await beside.spawn()
     (difference,) = report.differences
     look = Look(beside.engine, report.revision)
-    assert look.stands(difference) is Sort.STALE
+    assert look.sort_of(difference) is Sort.STALE
     gone = msgspec.structs.replace(difference, origins=(*difference.origins, "box/gone"))
-    assert look.stands(gone) is None
+    assert look.sort_of(gone) is None
 
 
 async def test_nothing_is_judged_while_a_deletion_is_on_its_way(beside: Beside) -> None:

@@ -1,4 +1,4 @@
-"""A store in memory, and the directives that lie in it."""
+"""A store in memory, and its directives."""
 
 from __future__ import annotations
 

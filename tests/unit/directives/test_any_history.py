@@ -1,5 +1,5 @@
-"""Whatever was ordered and withdrawn, and whatever became of the watch: in the end what lies in etcd holds, no more and
-no less, and what is done is gone."""
+"""After any sequence of puts, withdrawals and watch failures exactly the directives in etcd are in force, and those
+that are done are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting, listing and withdrawing: the last directive about a thing counts, and a newer one is never lost."""
+"""Putting, listing and withdrawing: the last directive about a key counts, and a newer one is never lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directives reach the engine: before anything is evaluated, as they are given, and after whatever cut the watch."""
+"""Directives reach the engine: before anything is evaluated, when they are put, and after any cut of the watch."""
 
 from __future__ import annotations
 

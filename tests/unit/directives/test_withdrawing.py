@@ -1,4 +1,4 @@
-"""What is done is withdrawn, by the one who leads and by nobody else."""
+"""Directives that are done are withdrawn, by the leader only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ring of files: what was kept is found again, whatever became of the process that kept it."""
+"""The ring of files: lines are found again, whatever happened to the process that kept them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal goes into its files beside the loop, and neither a full disk nor a slow one stops anything."""
+"""The journal is written to files apart from the loop; neither a full nor a slow disk stops anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that stand for one installation's leadership, as many as a test needs."""
+"""Processes that run for one installation's leadership, as many as a test needs."""
 
 from __future__ import annotations
 

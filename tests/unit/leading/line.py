@@ -1,4 +1,4 @@
-"""One process's connection to the store, to be cut while others keep theirs.
+"""One process's connection to the store, which a test can cut while others keep theirs.
 
 Why it exists: the memory store's own faults strike everybody at once; an election is about one process that fails
 while another does not.

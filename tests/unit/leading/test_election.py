@@ -1,4 +1,4 @@
-"""Who leads, and who takes over when (docs/engine.md §9)."""
+"""Which process leads, and when another takes over (docs/engine.md §9)."""
 
 from __future__ import annotations
 

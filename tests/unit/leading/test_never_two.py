@@ -1,4 +1,4 @@
-"""Property: whatever fails, and whenever, nobody holds a fence but the one whose key stands in the store."""
+"""Property: whatever fails, only the process whose key is in the store holds a fence."""
 
 from __future__ import annotations
 

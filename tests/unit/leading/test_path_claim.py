@@ -1,4 +1,4 @@
-"""An installation claims its path once; another one is refused, whoever comes first, and learns who holds it."""
+"""An installation claims its path once; any other one is rejected, and learns which one holds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows when the API server refuses a fence, and what a leader leaves for the next."""
+"""The effects of a fence that the API server rejects, and what a leader records for the next."""
 
 from __future__ import annotations
 

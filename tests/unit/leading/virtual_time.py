@@ -1,4 +1,4 @@
-"""Simulated time that a test can let go on while nothing runs: what a stopped process finds when it is continued."""
+"""Simulated time that a test advances while nothing runs, as for a stopped and resumed process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the model share: the toy kinds, and changes as the watch brings them."""
+"""Fixtures of the model's tests: the toy kinds, and changes as the watch delivers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door: a stored value becomes a resource with identity and links, or says what is wrong with it."""
+"""Decoding: a stored value becomes a resource with identity and links, or an error that says what is wrong."""
 
 from __future__ import annotations
 

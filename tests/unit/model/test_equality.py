@@ -1,4 +1,4 @@
-"""When an input changed: by meaning, of the fields that count (docs/engine.md §2.3)."""
+"""Whether an input changed: by meaning, of the fields that count (docs/engine.md §2.3)."""
 
 from __future__ import annotations
 

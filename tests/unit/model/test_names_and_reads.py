@@ -1,4 +1,4 @@
-"""How objects are called, which are ours, and what a read is about."""
+"""Keys and names of objects, which are ours, and what a read is about."""
 
 from __future__ import annotations
 

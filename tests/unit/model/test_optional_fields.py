@@ -1,4 +1,4 @@
-"""Fields of which an empty value is another than a missing one, and fields that may stand in an annotation."""
+"""Fields whose empty value differs from a missing one, and fields that an annotation may hold."""
 
 from __future__ import annotations
 

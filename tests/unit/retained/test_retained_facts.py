@@ -1,4 +1,4 @@
-"""The facts of intents that fail or wait are kept in etcd, and come back as they were or not at all."""
+"""Facts of intents that fail or wait are kept in etcd, and are restored unchanged or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader that takes items from a source one at a time, and short ways to write what it reads."""
+"""A reader that takes items from a source one at a time, and shorthands for what it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endpoints are read as people write them, and refused with a reason if they are none."""
+"""Endpoints are parsed as people write them, and rejected with a reason if invalid."""
 
 from __future__ import annotations
 

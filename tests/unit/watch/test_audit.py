@@ -1,4 +1,4 @@
-"""The audit finds events that never came, and takes nothing else for one (docs/engine.md §1.5)."""
+"""The audit finds missed events, and mistakes nothing else for one (docs/engine.md §1.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory store that is made as another store stood: with its keys at their own revisions, and no past."""
+"""A memory store made from the state of another: with its keys and their revisions, and no history."""
 
 from __future__ import annotations
 

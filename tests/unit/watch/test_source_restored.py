@@ -1,5 +1,5 @@
-"""A store that was put back to an older state, and has come past the last applied revision since: its counter looks
-innocent, its past does not (F10)."""
+"""A store that was restored to an older state and has passed the last applied revision since: its counter shows
+nothing, its history does (F10)."""
 
 from __future__ import annotations
 

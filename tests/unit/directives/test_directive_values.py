@@ -1,4 +1,4 @@
-"""How directives lie in etcd, and which values are refused."""
+"""The form of directives in etcd, and which values are rejected."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Throttling:
         self.disobedient: list[Request] = []
         self._status = status
         self._pause = pause
-        self._told = told
+        self._names_pause = told
         self._left = times
         self._since = float("-inf")
         self._on_their_way = 0
@@ -53,7 +53,7 @@ class Throttling:
             self._left -= 1
             self._since = request.at
             self._on_their_way = AT_ONCE
-        headers = {"Retry-After": f"{self._pause:g}"} if self._told else {}
+        headers = {"Retry-After": f"{self._pause:g}"} if self._names_pause else {}
         return Refuse(self._status, "too busy", headers)
 
 

@@ -14,7 +14,7 @@ from intentc.evaluation import Outcome, Runner
 from intentc.loading.schemas import load_schema
 from intentc.model import Claim, Key, Name, ReferenceClaim, ResourceClaim
 from intentc.model.values import thaw
-from tests.oracle.naive_world import NaiveWorld, made_up_uuid
+from tests.oracle.naive_world import NaiveWorld, provisional_uuid
 
 INSTALLATION = "golden"
 FIRST_ROUTE_TARGET = 8000100
@@ -79,11 +79,11 @@ class NaiveCompile:
 
     def _admit(self, resources: list[tuple[str, dict[str, Any]]]) -> None:
         for kind, given in sorted(resources, key=lambda item: (item[0], item[1]["fq_name"])):
-            data = {"uuid": made_up_uuid(kind, given["fq_name"]), **given}
+            data = {"uuid": provisional_uuid(kind, given["fq_name"]), **given}
             parents = self.world.schema.kind(kind).parents
             if parents and len(given["fq_name"]) > 1:
                 data.setdefault("parent_type", parents[0].kind.replace("_", "-"))
-                parent = made_up_uuid(data["parent_type"].replace("-", "_"), given["fq_name"][:-1])
+                parent = provisional_uuid(data["parent_type"].replace("-", "_"), given["fq_name"][:-1])
                 data.setdefault("parent_uuid", parent)
             if kind == "security_group":
                 # The seeds' group brings its number along.
@@ -93,7 +93,7 @@ class NaiveCompile:
             if kind == "virtual_network":
                 name = [*given["fq_name"], given["fq_name"][-1]]
                 instance = {
-                    "uuid": made_up_uuid("routing_instance", name),
+                    "uuid": provisional_uuid("routing_instance", name),
                     "fq_name": name,
                     "parent_type": "virtual-network",
                     "parent_uuid": data["uuid"],

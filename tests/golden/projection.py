@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.oracle.contrail import normal
 
-_MADE_UP = frozenset(
+_GENERATED = frozenset(
     {
         "annotations",
         "configuration_version",
@@ -39,7 +39,7 @@ def projected(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource(resource: dict[str, Any]) -> dict[str, Any]:
-    found = {key: value for key, value in resource.items() if key not in _MADE_UP}
+    found = {key: value for key, value in resource.items() if key not in _GENERATED}
     for key, value in found.items():
         if key.endswith("_refs"):
             entries = [{k: v for k, v in entry.items() if k not in ("uuid", "href")} for entry in value]

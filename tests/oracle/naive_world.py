@@ -15,7 +15,7 @@ from intentc.model.reads import PARENT
 from intentc.model.resolvers import FQ_NAME, UUID
 
 
-def made_up_uuid(kind: str, fq_name: list[str] | tuple[str, ...]) -> str:
+def provisional_uuid(kind: str, fq_name: list[str] | tuple[str, ...]) -> str:
     """The uuid that a resource gets here if its dict names none."""
     return str(uuid_module.uuid5(uuid_module.NAMESPACE_OID, "\0".join((kind, *fq_name))))
 
@@ -35,10 +35,10 @@ class NaiveWorld:
         """Store a resource; ``fq_name`` joined by ``:``, or its elements. A child finds its parent by name if
         ``parent_type`` is set."""
         names = fq_name.split(":") if isinstance(fq_name, str) else list(fq_name)
-        uuid = fields.pop("uuid", None) or made_up_uuid(kind, names)
+        uuid = fields.pop("uuid", None) or provisional_uuid(kind, names)
         data: dict[str, Any] = {"uuid": uuid, "fq_name": names, **fields}
         if "parent_type" in data and "parent_uuid" not in data:
-            data["parent_uuid"] = made_up_uuid(data["parent_type"].replace("-", "_"), names[:-1])
+            data["parent_uuid"] = provisional_uuid(data["parent_type"].replace("-", "_"), names[:-1])
         return self.store(kind, data)
 
     def store(self, kind: str, data: Mapping[str, Any]) -> Key:

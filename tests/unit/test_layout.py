@@ -1,6 +1,6 @@
-"""What keeps the code base readable: sizes of files, names of modules, docstrings, and who may know a kind by name.
+"""What keeps the code base readable: sizes of files, names of modules, docstrings, where kinds are known.
 
-Who may import whom is import-linter's business (``.importlinter``).
+Import-linter checks which package may import which (``.importlinter``).
 """
 
 from __future__ import annotations

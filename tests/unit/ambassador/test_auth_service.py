@@ -102,7 +102,7 @@ async def test_one_that_can_not_be_asked_lets_nobody_in(spec: dict[str, Any], re
     assert gate.problems() == [("auth_service", "gate:auth", reason)]
 
 
-async def test_it_lets_requests_pass_again_once_it_is_put_right() -> None:
+async def test_it_lets_requests_pass_again_once_it_is_repaired() -> None:
     gate = await gateway(auth(path_prefix="check"))
     await gate.service.update(auth(path_prefix="/check"))
     assert guards(gate) == ["cors", "ext_authz"]

@@ -249,7 +249,7 @@ async def test_a_hand_written_reference_without_a_uuid_hinders_nobody_who_may_wr
     assert answer.status_code == 200, answer.text
 
 
-async def test_a_list_that_can_not_be_read_stops_those_whom_it_may_restrict(world: World) -> None:
+async def test_a_list_that_can_not_be_read_stops_everybody_it_may_restrict(world: World) -> None:
     thing = await world.thing()
     uuid = "00000000-0000-4000-8000-000000000001"
     key = f"/contrail/api_access_list/{uuid}"

@@ -98,10 +98,10 @@ class Full(Answered):
 class Troubled(Compiler):
     def __init__(self, reported: dict[str, Any]) -> None:
         super().__init__()
-        self._told = reported
+        self._status = reported
 
     def status(self) -> dict[str, Any]:
-        return {**super().status(), **self._told}
+        return {**super().status(), **self._status}
 
 
 @pytest.fixture(scope="module", params=NAMES)

@@ -132,7 +132,7 @@ async def test_what_was_changed_while_no_compiler_ran_is_no_drift(plant: Plant) 
     assert writes(again) == [(part("a"), False)]
 
 
-async def test_a_fight_ends_with_a_breaker_for_that_object_alone(plant: Plant) -> None:
+async def test_contention_stops_the_writes_for_that_object_alone(plant: Plant) -> None:
     await plant.boxes("a", "b")
     for _ in range(REVERTS + 3):
         await revert(plant)

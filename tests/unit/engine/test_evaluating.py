@@ -58,7 +58,7 @@ async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(plan
     assert [problem.reason for problem in plant.offline.problems()] == ["EvaluationFailed"]
 
 
-async def test_a_failure_that_is_mended_leaves_nothing(plant: Plant) -> None:
+async def test_a_failure_that_is_fixed_leaves_nothing(plant: Plant) -> None:
     await plant.boxes("a", text="fail")
     key = await plant.key("box", "a")
     await plant.change("a", text="fine")

@@ -77,7 +77,7 @@ async def test_problems_are_a_view_of_every_compiler(plant: Plant) -> None:
     assert list(found.views) == ["problems"]
 
 
-async def test_a_problem_stays_while_others_change_and_goes_when_it_is_mended(plant: Plant) -> None:
+async def test_a_problem_stays_while_others_change_and_ends_when_it_is_fixed(plant: Plant) -> None:
     """docs/ambassador.md §5.3: it vanished at the next pass."""
     await plant.boxes("a", text="fail")
     await plant.boxes("b")

@@ -26,20 +26,20 @@ def correction(*changes: Change, revision: int) -> Correction:
     return Correction(revision, changes)
 
 
-def test_a_missed_delete_is_made_up_for_although_newer_batches_were_applied(world: Service) -> None:
+def test_a_missed_delete_is_applied_later_although_newer_batches_were_applied(world: Service) -> None:
     concerned = world.apply(correction(deleted("net", "a", 5), revision=5))
     assert concerned.gone == keys("net/a")
     assert not world.exists(key("net/a"))
 
 
-def test_a_missed_put_is_made_up_for_and_wakes_its_readers(world: Service) -> None:
+def test_a_missed_put_is_applied_later_and_wakes_its_readers(world: Service) -> None:
     world.evaluated(key("net/b"), frozenset({object_read(key("net/a"))}), (), complete=True)
     concerned = world.apply(correction(put("net", "a", 4, born=1, text="missed"), revision=5))
     assert concerned.jobs[key("net/b")].by_readers
     assert concerned.objects == {Name("net", ("a",))}
 
 
-def test_a_missed_creation_is_made_up_for(world: Service) -> None:
+def test_a_missed_creation_is_applied_later(world: Service) -> None:
     assert set(world.apply(correction(put("net", "c", 3), revision=5)).jobs) == keys("net/c")
 
 

@@ -62,7 +62,7 @@ def test_a_cached_resource_that_becomes_unreadable_is_held_not_gone(world: Servi
         world.resource(key("net/a"))
 
 
-def test_readers_are_woken_when_it_becomes_unreadable_and_when_it_is_mended(world: Service) -> None:
+def test_readers_are_woken_when_it_becomes_unreadable_and_when_it_is_repaired(world: Service) -> None:
     world.apply(snapshot(put("net", "a", 1), put("policy", "p", 1)))
     world.evaluated(key("net/a"), frozenset({object_read(key("policy/p"))}), (), complete=True)
     assert world.apply(batch(broken("policy", "p", 2, born=1))).jobs[key("net/a")].by_readers
@@ -71,7 +71,7 @@ def test_readers_are_woken_when_it_becomes_unreadable_and_when_it_is_mended(worl
     assert not world.held
 
 
-def test_a_mended_value_that_was_never_readable_wakes_readers_of_its_name_and_of_sets(world: Service) -> None:
+def test_a_repaired_value_that_was_never_readable_wakes_readers_of_its_name_and_of_sets(world: Service) -> None:
     world.apply(snapshot(put("net", "a", 1), put("net", "b", 1), broken("policy", "p", 1)))
     world.evaluated(key("net/a"), frozenset({name_read("policy", ("blue",))}), (), complete=True)
     world.evaluated(key("net/b"), frozenset({index_read("policy", "all", "")}), (), complete=True)

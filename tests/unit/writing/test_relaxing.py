@@ -94,7 +94,7 @@ async def test_elsewhere_it_is_a_request_after_the_write(api: ToyApi, write: Htt
 @pytest.mark.parametrize(
     "answer", [refuse(403, "forbidden"), refuse(503, "later"), PlainTextResponse("", 500), refuse(500, "no")]
 )
-async def test_a_relaxation_that_fails_is_no_failure_of_the_write_and_is_made_up(
+async def test_a_relaxation_that_fails_is_no_failure_of_the_write_and_is_repeated(
     api: ToyApi, write: HttpWriteService, answer: Response
 ) -> None:
     api.rule = failing(4, answer)

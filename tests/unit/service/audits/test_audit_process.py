@@ -57,7 +57,7 @@ async def test_what_it_says_on_stderr_is_logged_line_by_line(caplog: pytest.LogC
     [
         ("print('error: no etcd', file=sys.stderr); sys.exit(4)", "ended with code 4: no etcd$"),
         (
-            "print('error: no kind x\\n  where: f.yml:4\\n  next:  mend it', file=sys.stderr); sys.exit(3)",
+            "print('error: no kind x\\n  where: f.yml:4\\n  next:  fix it', file=sys.stderr); sys.exit(3)",
             r"ended with code 3: no kind x \(f.yml:4\)$",
         ),
         ("print('first', 'last words', sep='\\n', file=sys.stderr); sys.exit(9)", "ended with code 9: last words$"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,12 @@ from tests.property.profiles import load
 SPENT = cpu.Spent()
 
 load(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# A shell starts what runs in the background, or under nohup, with these signals ignored, and processes that tests start
+# would inherit that: tests of Ctrl-C and SIGHUP would wait for what never comes.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture

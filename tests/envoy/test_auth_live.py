@@ -19,7 +19,7 @@ def guard(seen: Seen) -> Answer:
 
 
 def auth_service(**spec: object) -> Manifest:
-    usual = {"auth_service": "guard", "allowed_authorization_headers": ["x-user"], "timeout_ms": 500}
+    usual = {"auth_service": "guard", "allowed_authorization_headers": ["x-user"], "timeout_ms": 60_000}
     return ambassador("AuthService", "auth", **{**usual, **spec})
 
 

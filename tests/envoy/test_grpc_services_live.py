@@ -28,11 +28,17 @@ def serving(live: Live, port: int, guard: int) -> list[Manifest]:
     ]
 
 
+def rate_limit_service(**spec: object) -> Manifest:
+    """It has a minute to answer in place of 20 ms, after which Envoy would not limit."""
+    usual = {"service": "guard", "protocol_version": "v3", "domain": "shop", "timeout_ms": 60_000}
+    return ambassador("RateLimitService", "limits", **{**usual, **spec})
+
+
 async def test_requests_are_counted_by_their_labels_and_limited(live: Live) -> None:
     async with backend("echo") as echo, grpc_services() as asked:
         await live.apply(
             serving(live, echo.port, asked.port),
-            ambassador("RateLimitService", "limits", service="guard", protocol_version="v3", domain="shop"),
+            rate_limit_service(),
             mapping("all", "/", "echo", labels=BY_TENANT),
         )
         assert live.problems == []
@@ -48,20 +54,11 @@ async def test_a_rate_limit_service_that_does_not_answer_limits_nothing_unless_i
     async with backend("echo") as echo:
         await live.apply(
             serving(live, echo.port, dead_port),
-            ambassador("RateLimitService", "limits", service="guard", protocol_version="v3", domain="shop"),
+            rate_limit_service(),
             mapping("all", "/", "echo", labels=BY_TENANT),
         )
         assert await live.service("/", x_tenant="greedy") == "echo"
-        await live.apply(
-            ambassador(
-                "RateLimitService",
-                "limits",
-                service="guard",
-                protocol_version="v3",
-                domain="shop",
-                failure_mode_deny=True,
-            )
-        )
+        await live.apply(rate_limit_service(failure_mode_deny=True))
         assert await live.service("/", x_tenant="modest") == "status 500"
 
 

@@ -142,7 +142,7 @@ async def test_services_that_are_asked_by_grpc_fail_no_request_when_they_are_del
         limit = {"shop": [{"all": [{"generic_key": {"value": "all"}}]}]}
         spec: dict[str, object] = {"service": f"127.0.0.1:{asked.port}", "protocol_version": "v3"}
         services = [
-            ambassador("RateLimitService", "limits", **spec, domain="shop", failure_mode_deny=True, timeout_ms=4000),
+            ambassador("RateLimitService", "limits", **spec, domain="shop", failure_mode_deny=True, timeout_ms=60_000),
             ambassador("LogService", "log", **spec, driver="http"),
             ambassador("TracingService", "tracing", service=f"127.0.0.1:{asked.port}", driver="zipkin"),
         ]

@@ -8,6 +8,6 @@ as any Python does. What tests the start itself (imports, ``python -m``, variabl
 
 from __future__ import annotations
 
-from .client import PROGRAM, ROOT, Ended, Running, run, start
+from .client import PROGRAM, ROOT, Ended, Running, ended, run, start
 
-__all__ = ["PROGRAM", "ROOT", "Ended", "Running", "run", "start"]
+__all__ = ["PROGRAM", "ROOT", "Ended", "Running", "ended", "run", "start"]

@@ -110,7 +110,7 @@ class Shell:
                 assert process.poll() is None, place
                 await anyio.sleep(0.02)
             process.send_signal(signal.SIGINT)
-            assert process.wait() == 130, place
+            assert await forking.ended(process) == 130, place
 
     async def end(self) -> None:
         """Ctrl-C ends everything."""

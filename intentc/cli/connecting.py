@@ -13,11 +13,14 @@ from intentc.loading.configuration import Configuration, FilePath
 from intentc.loading.configuration.sections import ClientTls
 from intentc.model import InvalidInput
 
+from .errors import CommandError, Exit
+
 if TYPE_CHECKING:
     from intentc.diagnostics.access import Access
     from intentc.leading import KeeperFactory
     from intentc.watch.addresses import Tls
     from intentc.watch.etcd import EtcdStore
+    from intentc.writing import WriteError
     from intentc.writing.endpoint import Endpoint
 
 
@@ -131,6 +134,18 @@ def check_files(certificate: FilePath, key: FilePath, authority: FilePath) -> No
                 source=certificate.source,
                 reason="InvalidConfiguration",
             ) from None
+
+
+def unreadable_allocations(error: WriteError, url: str) -> CommandError:
+    """The error of a command that can't read the allocated numbers from the API server at ``url``."""
+    from intentc.writing import Throttled, Unreachable
+
+    return CommandError(
+        f"the allocated numbers can't be read: {error}",
+        where=url,
+        next_step="check that the API server runs, and the sections client and keystone",
+        code=Exit.UNREACHABLE if isinstance(error, Unreachable | Throttled) else Exit.INVALID,
+    )
 
 
 def _check_client_files(tls: ClientTls) -> None:

@@ -14,7 +14,7 @@ import anyio
 import click
 import msgspec
 
-from .errors import CommandError, Exit
+from .errors import CommandError
 
 if TYPE_CHECKING:
     from intentc.loading.configuration import Configuration
@@ -101,10 +101,10 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
 async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
     """Read the current state. Raises ``CommandError`` and ``StoreError``."""
     from intentc.offline.preview import gather
-    from intentc.writing import Throttled, Unreachable, WriteError
+    from intentc.writing import WriteError
     from intentc.writing.http import http_services
 
-    from .connecting import api_server, etcd_store
+    from .connecting import api_server, etcd_store, unreadable_allocations
 
     settings, endpoint, path = configuration.intentc, api_server(configuration), configuration.etcd.path
     store = etcd_store(configuration)
@@ -113,13 +113,7 @@ async def live(compilers: Loaded, configuration: Configuration) -> Gathered:
         async with http_services(endpoint, compilers.schema, pools=compilers.pools) as (_, read):
             gathered = await gather(store, read, compilers.schema, path=path, installation=settings.installation)
     except WriteError as error:
-        away = isinstance(error, Unreachable | Throttled)
-        raise CommandError(
-            f"the allocated numbers can't be read: {error}",
-            where=endpoint.url,
-            next_step="check that the API server runs, and the sections client and keystone",
-            code=Exit.UNREACHABLE if away else Exit.INVALID,
-        ) from None
+        raise unreadable_allocations(error, endpoint.url) from None
     finally:
         progress("")
         with anyio.CancelScope(shield=True):

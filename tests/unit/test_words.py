@@ -19,10 +19,17 @@ WORDS = re.compile(
 )
 PYTHON = ("intentc", "tests/unit", "tests/golden", "tests/integration/cli")
 """Where all of the Python is written by the rules."""
-TEXTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "intentc/diagnostics/pages/templates/*.html",
-         "config/schemas/**/*.yml", "reactions/*.yml", "sample/**/*.yml")  # fmt: skip
-ELSEWHERE = {ROOT / "docs" / "words.md", Path(__file__), ROOT / "intentc" / "watch" / "rpc_pb2.py"}
-"""What names the words in order to forbid them, or is generated."""
+TEXTS = (
+    "*.md", "docs/*.md", "docs/adr/*.md", "intentc/diagnostics/pages/templates/*.html", "config/schemas/**/*.yml",
+    "reactions/*.yml", "sample/**/*.yml",
+)  # fmt: skip
+ELSEWHERE = {
+    ROOT / "docs" / "words.md",
+    ROOT / "CHANGELOG.md",
+    Path(__file__),
+    ROOT / "intentc" / "watch" / "rpc_pb2.py",
+}
+"""What names the words to forbid them, the names of earlier versions, and what is generated."""
 
 
 def found_in_python(path: Path) -> Iterator[str]:

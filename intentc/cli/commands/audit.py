@@ -68,10 +68,10 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
     from intentc.planning import DeleteGuard
     from intentc.plugins import installed
     from intentc.watch.protocol import Compacted, FutureRevision
-    from intentc.writing import Throttled, Unreachable, WriteError
+    from intentc.writing import WriteError
     from intentc.writing.http import http_services
 
-    from ..connecting import api_server, etcd_store
+    from ..connecting import api_server, etcd_store, unreadable_allocations
 
     settings, endpoint = configuration.intentc, api_server(configuration)
     compilers = installed(configuration)
@@ -96,13 +96,7 @@ async def _audit(configuration: Configuration, revision: int) -> Report:
             next_step="give a revision that etcd still has, or omit --revision",
         ) from None
     except WriteError as error:
-        away = isinstance(error, Unreachable | Throttled)
-        raise CommandError(
-            f"the allocated numbers can't be read: {error}",
-            where=endpoint.url,
-            next_step="check that the API server runs, and the sections client and keystone",
-            code=Exit.UNREACHABLE if away else Exit.INVALID,
-        ) from None
+        raise unreadable_allocations(error, endpoint.url) from None
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()

@@ -290,9 +290,8 @@ def let_go(bench: Bench) -> None:
     assert set(bench.world.resources(Type.CLUSTERS)) == {"new"}
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
-def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole: bool) -> None:
-    """The others did not wait for it: they have let go of the cluster that its routes still ask."""
+def answering_late(*, whole: bool) -> tuple[Bench, Envoy]:
+    """An Envoy that was silent while the others moved from the cluster ``old`` to ``new``, and answers now."""
     bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
     envoy = connected(bench, whole=whole)
     want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
@@ -303,6 +302,13 @@ def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole
     bench.world.publish()
     let_go(bench)
     envoy.answers(stuck, None, *names_in(stuck))
+    return bench, envoy
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
+def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole: bool) -> None:
+    """The others did not wait for it: they have let go of the cluster that its routes still ask."""
+    bench, envoy = answering_late(whole=whole)
     found = []
     while (response := envoy.receives()) is not None:
         found.append((response.kind, names_in(response), set(response.gone)))
@@ -318,16 +324,7 @@ def test_who_answers_after_all_loses_a_cluster_only_after_the_routes_to_it(whole
 
 @pytest.mark.parametrize("whole", [False, True], ids=["incremental", "state of the world"])
 def test_a_cluster_that_is_back_before_its_removal_was_sent_stays(whole: bool) -> None:
-    bench = published(cluster("old"), virtual_host("*"), route("r", cluster="old"))
-    envoy = connected(bench, whole=whole)
-    want(bench.world, virtual_host("*", response_headers_to_add=[{"header": {"key": "x", "value": "y"}}]))
-    bench.world.publish()
-    stuck = envoy.receives()
-    want(bench.world, cluster("new"), route("r", cluster="new"))
-    unwant(bench.world, cluster("old"))
-    bench.world.publish()
-    let_go(bench)
-    envoy.answers(stuck, None, *names_in(stuck))
+    bench, envoy = answering_late(whole=whole)
     envoy.answers(envoy.receives())
     want(bench.world, cluster("old"))
     bench.world.publish()

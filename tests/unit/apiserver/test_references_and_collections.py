@@ -131,7 +131,7 @@ async def test_elements_of_a_list_are_added_modified_and_deleted_by_index(api: A
             ElementUpdate(field, "delete", None, "1"),
         ],
     )
-    assert (await api.get("virtual_machine_interface", made["uuid"]))[field] == [{"port": 3}]
+    assert (await api.get("virtual_machine_interface", made["uuid"]))[field] == {"fat_flow_protocol": [{"port": 3}]}
 
 
 @pytest.mark.parametrize(

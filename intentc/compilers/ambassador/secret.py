@@ -17,7 +17,6 @@ from intentc import Claim, Context, Fact, Intent, View
 from .elements import Origin, element
 from .envoy.secret import certificate, validation
 from .reasons import used_secrets as reasons
-from .tls.certificates import wrong_with_authority, wrong_with_certificate, wrong_with_revocations
 from .tls.secret_state import PARTS, SecretState
 
 _CHAIN = ("tls.crt", "cert-chain.pem")
@@ -70,17 +69,26 @@ class SecretUseIntent(Intent):
 
 def _wrong_with(secret: View, part: str) -> str:
     """What is wrong with a Secret that is used for ``part`` (tls, ca or crl); empty if nothing is."""
+    key = _Content()
     if part == "tls":
-        chain, key = _content(secret, _CHAIN), _content(secret, _KEY)
-        missing = "; ".join(filter(None, (_missing(chain, "a certificate", _CHAIN), _missing(key, "its key", _KEY))))
-        return missing or wrong_with_certificate(chain.content, key.content)
+        found, key = _content(secret, _CHAIN), _content(secret, _KEY)
+        missing = "; ".join(filter(None, (_missing(found, "a certificate", _CHAIN), _missing(key, "its key", _KEY))))
+    elif part == "ca":
+        found = _content(secret, _AUTHORITY)
+        missing = _missing(found, "a certificate authority", _AUTHORITY[1:])
+    else:
+        found = _content(secret, _REVOKED)
+        missing = _missing(found, "a list of revoked certificates", _REVOKED)
+    if missing:
+        return missing
+    # Imported here, so that commands without TLS don't load ``cryptography``.
+    from .tls.certificates import wrong_with_authority, wrong_with_certificate, wrong_with_revocations
+
+    if part == "tls":
+        return wrong_with_certificate(found.content, key.content)
     if part == "ca":
-        authority = _content(secret, _AUTHORITY)
-        missing = _missing(authority, "a certificate authority", _AUTHORITY[1:])
-        return missing or _with_key(wrong_with_authority(authority.content), authority.key)
-    revoked = _content(secret, _REVOKED)
-    missing = _missing(revoked, "a list of revoked certificates", _REVOKED)
-    return missing or wrong_with_revocations(revoked.content)
+        return _with_key(wrong_with_authority(found.content), found.key)
+    return wrong_with_revocations(found.content)
 
 
 class _Content(NamedTuple):

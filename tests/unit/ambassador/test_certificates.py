@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import random
 import subprocess
 from pathlib import Path
 
@@ -72,6 +73,15 @@ def test_a_key_that_envoy_finds_too_weak_is_reported(folder: Path, algorithm: st
     assert shown in wrong_with_certificate(*pair(folder, "weak", algorithm))
 
 
+def test_a_certificate_without_a_serial_number_is_taken_as_envoy_takes_it(folder: Path) -> None:
+    certificate, key = pair(folder, "unnumbered", f"{RSA} -set_serial 0")
+    assert (wrong_with_certificate(certificate, key), wrong_with_authority(certificate)) == ("", "")
+
+
+def test_a_restricted_rsa_key_is_reported_since_envoy_does_not_take_it(folder: Path) -> None:
+    assert "neither RSA nor" in wrong_with_certificate(*pair(folder, "restricted", "-newkey rsa-pss"))
+
+
 @pytest.mark.parametrize("curve", ["P-256", "P-384", "P-521"])
 def test_each_curve_that_envoy_takes_is_taken(folder: Path, curve: str) -> None:
     named = pair(folder, curve, f"-newkey ec -pkeyopt ec_paramgen_curve:{curve}")
@@ -93,49 +103,41 @@ def test_what_is_no_certificate_is_reported(folder: Path, cut: bytes) -> None:
     assert wrong_with_authority(cut).startswith("the certificate authority can't be read")
 
 
-def test_every_cut_of_a_certificate_is_reported_and_none_raises(folder: Path) -> None:
+def test_every_cut_of_a_certificate_or_key_is_reported_and_none_raises(folder: Path) -> None:
     certificate, key = pair(folder, "cut", EC)
-    lines = certificate.decode().splitlines()
-    for kept in range(1, len(lines) - 2):
-        cut = "\n".join([*lines[: kept + 1], lines[-1]]).encode()
-        assert wrong_with_certificate(cut, key) != ""
+    for cut in cuts(certificate):
+        assert wrong_with_certificate(cut, key).startswith("the certificate can't be read")
+        assert wrong_with_authority(cut).startswith("the certificate authority can't be read")
+    for cut in cuts(key):
+        assert wrong_with_certificate(certificate, cut).startswith("the private key can't be read")
 
 
-def element(tag: int, *parts: bytes) -> bytes:
-    content = b"".join(parts)
-    length = len(content)
-    return bytes([tag, length] if length < 0x80 else [tag, 0x82, *length.to_bytes(2, "big")]) + content
+def cuts(pem: bytes) -> list[bytes]:
+    """``pem`` without its last lines but the closing one."""
+    lines = pem.splitlines()
+    return [b"\n".join([*lines[: kept + 1], lines[-1]]) for kept in range(1, len(lines) - 2)]
 
 
-def certificate_with(algorithm: bytes, bits: bytes) -> bytes:
-    """A certificate of which all but the public key is empty."""
-    info = element(0x30, algorithm, element(3, bits))
-    signed = element(0x30, *[element(0x30)] * 5, info)
-    content = base64.b64encode(element(0x30, signed, element(0x30), element(3, b"\0")))
-    return b"-----BEGIN CERTIFICATE-----\n" + content + b"\n-----END CERTIFICATE-----\n"
+@pytest.mark.parametrize("algorithm", [EC, RSA], ids=["ec", "rsa"])
+def test_changed_bytes_raise_nothing_and_no_message_has_a_part_of_the_key(folder: Path, algorithm: str) -> None:
+    certificate, key = pair(folder, "changed", algorithm)
+    chance = random.Random(1)
+    messages = set()
+    for _ in range(300):
+        changed = altered(key, chance)
+        messages.add(wrong_with_certificate(altered(certificate, chance), key))
+        messages.add(wrong_with_certificate(certificate, changed))
+        messages.add(wrong_with_authority(altered(certificate, chance)))
+        messages.add(wrong_with_revocations(altered(certificate, chance).replace(b"CERTIFICATE", b"X509 CRL")))
+    assert len(messages) <= 8  # what is wrong, never what it is about
 
 
-RSA_ALGORITHM = element(0x30, element(6, bytes.fromhex("2a864886f70d010101")), b"\x05\x00")
-EC_ALGORITHM = element(0x30, element(6, bytes.fromhex("2a8648ce3d0201")), element(6, bytes.fromhex("2b81040022")))
-
-
-@pytest.mark.parametrize("algorithm", [RSA_ALGORITHM, EC_ALGORITHM, element(0x30), element(6)], ids=str)
-@pytest.mark.parametrize(
-    "bits",
-    [
-        b"",
-        b"\0",
-        b"\0\x30\x00",
-        b"\0\x30\x02\x02\x00",
-        b"\0\x02\x01\x01",
-        b"\0" + element(0x30, element(2, b"\1" * 256)),
-    ],
-    ids=str,
-)
-def test_a_public_key_with_nothing_in_it_is_reported(folder: Path, algorithm: bytes, bits: bytes) -> None:
-    _, key = pair(folder, "odd", RSA)
-    shown = wrong_with_certificate(certificate_with(algorithm, bits), key)
-    assert shown.startswith("the certificate can't be read") or shown == "the private key is not the certificate's"
+def altered(pem: bytes, chance: random.Random) -> bytes:
+    """``pem`` with another byte somewhere in its content, mostly near its start, where the structure is."""
+    first, *lines, last = pem.splitlines()
+    content = bytearray(base64.b64decode(b"".join(lines)))
+    content[chance.randrange(chance.choice([40, 300, len(content)])) % len(content)] = chance.randrange(256)
+    return b"\n".join([first, base64.b64encode(content), last])
 
 
 def test_a_revocation_list_is_distinguished_from_a_certificate(folder: Path) -> None:

@@ -26,7 +26,19 @@ from intentc.watch.protocol import AccessDenied, StoreUnavailable
 from tests.unit.cli.ended import Intentc
 
 NOT_THERE = "check that it exists, and that this user may read it"
-HEAVY = ("grpc", "httpx2", "networkx", "rich", "yaml", "starlette", "uvicorn", "prometheus_client", "msgspec", "anyio")
+HEAVY = (
+    "cryptography",
+    "grpc",
+    "httpx2",
+    "networkx",
+    "rich",
+    "yaml",
+    "starlette",
+    "uvicorn",
+    "prometheus_client",
+    "msgspec",
+    "anyio",
+)
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -37,6 +49,23 @@ def test_help_loads_nothing_heavy() -> None:
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "[]\n")
     assert "apply" in ended.stdout
+
+
+def test_compiling_gateways_without_tls_loads_no_cryptography() -> None:
+    sample = Path(__file__).parents[3] / "sample" / "ambassador"
+    arguments = [
+        "compile",
+        "--compiler",
+        "ambassador",
+        *(str(sample / f"{name}.yaml") for name in ("routes", "services")),
+    ]
+    script = (
+        f"import sys; from intentc.cli.entry import run; code = run({arguments});"
+        "print([name for name in ('cryptography',) if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.splitlines()[-1] == "[]"
 
 
 def test_help_lists_every_command_and_exit_code(intentc: Intentc) -> None:

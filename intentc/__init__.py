@@ -24,10 +24,11 @@ if TYPE_CHECKING:
         Row,
         View,
         Waiting,
+        assign,
         refer,
         shared,
     )
-    from intentc.model import Claim, Fact, InvalidInput, ReferenceClaim, ResourceClaim, Source
+    from intentc.model import Claim, Fact, InvalidInput, PropertyClaim, ReferenceClaim, ResourceClaim, Source
 
 _HOMES = {
     "Claim": "intentc.model",
@@ -39,12 +40,14 @@ _HOMES = {
     "InvalidInput": "intentc.model",
     "Naming": "intentc.evaluation",
     "Overview": "intentc.evaluation",
+    "PropertyClaim": "intentc.model",
     "ReferenceClaim": "intentc.model",
     "ResourceClaim": "intentc.model",
     "Row": "intentc.evaluation",
     "Source": "intentc.model",
     "View": "intentc.evaluation",
     "Waiting": "intentc.evaluation",
+    "assign": "intentc.evaluation",
     "refer": "intentc.evaluation",
     "shared": "intentc.evaluation",
 }
@@ -59,12 +62,14 @@ __all__ = [
     "InvalidInput",
     "Naming",
     "Overview",
+    "PropertyClaim",
     "ReferenceClaim",
     "ResourceClaim",
     "Row",
     "Source",
     "View",
     "Waiting",
+    "assign",
     "refer",
     "shared",
 ]

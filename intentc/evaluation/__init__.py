@@ -7,7 +7,7 @@ evaluation was under way. Logic and queue decide when to evaluate; planning hand
 """
 
 from .budget import PROCESS, Budget, BudgetExceeded
-from .claiming import refer, shared
+from .claiming import assign, refer, shared
 from .compiler import Compiler
 from .context import Context, Waiting
 from .crash_marker import CrashMarker, state_directory
@@ -42,6 +42,7 @@ __all__ = [
     "View",
     "Waiting",
     "Watchdog",
+    "assign",
     "refer",
     "shared",
     "state_directory",

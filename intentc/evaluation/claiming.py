@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from intentc.model import SHARED, Name, ReferenceClaim, ResourceClaim
+from intentc.model import SHARED, Name, PropertyClaim, ReferenceClaim, ResourceClaim
 
 from .intent import View
 
@@ -26,6 +26,13 @@ def refer(holder: View | ResourceClaim, target: View | ResourceClaim, **attribut
     the attribute. The target need not exist yet."""
     name = _name(target)
     return ReferenceClaim(_name(holder), name.kind, name, attribute)
+
+
+def assign(holder: View | ResourceClaim, field: str, value: Any) -> PropertyClaim:
+    """A claim that the property ``field`` of ``holder`` has this value. The schema must give the field to compilers.
+    When nobody claims it any more, it has its default again.
+    """
+    return PropertyClaim(_name(holder), field, value)
 
 
 def _name(object_: View | ResourceClaim) -> Name:

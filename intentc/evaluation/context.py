@@ -18,15 +18,14 @@ from intentc.model import (
     Problem,
     Read,
     Reason,
-    ReferenceClaim,
     Resource,
     ResourceClaim,
     Source,
     World,
     Writer,
     claimed,
+    claimed_part,
     object_uuid,
-    reference_part,
 )
 from intentc.model.ownership import is_made_by
 from intentc.model.reads import (
@@ -200,16 +199,16 @@ class Context:
         """Give a reason for a part of the object of ``claim``; recorded only if ``explaining``.
 
         All ``sources`` together suffice for the part, and each is needed; several calls are several reasons. Without
-        ``part`` the whole object is meant, and for a reference claim that reference. It reads and changes nothing.
-        Without any reason the intent's own resource counts, or the contributors to the fact."""
+        ``part`` the whole object is meant, and for a claim of a reference or property that one. It reads and changes
+        nothing. Without any reason the intent's own resource counts, or the contributors to the fact."""
         if not self.explaining:
             return
         if not isinstance(part, str) or not all(isinstance(source, Source) for source in sources):
             raise TypeError("because takes a claim, Sources, and the name of a part")
         if len(self.reasons) >= self.limits.reasons:
             self._interrupt(LimitExceeded(f"more than {self.limits.reasons:,} reasons; give reasons for larger parts"))
-        if isinstance(claim, ReferenceClaim) and not part:
-            part = reference_part(claim)
+        if not part and not isinstance(claim, ResourceClaim):
+            part = claimed_part(claim)
         self.reasons.append((claimed(claim), Reason(part, sources)))
 
     def problem(self, reason: str, message: str) -> None:

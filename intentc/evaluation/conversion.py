@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import Fact, Kind, Name, ReferenceClaim, ResourceClaim, Writer
+from intentc.model import Fact, Kind, Name, PropertyClaim, ReferenceClaim, ResourceClaim, Writer
 from intentc.model.values import FrozenMap, Value, decode_hook, encode_hook, freeze
 
 from .visibility import Visibility
@@ -67,8 +67,7 @@ class Converter:
             return claim, size
         converted = []
         for field, value in claim.properties:
-            codec = self._properties.get((kind.name, field)) or self._property_codec(kind, field)
-            result, length = codec.convert(value, f"{claim.name}: {field}")
+            result, length = self._value(kind, claim.name, field, value)
             converted.append((field, result))
             size += length
         return ResourceClaim(claim.name, claim.parent, claim.owner, tuple(converted)), size
@@ -99,6 +98,14 @@ class Converter:
         value, length = codec.convert(claim.attribute, f"{claim.holder}: attribute of {claim.target}")
         return claim._replace(attribute=value), size + length
 
+    def property(self, claim: PropertyClaim) -> tuple[PropertyClaim, int]:
+        """The claim with a struct as value; only fields that the schema gives to compilers may be claimed."""
+        kind = self._kind(claim.holder.kind)
+        value, length = self._value(kind, claim.holder, claim.field, claim.value)
+        if claim.field not in kind.compiler_properties:
+            raise InvalidOutput(f"{kind.name}.{claim.field} is not written by compilers (`writer: compiler`)")
+        return claim._replace(value=value), _name_size(claim.holder) + length
+
     def fact(self, fact: Fact) -> tuple[Fact, int]:
         """The fact with a frozen value."""
         if self._kind(fact.kind).stored:
@@ -109,6 +116,10 @@ class Converter:
             return Fact(fact.kind, fact.name, value), len(_ENCODER.encode(value))
         except (TypeError, NotImplementedError, msgspec.MsgspecError) as error:
             raise InvalidOutput(f"fact {fact.kind} {fact.name}: {error}") from None
+
+    def _value(self, kind: Kind, name: Name, field: str, value: Any) -> tuple[Any, int]:
+        codec = self._properties.get((kind.name, field)) or self._property_codec(kind, field)
+        return codec.convert(value, f"{name}: {field}")
 
     def _property_codec(self, kind: Kind, field: str) -> _Codec:
         declared = kind.properties.get(field)

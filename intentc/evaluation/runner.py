@@ -22,6 +22,7 @@ from intentc.model import (
     Key,
     Name,
     Problem,
+    PropertyClaim,
     Reason,
     ReferenceClaim,
     ResourceClaim,
@@ -184,6 +185,9 @@ class _Output:
             case ReferenceClaim():
                 reference, size = self._converter.reference(item, self._own)
                 self.claims.append(reference)
+            case PropertyClaim():
+                value, size = self._converter.property(item)
+                self.claims.append(value)
             case Fact():
                 fact, size = self._converter.fact(item)
                 if self.facts.setdefault((fact.kind, fact.name), fact) != fact:

@@ -3,14 +3,14 @@
 The bottom layer: it imports nothing of intentc, does no I/O, and knows no kind by name.
 """
 
-from .claims import Claim, Fact, HeldFacts, Parent, ReferenceClaim, ResourceClaim, claimed
+from .claims import Claim, Fact, HeldFacts, Parent, PropertyClaim, ReferenceClaim, ResourceClaim, claimed
 from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
 from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
 from .operations import AddReference, Create, Delete, Operation, ReferenceValue, RemoveReference, Update, verb
 from .ownership import MARK_KEY, SHARED, Mark, object_uuid
 from .problem import InvalidInput, Problem, SeveralInvalid, all_invalid
-from .provenance import Reason, Source, reference_part
+from .provenance import Reason, Source, claimed_part
 from .reads import Read
 from .resource import Link, Reference, Resource
 from .schema import Schema
@@ -38,6 +38,7 @@ __all__ = [
     "Operation",
     "Parent",
     "Problem",
+    "PropertyClaim",
     "Read",
     "Reason",
     "Reference",
@@ -56,12 +57,12 @@ __all__ = [
     "Writer",
     "all_invalid",
     "claimed",
+    "claimed_part",
     "escaped_segment",
     "is_escaped",
     "is_uuid",
     "kebab",
     "object_uuid",
-    "reference_part",
     "snake",
     "stored_segment",
     "verb",

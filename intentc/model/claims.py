@@ -1,8 +1,8 @@
 """Claims on objects, and facts for other intents: what evaluations yield (docs/engine.md §4, §5).
 
-An evaluation yields ``ResourceClaim``, ``ReferenceClaim`` and ``Fact`` values. ``planning`` merges all claims on one
-object, whatever their origins, into its desired state; nothing here knows the present state. Property and attribute
-values are the frozen structs of the kind's schema (``kind.py``), never dicts or lists.
+An evaluation yields ``ResourceClaim``, ``ReferenceClaim``, ``PropertyClaim`` and ``Fact`` values. ``planning`` merges
+all claims on one object, whatever their origins, into its desired state; nothing here knows the present state. Property
+and attribute values are the frozen structs of the kind's schema (``kind.py``), never dicts or lists.
 """
 
 from __future__ import annotations
@@ -42,6 +42,15 @@ class ReferenceClaim(NamedTuple):
     attribute: Any = None
 
 
+class PropertyClaim(NamedTuple):
+    """Claims that the property ``field`` of ``holder`` has this value. ``holder`` may be an object that we did not
+    make, and need not exist yet; the claim does not create it."""
+
+    holder: Name
+    field: str
+    value: Any
+
+
 class Fact(NamedTuple):
     """A derived value for other intents, kept only in memory. ``value`` is frozen (hashable, comparable)."""
 
@@ -59,7 +68,7 @@ class HeldFacts(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-Claim = ResourceClaim | ReferenceClaim
+Claim = ResourceClaim | ReferenceClaim | PropertyClaim
 
 
 def claimed(claim: Claim) -> Name:

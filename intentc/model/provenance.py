@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from .claims import ReferenceClaim
+from .claims import PropertyClaim, ReferenceClaim
 
 
 class Named(Protocol):
@@ -45,6 +45,8 @@ class Reason(NamedTuple):
     sources: tuple[Source, ...]
 
 
-def reference_part(claim: ReferenceClaim) -> str:
-    """The name of a reference as a part: ``route_target_refs[target:64512:1]``."""
+def claimed_part(claim: ReferenceClaim | PropertyClaim) -> str:
+    """The part of the holder that is claimed: a field, or a reference such as ``route_target_refs[target:64512:1]``."""
+    if isinstance(claim, PropertyClaim):
+        return claim.field
     return f"{claim.relation}_refs[{':'.join(claim.target.fq_name)}]"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
-from intentc.model import Claim, Key, Name, ReferenceClaim, claimed
+from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, claimed
 
 Item = str | tuple[str, Name]
 """A part of an object that can be claimed: a field, a (relation, target), or ``EXISTENCE``."""
@@ -126,6 +126,8 @@ class ClaimBook:
             for claim in claims:
                 if isinstance(claim, ReferenceClaim):
                     items.add((claim.relation, claim.target))
+                elif isinstance(claim, PropertyClaim):
+                    items.add(claim.field)
                 else:
                     items.update((EXISTENCE, *(field for field, _ in claim.properties)))
 

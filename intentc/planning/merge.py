@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import SHARED, Claim, Key, Kind, Name, Parent, Problem, ResourceClaim
+from intentc.model import SHARED, Claim, Key, Kind, Name, Parent, Problem, PropertyClaim, ResourceClaim
 from intentc.model.kind import Property
 from intentc.model.values import ENCODER
 
@@ -85,6 +85,9 @@ class _Merging:
             self._existence.append((origin, claim))
             for field, value in claim.properties:
                 self._properties.setdefault(field, []).append((origin, value))
+            return
+        if isinstance(claim, PropertyClaim):
+            self._properties.setdefault(claim.field, []).append((origin, claim.value))
             return
         relation = self._kind.relations.get(claim.relation)
         if relation is None:

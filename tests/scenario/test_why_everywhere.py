@@ -12,8 +12,8 @@ from intentc.cli.offline_inputs import apply_inputs
 from intentc.engine.parts import Parts
 from intentc.inspection.why.why import why
 from intentc.loading.resources import load_resources
-from intentc.model import Name, ReferenceClaim
-from intentc.model.provenance import reference_part
+from intentc.model import Name, ResourceClaim
+from intentc.model.provenance import claimed_part
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded, find_compilers, load_all
 from tests.golden.cases import COMPILERS, Case, cases
@@ -43,10 +43,10 @@ def claimed_parts(parts: Parts, name: Name) -> set[str]:
     found: set[str] = set()
     for claims in parts.book.on(name).values():
         for claim in claims:
-            if isinstance(claim, ReferenceClaim):
-                found.add(reference_part(claim))
-            else:
+            if isinstance(claim, ResourceClaim):
                 found |= {"", *(field for field, _ in claim.properties)}
+            else:
+                found.add(claimed_part(claim))
     return found
 
 

@@ -19,7 +19,7 @@ from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.logic import Service
 from intentc.logic.answering import answering
 from intentc.model import SHARED, Claim, HeldInput, Key, Name, Reason, ResourceClaim, Source, claimed
-from intentc.model.provenance import reference_part
+from intentc.model.provenance import claimed_part
 from intentc.model.reads import fact_read, presence_read
 
 _MOST_ALTERNATIVES = 100
@@ -196,7 +196,7 @@ def _unexplained(claims: Iterable[Claim], reasons: Iterable[Reason]) -> Iterator
             if "" not in parts:
                 yield ""
             yield from (field for field, _ in claim.properties if field not in heads)
-        elif (part := reference_part(claim)) not in parts:
+        elif (part := claimed_part(claim)) not in parts and part not in heads:
             yield part
 
 

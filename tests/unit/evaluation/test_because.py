@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from intentc import Source
-from intentc.evaluation import Budget, Status, refer
+from intentc.evaluation import Budget, Status, assign, refer
 from intentc.model import Name, Reason, claimed
 from tests.unit.evaluation.toy import evaluate, runner, toy_world
 
@@ -68,6 +68,18 @@ def test_a_reference_is_a_part_of_its_holder() -> None:
 
     explained = runner(world, "box", body).explain(world.put("box", "a"))
     assert explained.reasons == {PART: (Reason("sticker_refs[b]", (Source("box", "a", "size"),)),)}
+
+
+def test_a_property_claimed_alone_is_a_part_of_its_holder() -> None:
+    world = toy_world()
+
+    def body(box: Any, ctx: Any) -> Any:
+        total = assign(box, "total", 3)
+        yield total
+        ctx.because(total, Source.of(box, "size"))
+
+    explained = runner(world, "box", body).explain(world.put("box", "a"))
+    assert explained.reasons == {Name("box", ("a",)): (Reason("total", (Source("box", "a", "size"),)),)}
 
 
 def test_a_run_that_waits_shows_what_it_had_begun() -> None:

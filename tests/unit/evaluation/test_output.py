@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.evaluation import Status, refer, shared
+from intentc.evaluation import Status, assign, refer, shared
 from intentc.model import Fact, Key, Name, Parent
 from tests.unit.evaluation.toy import evaluate, toy_world
 
@@ -71,6 +71,14 @@ def test_a_reference_carries_the_struct_of_its_attribute() -> None:
     ]
 
 
+def test_a_property_of_an_object_that_is_not_ours_carries_the_schemas_value() -> None:
+    schema, (total, weight) = claims_of(
+        lambda box, ctx: [assign(box, "total", 3), assign(box.child("part", "p"), "weight", {"grams": 2})]
+    )
+    assert total == (Name("box", ("a", "b")), "total", 3)
+    assert weight.value == schema.kind("box").types.struct("Weight")(grams=2)
+
+
 def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
     def body(box: Any, ctx: Any) -> Any:
         part = box.child("part", "p")
@@ -97,6 +105,9 @@ def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
         (lambda box, ctx: [refer(box, box.child("part", "p"), tight=True)], "have no attribute"),
         (lambda box, ctx: [refer(box, shared("sum", ("s",)))], "no such reference"),
         (lambda box, ctx: [refer(box, box)], "written by users"),
+        (lambda box, ctx: [assign(box, "size", 1)], "box.size is not written by compilers"),
+        (lambda box, ctx: [assign(box, "total", "1")], "box a:b: total: Expected `int`"),
+        (lambda box, ctx: [assign(box, "totl", 1)], "did you mean total"),
         (lambda box, ctx: [Fact("box", "s", 1)], "is stored, so it is no fact"),
         (lambda box, ctx: [Fact("sum", "s", object())], "fact sum s"),
         (lambda box, ctx: [Fact("sum", "s", 1), Fact("sum", "s", 2)], "yielded twice"),

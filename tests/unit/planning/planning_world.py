@@ -83,7 +83,7 @@ SCHEMA = Schema(
         ),
         _kind(
             kind="router",
-            properties={},
+            properties={"note": {"type": "string", "writer": "compiler"}, "color": "string"},
             references={
                 "target": {"writer": "shared"},
                 "instance": {"attribute": "Direction", "writer": "shared", "ours": "^service-"},

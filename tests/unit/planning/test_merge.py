@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from intentc.model import Claim, Name, ResourceClaim
+from intentc.model import Claim, Name, PropertyClaim, ResourceClaim
 from intentc.planning import Desired, merge
 from tests.unit.planning.planning_world import SCHEMA, child, origin, parent, refer, rules, shared, struct
 
@@ -79,6 +79,16 @@ def test_two_values_of_a_property_are_a_problem_of_both_and_nobody_wins() -> Non
     assert "note" not in desired.properties
     assert desired.disputed == {"note"}
     assert sorted(p.name for p in desired.problems) == ["uuid-0", "uuid-1", "uuid-2"]
+
+
+def test_a_property_claim_alone_does_not_want_the_holder() -> None:
+    desired = merged(PropertyClaim(INSTANCE, "note", "a"))
+    assert (desired.exists, desired.properties) == (False, {"note": "a"})
+
+
+def test_property_claims_and_the_owners_claim_meet_field_by_field() -> None:
+    desired = merged(instance(note="a"), PropertyClaim(INSTANCE, "names", ("x",)), PropertyClaim(INSTANCE, "note", "b"))
+    assert (desired.properties, desired.disputed) == ({"names": ("x",)}, {"note"})
 
 
 def test_equal_values_are_no_dispute() -> None:

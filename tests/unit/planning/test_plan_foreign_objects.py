@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.model import Delete, Mark, Name, ResourceClaim, Update
+from intentc.model import Delete, Mark, Name, PropertyClaim, ResourceClaim, Update
 from tests.unit.planning.planning_world import INSTALLATION, World, child, origin, parent, refer, rules, shared
 
 GROUP = origin("g")
 TARGET = Name("target", ("t",))
 INSTANCE = Name("instance", ("g", "i"))
+ROUTER = Name("router", ("r",))
 
 
 @pytest.fixture
@@ -86,6 +87,29 @@ def test_a_users_object_has_taken_the_name_of_an_object_with_an_owner(world: Wor
     claim = child("g", rules=rules(1))
     world.book.replace(GROUP, [claim])
     assert reasons(world, claim.name) == [("group", "g", "NameTaken")]
+
+
+def test_a_property_claimed_alone_is_written_on_a_users_object(world: World) -> None:
+    key = world.put("router", "r", color="red")
+    world.book.replace(GROUP, [PropertyClaim(ROUTER, "note", "x")])
+    assert world.plan(ROUTER).operations == (Update(key, ROUTER, {"note": "x"}, {}, world.revision),)
+
+
+def test_a_property_claim_waits_for_its_object_and_does_not_create_it(world: World) -> None:
+    world.book.replace(GROUP, [PropertyClaim(ROUTER, "note", "x")])
+    plan = world.plan(ROUTER)
+    assert (plan.operations, plan.waits_for, plan.problems) == ((), {ROUTER}, ())
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_property_that_nobody_claims_any_more_has_its_default_again(world: World, restarted: bool) -> None:
+    key = world.put("router", "r", note="x", color="red")
+    if restarted:
+        assert ROUTER in world.planner.orphans()
+    else:
+        world.book.replace(GROUP, [PropertyClaim(ROUTER, "note", "x")])
+        assert ROUTER in world.book.replace(GROUP, [])
+    assert world.plan(ROUTER).operations == (Update(key, ROUTER, {"note": ""}, {}, world.revision),)
 
 
 def test_another_installations_object_is_neither_written_nor_emptied(world: World) -> None:

@@ -91,7 +91,7 @@ def test_an_empty_file_holds_nothing(write: Write, contrail: Schema) -> None:
         ("just text", "in.yml:1: this is no resource: it needs `kind` with `data`"),
         ("resources: 3", "in.yml:1: `resources` is a list of `{kind, data}`"),
         ("resources: []\nresource: []", "in.yml:2: unknown key 'resource' next to `resources`"),
-        ("resources:\n- kind: projct\n  data: {}", "in.yml:2: unknown kind 'projct'; did you mean project?"),
+        ("resources:\n- kind: projct\n  data: {}", "in.yml:2: unknown kind 'projct'; did you mean project or port?"),
         ("resources:\n- kind: project\n  dat: {}", "in.yml:3: unknown key 'dat'; did you mean data?"),
         ("resources:\n- kind: project", "in.yml:2: `data` with the resource's fields is missing"),
         ("resources:\n- kind: project\n  data:\n    uuid: x", "in.yml:3: `fq_name` is missing"),

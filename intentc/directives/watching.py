@@ -14,8 +14,8 @@ from typing import Any
 
 import anyio
 
+from intentc.backoff import Retries
 from intentc.model import Snapshot
-from intentc.watch.backoff import Backoff
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
@@ -52,14 +52,14 @@ class DirectiveWatch:
         heartbeat: Heartbeat | None = None,
         period: float = _PERIOD,
         relist_period: float = _RELIST_PERIOD,
-        backoff: Backoff | None = None,
+        retries: Retries | None = None,
     ) -> None:
         self._store = store
         prefix = directives_prefix(installation)
         self._layout = Layout.of(prefix)
         self._book = Book(store, installation)
-        self._backoff = backoff or Backoff()
-        self._source = Source(store, prefix, heartbeat=heartbeat, backoff=self._backoff)
+        self._retries = retries or Retries()
+        self._source = Source(store, prefix, heartbeat=heartbeat, retries=self._retries)
         self._obeying = DirectiveExecutor(prefix, operator_actions, settled)
         self._leading = leading
         self._period = period
@@ -78,7 +78,7 @@ class DirectiveWatch:
                 if not logged:
                     _LOG.warning("the directives can't be read yet: %s; trying again until they can", error)
                 logged = True
-                await anyio.sleep(self._backoff.next_wait())
+                await anyio.sleep(self._retries.next_wait())
             else:
                 self._obeying.take(listing.snapshot.changes, whole=True)
                 self._loaded = listing.snapshot.revision

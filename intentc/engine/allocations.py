@@ -14,10 +14,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .. import crashpoints
+from ..backoff import Backoff
 from ..evaluation import AllocationRequest, Outcome, Status
 from ..model import Key, Name, Problem
 from ..model.reads import allocation_read
-from ..queue import Backoff, KeyedQueue
+from ..queue import KeyedQueue
 from ..writing import Fenced, Rejected, Throttled, Unreachable, WriteError
 from .parts import Parts
 from .scheduler import Scheduler

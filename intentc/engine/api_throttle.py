@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
+from ..backoff import Backoff
 from ..writing import Throttled, Unreachable
 
 _LOG = logging.getLogger(__name__)
-_FIRST = 0.2
-_LAST = 10.0
+_AWAY = Backoff(0.2, 10.0)
+"""The pauses of a server that is away."""
 _LONGEST = 3600.0
-"""Seconds: the first and the last pause of a server that is away, and the longest that it can ask for."""
+"""Seconds: the longest pause that a server can ask for."""
 
 K = TypeVar("K", bound=Hashable)
 
@@ -92,7 +92,7 @@ class ApiThrottle(Generic[K]):
         if not self.open:
             return
         self._outages += 1
-        pause = min(_FIRST * 2.0 ** min(self._outages - 1, 30), _LAST) * random.uniform(0.5, 1.0)  # noqa: S311
+        pause = _AWAY.seconds(self._outages)
         level = logging.WARNING if self._outages == 1 else logging.DEBUG
         _LOG.log(level, "the API server can't be reached (%s); next try in %.1f s", error, pause)
         self._close(pause)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
+from ..backoff import Backoff
 from ..model import AddReference, Create, Delete, Name, Operation, RemoveReference, Update
 from ..planning.claims import Item
 from ..planning.items import text
@@ -19,9 +20,8 @@ from ..planning.items import text
 REVERTS = 5
 WINDOW = 600.0
 """As many repairs of one part of an object within this many seconds are contention."""
-FIRST_REST = 60.0
-LONGEST_REST = 3600.0
-"""Seconds until a contended part is tried again: the first pause, and the longest."""
+CONTENDED = Backoff(60.0, 3600.0, jitter=0)
+"""The pauses until a contended part is tried again."""
 _SHOWN = 5
 """The number of contended parts of one object that are named; the others are counted."""
 
@@ -43,24 +43,29 @@ class Contention(NamedTuple):
 class _Record:
     """One part of an object: when it was repaired, and until when it backs off."""
 
-    __slots__ = ("rest", "times", "until")
+    __slots__ = ("contentions", "times", "until")
 
     def __init__(self) -> None:
         self.times: tuple[float, ...] = ()
-        self.rest = 0.0
+        self.contentions = 0
         self.until = 0.0
+
+    @property
+    def rest(self) -> float:
+        """The length of its last pause in seconds."""
+        return CONTENDED.seconds(self.contentions) if self.contentions else 0.0
 
     def repaired(self, now: float) -> bool:
         """Count one more repair. True if the part becomes contended by it."""
         self.times = (*self.times[1 - REVERTS :], now)
-        again = self.rest > 0 and now - self.until < self.rest
+        again = self.contentions > 0 and now - self.until < self.rest
         if again or (len(self.times) == REVERTS and now - self.times[0] <= WINDOW):
-            self.rest = min(2 * self.rest, LONGEST_REST) if again else FIRST_REST
+            self.contentions = self.contentions + 1 if again else 1
             self.until = now + self.rest
             self.times = ()
             return True
         if now - self.times[0] > WINDOW:
-            self.rest = 0.0
+            self.contentions = 0
         return False
 
 

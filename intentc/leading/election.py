@@ -17,12 +17,12 @@ from typing import NoReturn
 import anyio
 
 from intentc import crashpoints
+from intentc.backoff import Retries
 from intentc.leading.keeper import KeeperFactory, LeaseKeeper, StoreKeeper
 from intentc.leading.leader_key import Found, LeaderKey
 from intentc.leading.leadership import Leadership, leader_value, leading_process, read_versions, versions_value
 from intentc.leading.outage import Outage
 from intentc.leading.process_identity import ProcessIdentity, can_be_judged, is_dead, read_identity, this_process
-from intentc.watch.backoff import DEFAULT_BACKOFF, Backoff
 from intentc.watch.protocol import KeyValue, LeaseGone, Store, StoreError
 
 _LOG = logging.getLogger(__name__)
@@ -68,13 +68,13 @@ class Election:
         keepers: KeeperFactory | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
-        new_backoff: Callable[[], Backoff] | None = None,
+        new_retries: Callable[[], Retries] | None = None,
         identity: ProcessIdentity | None = None,
         is_dead: Callable[[ProcessIdentity | None, ProcessIdentity | None], bool] = is_dead,
     ) -> None:
         if ttl < SHORTEST_TTL_SECONDS:
             raise ValueError(f"a leader's lease of {ttl} s is too short; give {SHORTEST_TTL_SECONDS} s or more")
-        new_backoff = new_backoff or partial(Backoff, DEFAULT_BACKOFF, clock=clock)
+        new_retries = new_retries or partial(Retries, clock=clock)
         self._store = store
         self._installation = installation
         self._process = process
@@ -90,8 +90,8 @@ class Election:
         self._wall_clock = wall_clock
         self._identity = identity or this_process()
         self._is_dead = is_dead
-        self._outage = Outage(new_backoff())
-        self._pauses = new_backoff()
+        self._outage = Outage(new_retries())
+        self._pauses = new_retries()
         self._key = LeaderKey(store, installation, self._outage, float(ttl))
         self._tenure: _Tenure | None = None
         self._lease = 0

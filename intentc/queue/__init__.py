@@ -5,8 +5,7 @@ It knows neither intents nor objects, only hashable keys, so one implementation 
 the planning queue (by object). The engine does the work.
 """
 
-from .backoff import Backoff
 from .keyed import Clock, KeyedQueue, Timer
 from .quarantine import Quarantine, Quarantined
 
-__all__ = ["Backoff", "Clock", "KeyedQueue", "Quarantine", "Quarantined", "Timer"]
+__all__ = ["Clock", "KeyedQueue", "Quarantine", "Quarantined", "Timer"]

@@ -17,10 +17,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from .backoff import Backoff
+from intentc.backoff import Backoff
 
 K = TypeVar("K", bound=Hashable)
 
+RETRY = Backoff(0.005, 60.0)
 LIVE_IN_A_ROW = 7
 """Live keys that may pass while a resync one waits: every eighth job is a resync one (docs/engine.md §11.2)."""
 
@@ -52,9 +53,9 @@ class KeyedQueue(Generic[K]):
     ``clock``: by default the running loop. ``backoff``: the delays of ``retry``.
     """
 
-    def __init__(self, *, clock: Clock | None = None, backoff: Backoff | None = None) -> None:
+    def __init__(self, *, clock: Clock | None = None, backoff: Backoff = RETRY) -> None:
         self._clock = clock
-        self._backoff = backoff or Backoff()
+        self._backoff = backoff
         # Ordered dicts, since taking the first key of a plain dict again and again is quadratic.
         # The values are when each was added, by the monotonic clock.
         self._live: OrderedDict[K, float] = OrderedDict()

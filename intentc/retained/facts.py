@@ -21,9 +21,9 @@ from typing import Any
 import anyio
 import msgspec
 
+from intentc.backoff import Retries
 from intentc.model import Change, Fact, HeldFacts, Key, Schema
 from intentc.model.values import FrozenMap, Opaque
-from intentc.watch.backoff import Backoff
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, Delete, Put, Store, StoreError
@@ -47,11 +47,11 @@ def retained_facts_prefix(installation: str) -> str:
 class RetainedFacts:
     """Reads and writes retained facts."""
 
-    def __init__(self, store: Store, schema: Schema, *, installation: str, backoff: Backoff | None = None) -> None:
+    def __init__(self, store: Store, schema: Schema, *, installation: str, retries: Retries | None = None) -> None:
         self._store = store
         self._schema = schema
         self._layout = Layout.of(retained_facts_prefix(installation))
-        self._backoff = backoff or Backoff()
+        self._retries = retries or Retries()
 
     async def list(self) -> dict[Key, HeldFacts]:
         """All retained facts, by intent. Raises ``StoreError``. Unreadable ones are left out."""
@@ -71,7 +71,7 @@ class RetainedFacts:
                 return {}
             except StoreError as error:
                 _LOG.warning("retained facts of held intents can't be read yet: %s; trying again", error)
-                await anyio.sleep(self._backoff.next_wait())
+                await anyio.sleep(self._retries.next_wait())
 
     async def put(self, held: HeldFacts) -> None:
         """Retain the facts of one intent. Raises ``StoreError``, also for facts that JSON can't represent."""

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import anyio
 import msgspec
 
+from intentc.backoff import Retries
 from intentc.model import Change, HeldFacts, InvalidInput, Key, Resource, Schema
-from intentc.watch.backoff import Backoff
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.protocol import AccessDenied, Compacted, Delete, FutureRevision, Put, Store, StoreError
@@ -44,14 +44,14 @@ class RetainedValues:
     """Reads and writes retained values. ``path``: the path of resources (``etcd.path``)."""
 
     def __init__(
-        self, store: Store, schema: Schema, *, path: str, installation: str, backoff: Backoff | None = None
+        self, store: Store, schema: Schema, *, path: str, installation: str, retries: Retries | None = None
     ) -> None:
         self._store = store
         self._schema = schema
         self._resources = Layout.of(f"/{path}/")
         self._layout = Layout.of(retained_prefix(installation))
-        self._backoff = backoff or Backoff()
-        self.facts = RetainedFacts(store, schema, installation=installation, backoff=backoff)
+        self._retries = retries or Retries()
+        self.facts = RetainedFacts(store, schema, installation=installation, retries=retries)
 
     async def held_facts(self) -> Collection[HeldFacts]:
         """The retained facts; waits while the store can't be reached."""
@@ -144,7 +144,7 @@ class RetainedValues:
 
     async def _wait(self, error: StoreError) -> None:
         _LOG.warning("last good values of held resources can't be read yet: %s; trying again", error)
-        await anyio.sleep(self._backoff.next_wait())
+        await anyio.sleep(self._retries.next_wait())
 
 
 class KnownValues(NamedTuple):

@@ -14,10 +14,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 import anyio
 
 from intentc import crashpoints
+from intentc.backoff import Retries
 from intentc.model.events import Batch, Correction, Snapshot
 from intentc.watch.applied import Applied
 from intentc.watch.audit import Audit, View
-from intentc.watch.backoff import Backoff
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.history_check import HistoryCheck
 from intentc.watch.keys import Layout
@@ -58,7 +58,7 @@ class Source:
         heartbeat: Heartbeat | None = None,
         pages: PageLimits = DEFAULT_PAGES,
         gap_limit: int = 3_000,
-        backoff: Backoff | None = None,
+        retries: Retries | None = None,
         wall_clock: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -70,7 +70,7 @@ class Source:
         self._heartbeat = heartbeat
         self._pages = pages
         self._gap_limit = gap_limit
-        self._backoff = backoff or Backoff()
+        self._retries = retries or Retries()
         self._wall_clock = wall_clock
         self._clock = clock
         self._heard = clock()
@@ -130,7 +130,7 @@ class Source:
                         self._history_check.saw(batch.changes)
             except StoreError as error:
                 self._failed(error)
-                await anyio.sleep(self._backoff.next_wait())
+                await anyio.sleep(self._retries.next_wait())
 
     async def ask(self) -> None:
         """Return once the store has answered anything. Raises ``StoreError`` if it doesn't, or rejects us; ``state``
@@ -219,7 +219,7 @@ class Source:
             _LOGGER.info("watching %s again from %d", self._layout.prefix, self._applied.revision + 1)
         self._reported = ""
         self._heard = self._clock()
-        self._backoff.went_well()
+        self._retries.went_well()
         self._enter(Phase.WATCHING)
 
     async def _next(self, items: AsyncIterator[WatchBatch | WatchProgress]) -> WatchBatch | WatchProgress:

@@ -15,6 +15,7 @@ import logging
 
 import msgspec
 
+from intentc.backoff import Backoff
 from intentc.model import Key
 
 from .answers import failure
@@ -24,8 +25,8 @@ from .service import Conflict, Fenced, WriteError
 
 _LOG = logging.getLogger(__name__)
 
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-"""Seconds between two rounds; doubled while nothing succeeds."""
+_ROUNDS = Backoff(0.5, 30.0)
+"""The pauses between two rounds while nothing succeeds."""
 
 
 class Relaxations:
@@ -80,15 +81,15 @@ class Relaxations:
             _LOG.warning("%d references still block the deletion of their targets", len(self.owed))
 
     async def _make_up(self) -> None:
-        pause = _SHORTEST_PAUSE
+        fruitless = 0
         try:
             while self.owed:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), pause)
+                    await asyncio.wait_for(self._wake.wait(), _ROUNDS.seconds(fruitless + 1))
                 self._wake.clear()
                 before = len(self.owed)
                 await self._round()
-                pause = _SHORTEST_PAUSE if len(self.owed) < before else min(2 * pause, _LONGEST_PAUSE)
+                fruitless = 0 if len(self.owed) < before else fruitless + 1
         finally:
             self._making_up = None
 

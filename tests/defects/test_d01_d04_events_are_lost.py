@@ -9,8 +9,8 @@ from contextlib import aclosing, asynccontextmanager
 import anyio
 import pytest
 
+from intentc.backoff import Backoff, Retries
 from intentc.model import Batch, Snapshot
-from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.keys import Layout
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Delete, Put, StoreError
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 @asynccontextmanager
 async def watching(store: MemoryStore) -> AsyncIterator[AsyncIterator[Snapshot | Batch]]:
     """What a compiler is told, from its start."""
-    source = Source(store, "/contrail/", backoff=Backoff(BackoffSettings(0.001, 0.01)))
+    source = Source(store, "/contrail/", retries=Retries(Backoff(0.001, 0.01)))
     async with aclosing(source.events()) as events:
         with anyio.fail_after(PATIENCE):
             yield events

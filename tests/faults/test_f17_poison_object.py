@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from intentc.queue import Backoff, KeyedQueue
+from intentc.backoff import Backoff
+from intentc.queue import KeyedQueue
 from intentc.service.service import CompilerService
 from tests.faults.scale import in_full
 from tests.faults.scale_writing import PATIENCE, SCALE
@@ -148,7 +149,9 @@ async def test_a_refused_object_heals_at_once_when_its_resource_is_mended(
     faulty: FaultyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the back-off, which is longer than this test."""
-    monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(first=9 * PATIENCE)))
+    monkeypatch.setattr(
+        "intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(9 * PATIENCE, 9 * PATIENCE))
+    )
     world, faults = faulty.world, faulty.faults
 
     def refuse_the_rule(request: Request) -> Fault | None:

@@ -8,9 +8,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from intentc.backoff import Backoff, Retries
 from intentc.embedded.etcd import Etcd
 from intentc.model.events import Batch, Snapshot
-from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Delete, Put
@@ -20,11 +20,11 @@ from tests.patience import PATIENCE
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 
 PREFIX = "/contrail/"
-QUICK = BackoffSettings(first=0.05, longest=0.3)
+QUICK = Backoff(0.05, 0.3)
 
 
 def source_on(store: EtcdStore, heartbeat: Heartbeat | None = None) -> Source:
-    return Source(store, PREFIX, heartbeat=heartbeat, backoff=Backoff(QUICK))
+    return Source(store, PREFIX, heartbeat=heartbeat, retries=Retries(QUICK))
 
 
 async def put(store: EtcdStore, uuid: str, value: bytes = b"{}") -> int:

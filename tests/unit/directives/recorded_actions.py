@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from intentc.backoff import Backoff, Retries
 from intentc.directives import DirectiveWatch
 from intentc.model import Key
-from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
 from tests.patience import PATIENCE
 
 INSTALLATION = "test"
-FAST = BackoffSettings(first=0.001, longest=0.01)
+FAST = Backoff(0.001, 0.01)
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Process:
             heartbeat=heartbeat,
             period=0.005,
             relist_period=relist_period,
-            backoff=Backoff(FAST, chance=self._wait),
+            retries=Retries(FAST, chance=self._wait),
         )
 
     def _wait(self) -> float:

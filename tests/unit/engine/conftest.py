@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from intentc.queue import Backoff, KeyedQueue
+from intentc.backoff import Backoff
+from intentc.queue import KeyedQueue
 from tests.unit.engine.plant import Plant
 
 
@@ -15,7 +16,7 @@ from tests.unit.engine.plant import Plant
 async def plant(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Plant]:
     """A plant that has made its first pass over nothing. What backs off stays so until the test ends it
     (``retry``), however slow the machine is; back-offs that a test leaves behind are called off."""
-    monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(first=60.0)))
+    monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(60.0, 60.0)))
     plant = await Plant().begin()
     yield plant
     plant.parts.objects.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.engine.drift import FIRST_REST, REVERTS, WINDOW, Drift
+from intentc.engine.drift import CONTENDED, REVERTS, WINDOW, Drift
 from intentc.journal import Write
 from intentc.model import Name
 from tests.unit.engine.plant import Gate, Plant, part, until
@@ -56,7 +56,7 @@ def test_an_object_that_is_set_back_again_and_again_is_contended_and_the_field_i
     contention = drift.contention(NAME)
     assert contention is not None
     assert contention.fields == ("content",)
-    assert contention.rest == pytest.approx(FIRST_REST)
+    assert contention.rest == pytest.approx(CONTENDED.first)
 
 
 def test_the_same_number_of_repairs_over_a_long_time_is_no_contention(drift: Drift, clock: Clock) -> None:
@@ -68,24 +68,24 @@ def test_the_same_number_of_repairs_over_a_long_time_is_no_contention(drift: Dri
 
 def test_after_the_rest_it_is_tried_again_and_one_more_revert_doubles_the_rest(drift: Drift, clock: Clock) -> None:
     reverted(drift, REVERTS)
-    clock.now += FIRST_REST
+    clock.now += CONTENDED.first
     assert drift.contention(NAME) is None
     reverted(drift, 1)
     contention = drift.contention(NAME)
     assert contention is not None
-    assert contention.rest == pytest.approx(2 * FIRST_REST)
+    assert contention.rest == pytest.approx(2 * CONTENDED.first)
 
 
 def test_what_stood_for_longer_than_the_rest_begins_anew(drift: Drift, clock: Clock) -> None:
     reverted(drift, REVERTS)
-    clock.now += 2 * FIRST_REST + 1
+    clock.now += 2 * CONTENDED.first + 1
     reverted(drift, 1)
     assert drift.contention(NAME) is None
 
 
 def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
     reverted(drift, REVERTS)
-    clock.now += WINDOW + 2 * FIRST_REST
+    clock.now += WINDOW + 2 * CONTENDED.first
     drift.tidy()
     assert not drift._records
 

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from intentc.backoff import Retries
 from intentc.leading import Election, Leadership
 from intentc.leading.process_identity import ProcessIdentity
-from intentc.watch.backoff import Backoff
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import KeyValue
@@ -52,7 +52,7 @@ class Candidate:
             on_won=self.won.append,
             on_lost=self._on_lost,
             clock=now,
-            new_backoff=lambda: Backoff(clock=now, chance=lambda: 0.5),
+            new_retries=lambda: Retries(clock=now, chance=lambda: 0.5),
             identity=identity,
             is_dead=lambda other, own: other in _KILLED,
         )

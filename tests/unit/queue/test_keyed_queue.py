@@ -8,7 +8,8 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from intentc.queue import Backoff, KeyedQueue
+from intentc.backoff import Backoff
+from intentc.queue import KeyedQueue
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +56,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def queue(clock: ManualClock) -> KeyedQueue[str]:
-    return KeyedQueue(clock=clock, backoff=Backoff(random=lambda: 1.0))
+    return KeyedQueue(clock=clock, backoff=Backoff(0.005, 60.0, jitter=0))
 
 
 async def drain(queue: KeyedQueue[str]) -> list[str]:

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from intentc.backoff import Backoff, Retries
 from intentc.model.events import Batch, Correction, Snapshot
-from intentc.watch.backoff import Backoff, BackoffSettings
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
@@ -89,7 +89,7 @@ async def reading(
         heartbeat=heartbeat,
         pages=pages or PageLimits(),
         gap_limit=gap_limit,
-        backoff=Backoff(BackoffSettings(first=0.001, longest=0.01)),
+        retries=Retries(Backoff(0.001, 0.01)),
     )
     reader = Reader(source)
     try:

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from starlette.responses import PlainTextResponse, Response
 
+from intentc.backoff import Backoff
 from intentc.model import AddReference, Key, Name
 from intentc.writing import Rejected, UnknownOutcome, Written, relaxing
 from intentc.writing.http import HttpWriteService
@@ -24,7 +25,7 @@ RELAX = "/ref-relax-for-delete"
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relaxing, "_SHORTEST_PAUSE", 0.001)
+    monkeypatch.setattr(relaxing, "_ROUNDS", Backoff(0.001, 30.0))
 
 
 def failing(times: int, answer: Response) -> Rule:
@@ -116,7 +117,7 @@ async def test_a_failure_is_logged_once(api: ToyApi, write: HttpWriteService, ca
 async def test_what_is_owed_is_tried_again_when_another_relaxation_succeeds(
     api: ToyApi, write: HttpWriteService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relaxing, "_SHORTEST_PAUSE", 3600.0)
+    monkeypatch.setattr(relaxing, "_ROUNDS", Backoff(3600.0, 3600.0))
     api.rule = failing(1, refuse(403, "forbidden"))
     await write.add_ref(ADD)
     assert write.relaxations.owed

@@ -1,0 +1,75 @@
+"""Computes how long to wait before the next attempt: the one back-off policy of all packages.
+
+Each user names its first and last wait and the jitter, and makes the attempts itself. No library: those on PyPI wrap
+the attempt as well, and here a queue, an event or an election decides when one is due.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+_LARGEST_EXPONENT = 62
+"""Many failures in a row must not overflow a float."""
+
+
+class Backoff(NamedTuple):
+    """Waits that double from ``first`` to ``last`` seconds.
+
+    ``jitter``: the part of each wait that chance may take away, so that users who failed together (when a server was
+    down) don't return together.
+
+    >>> [Backoff(1, 6, jitter=0).seconds(failures) for failures in (1, 2, 3, 4)]
+    [1.0, 2.0, 4.0, 6.0]
+    >>> Backoff(1, 8).seconds(10, chance=lambda: 0.0)
+    4.0
+    """
+
+    first: float
+    last: float
+    jitter: float = 0.5
+
+    def seconds(self, failures: int, chance: Callable[[], float] = random.random) -> float:
+        """The wait after the ``failures``-th failure in a row (1 is the first). ``chance`` gives numbers in [0, 1)."""
+        whole = min(self.last, self.first * 2.0 ** min(failures - 1, _LARGEST_EXPONENT))
+        return whole * (1 - self.jitter * (1 - chance()))
+
+
+RECONNECT = Backoff(0.1, 3.0)
+"""For connections to a store: short enough that nobody waits for it, long enough that nobody notices the attempts."""
+
+
+class Retries:
+    """Counts the failures in a row of one connection.
+
+    ``settled_after``: seconds of success after which the waits start anew; a flapping connection also succeeds often.
+    """
+
+    def __init__(
+        self,
+        backoff: Backoff = RECONNECT,
+        *,
+        settled_after: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._backoff = backoff
+        self._settled_after = settled_after
+        self._clock = clock
+        self._chance = chance
+        self._failures = 0
+        self._well_since: float | None = None
+
+    def went_well(self) -> None:
+        """Record a connection."""
+        self._well_since = self._clock()
+
+    def next_wait(self) -> float:
+        """Seconds to wait after a failure."""
+        if self._well_since is not None and self._clock() - self._well_since >= self._settled_after:
+            self._failures = 0
+        self._well_since = None
+        self._failures += 1
+        return self._backoff.seconds(self._failures, self._chance)

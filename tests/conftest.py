@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests import cpu
 from tests.property.examples import REPORTS
 from tests.property.profiles import load
+from tests.support import cpu
 
 SPENT = cpu.Spent()
 

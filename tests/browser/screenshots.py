@@ -19,8 +19,8 @@ from intentc.cli.transfer import read_input
 from intentc.directives import Book, Pause
 from intentc.loading.configuration import Configuration
 from tests.browser.site import Site, chromium, site
-from tests.patience import PATIENCE
-from tests.scenario.scene import rule, rules
+from tests.support.memory_system import rule, rules
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "screenshots"

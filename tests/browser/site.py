@@ -22,9 +22,9 @@ from intentc.loading.configuration import Configuration
 from intentc.plugins import installed
 from intentc.service.service import CompilerService
 from intentc.watch.etcd import EtcdStore
-from tests.integration.compile.world import PERSON, PROJECT, World
-from tests.patience import PATIENCE
-from tests.scenario.scene import rule, rules
+from tests.support.live_system import PERSON, PROJECT, LiveSystem
+from tests.support.memory_system import rule, rules
+from tests.support.waiting import PATIENCE
 
 WITHIN_MS = 1_000 * PATIENCE
 _AT_ONCE = 150
@@ -39,7 +39,7 @@ NETWORK, BROKEN = "front", "broken"
 class Site:
     """``url``: of the diagnostics. ``world``: what a person does at the API server."""
 
-    def __init__(self, world: World, stack: AsyncExitStack) -> None:
+    def __init__(self, world: LiveSystem, stack: AsyncExitStack) -> None:
         self.world = world
         self.url = ""
         self.service: CompilerService
@@ -107,7 +107,7 @@ async def site(installation: str = "") -> AsyncIterator[Site]:
         etcd = await stack.enter_async_context(running_etcd())
         store = EtcdStore([etcd.endpoint])
         stack.push_async_callback(store.close)
-        world = World(store, installed(Configuration()))
+        world = LiveSystem(store, installed(Configuration()))
         if installation:
             own = msgspec.structs.replace(world.configuration.intentc, installation=installation)
             world.configuration = msgspec.structs.replace(world.configuration, intentc=own)

@@ -20,10 +20,10 @@ from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete
 from tests.chaos import members
-from tests.faults.bench import LEASE_SECONDS, Settings
-from tests.faults.cluster import Cluster, running_cluster
-from tests.faults.processes import Process, start
-from tests.integration.compile.world import PERSON, World
+from tests.support.etcd_cluster import Cluster, running_cluster
+from tests.support.live_system import PERSON, LiveSystem
+from tests.support.process_system import LEASE_SECONDS, Settings
+from tests.support.processes import Process, start
 
 _COMPILERS = 3
 _SERVERS = 2
@@ -34,7 +34,7 @@ PATIENCE = 240.0
 class Arena:
     """``settings`` are those of a compiler. ``urls``: of the API servers, the same over restarts."""
 
-    def __init__(self, cluster: Cluster, world: World, folder: Path) -> None:
+    def __init__(self, cluster: Cluster, world: LiveSystem, folder: Path) -> None:
         self.cluster = cluster
         self.world = world
         self.urls = [f"http://127.0.0.1:{port}" for port in free_ports(_SERVERS)]
@@ -216,7 +216,7 @@ async def running_arena(folder: Path, loaded: Loaded) -> AsyncIterator[Arena]:
     """An arena whose processes run; all of them are killed when the block is left."""
     with running_cluster(folder) as cluster:
         store = EtcdStore(cluster.endpoints, timeout=5.0)
-        arena = Arena(cluster, World(store, loaded), folder)
+        arena = Arena(cluster, LiveSystem(store, loaded), folder)
         try:
             async with httpx2.AsyncClient(headers=PERSON, trust_env=False, verify=False, timeout=60.0) as person:
                 arena.world.person = person

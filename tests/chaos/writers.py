@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 import httpx2
 
-from tests.integration.compile.contents import EVERYWHERE, LOCAL, group, rule, rules, targets
-from tests.integration.compile.world import PROJECT
+from tests.support.contrail_content import EVERYWHERE, LOCAL, group, rule, rules, targets
+from tests.support.live_system import PROJECT
 
 Json = dict[str, Any]
 

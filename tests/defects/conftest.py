@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.defects.tenancy import Tenancy
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 
 @pytest.fixture
@@ -15,6 +15,6 @@ async def tenancy(anyio_backend: str) -> Tenancy:
 
 
 @pytest.fixture
-async def plant(anyio_backend: str) -> Plant:
+async def plant(anyio_backend: str) -> BoxSystem:
     """A small compiler of two kinds whose server fails on demand."""
-    return await Plant().begin()
+    return await BoxSystem().begin()

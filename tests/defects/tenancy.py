@@ -17,7 +17,7 @@ from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
 from tests.oracle.contrail import World, actual, expected
-from tests.property.laboratory import LOADED, POOL, stored_world
+from tests.support.simulated_system import LOADED, POOL, stored_world
 
 PROJECT = ("default-domain", "default-project")
 

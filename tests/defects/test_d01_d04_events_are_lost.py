@@ -17,8 +17,8 @@ from intentc.watch.protocol import Compacted, Delete, Put, StoreError
 from intentc.watch.source import Source
 from intentc.writing import UnknownOutcome
 from tests.defects.tenancy import PROJECT, Tenancy
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -124,7 +124,7 @@ async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(tenan
     await tenancy.check()
 
 
-async def test_d4_work_that_failed_is_not_taken_for_done(plant: Plant) -> None:
+async def test_d4_work_that_failed_is_not_taken_for_done(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [UnknownOutcome("the process was cut off")]
     await plant.boxes("a")
     assert await plant.contents() == {"a": "hello"}

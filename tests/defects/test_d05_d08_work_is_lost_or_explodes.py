@@ -17,14 +17,14 @@ from intentc.model import Key
 from intentc.queue import KeyedQueue
 from intentc.watch.protocol import Put
 from intentc.writing import Conflict, Rejected, UnknownOutcome
-from tests.unit.engine.plant import BoxIntent, Plant
+from tests.support.box_system import BoxIntent, BoxSystem
 
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-async def test_d5_a_thousand_events_of_one_key_are_one_job_and_the_last_value_wins(plant: Plant) -> None:
+async def test_d5_a_thousand_events_of_one_key_are_one_job_and_the_last_value_wins(plant: BoxSystem) -> None:
     await plant.boxes("a")
     runs = plant.engine.evaluator.runs
     for number in range(1_000):
@@ -47,7 +47,7 @@ async def test_d5_one_key_is_never_worked_on_twice_at_once() -> None:
 
 
 @pytest.mark.parametrize("failure", [Rejected(500, "a bad day"), Conflict(409, "stale"), UnknownOutcome("cut off")])
-async def test_d6_a_write_that_fails_is_made_later(plant: Plant, failure: Exception) -> None:
+async def test_d6_a_write_that_fails_is_made_later(plant: BoxSystem, failure: Exception) -> None:
     plant.write.failures["a"] = [failure] * 3
     await plant.boxes("a")
     assert await plant.contents() == {}
@@ -56,7 +56,7 @@ async def test_d6_a_write_that_fails_is_made_later(plant: Plant, failure: Except
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_d6_an_evaluation_that_fails_is_told_and_tried_again(plant: Plant) -> None:
+async def test_d6_an_evaluation_that_fails_is_told_and_tried_again(plant: BoxSystem) -> None:
     await plant.boxes("a", text="fail")
     (problem,) = plant.offline.problems()
     assert "as the test asked for" in problem.message
@@ -66,7 +66,7 @@ async def test_d6_an_evaluation_that_fails_is_told_and_tried_again(plant: Plant)
     assert plant.offline.problems() == ()
 
 
-async def test_d6_a_value_that_cannot_be_read_is_held_and_heals_when_it_can(plant: Plant) -> None:
+async def test_d6_a_value_that_cannot_be_read_is_held_and_heals_when_it_can(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     key = f"/contrail/box/{(await plant.key('box', 'a')).uuid}"
     good = (await plant.offline.store.range(key)).items[0].value
@@ -80,7 +80,7 @@ async def test_d6_a_value_that_cannot_be_read_is_held_and_heals_when_it_can(plan
     assert await plant.contents() == {"a": "healed", "b": "goes on"}
 
 
-async def test_d7_a_dependant_that_fails_stops_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_d7_a_dependant_that_fails_stops_no_other(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     await plant.boxes("hub", text="old")
     dependants = [f"d{number}" for number in range(5)]
     await plant.boxes(*dependants, text="see hub")
@@ -145,7 +145,7 @@ def compiled(hash_seed: str) -> bytes:
 async def test_d8_evaluations_come_in_the_same_order_each_time() -> None:
     orders = []
     for _ in range(2):
-        plant = await Plant().begin()
+        plant = await BoxSystem().begin()
         names = ["hub", *(f"d{number}" for number in range(9))]
         await plant.boxes(*names, text="see hub")
         orders.append(plant.write.log)

@@ -17,7 +17,7 @@ from intentc.testing.recording import Acknowledging
 from intentc.watch.memory import MemoryStore
 from intentc.writing import ReadService
 from tests.defects.tenancy import Tenancy
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio
 
@@ -52,12 +52,12 @@ def test_d14_keys_of_the_ancestor_that_mean_nothing_here_are_named_when_read(tmp
     assert any("ignored keys" in note and f"compilation.{key}" in note for note in notes)
 
 
-async def test_d14_master_election_decides_whether_a_leadership_is_asked_for(plant: Plant) -> None:
+async def test_d14_master_election_decides_whether_a_leadership_is_asked_for(plant: BoxSystem) -> None:
     assert service(Compilation(master_election=True), plant.offline.local).takeover is not None
     assert service(Compilation(master_election=False), plant.offline.local).takeover is None
 
 
-async def test_d14_the_number_of_workers_reaches_the_engine(plant: Plant) -> None:
+async def test_d14_the_number_of_workers_reaches_the_engine(plant: BoxSystem) -> None:
     assert service(Compilation(number_of_workers=7), plant.offline.local).engine._workers == 7
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.envoy import failing
-from tests.envoy.held_ports import FreePort, held_port
-from tests.envoy.live import Chain, Live, living, using
-from tests.envoy.site import Site, built
+from tests.support.envoy import failing
+from tests.support.envoy.gateway_system import Chain, GatewaySystem, living, using
+from tests.support.envoy.handmade_system import HandmadeSystem, built
+from tests.support.envoy.held_ports import FreePort, held_port
 
 
 @pytest.hookimpl(wrapper=True)
@@ -22,9 +22,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.failed:
         given = getattr(item, "funcargs", {})
         for name in ("either", "site"):
-            if isinstance(found := given.get(name), Site):
+            if isinstance(found := given.get(name), HandmadeSystem):
                 report.sections += failing.state(found.server, found.envoy)
-        if isinstance(live := given.get("live"), Live):
+        if isinstance(live := given.get("live"), GatewaySystem):
             report.sections += failing.state(live.gateway.xds, live.gateway.envoy)
     return report
 
@@ -43,7 +43,7 @@ async def chain() -> AsyncIterator[Chain]:
 
 
 @pytest.fixture
-async def live(chain: Chain, tmp_path: Path) -> AsyncIterator[Live]:
+async def live(chain: Chain, tmp_path: Path) -> AsyncIterator[GatewaySystem]:
     """The chain for one test, with nothing applied yet, and nothing of it left for the next one."""
     async with using(chain, tmp_path) as found:
         yield found
@@ -65,14 +65,14 @@ def dead_port() -> Iterator[int]:
 
 
 @pytest.fixture(params=[False, True], ids=["state of the world", "incremental"])
-async def either(request: pytest.FixtureRequest) -> AsyncIterator[Site]:
+async def either(request: pytest.FixtureRequest) -> AsyncIterator[HandmadeSystem]:
     """A site with an Envoy of either dialect."""
     async with built(request.param) as found:
         yield found
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[Site]:
+async def site() -> AsyncIterator[HandmadeSystem]:
     """A site with an Envoy that speaks the incremental dialect."""
     async with built(True) as found:
         yield found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.envoy.backends import Answer, Seen, backend
-from tests.envoy.live import Live
-from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.support.envoy.backends import Answer, Seen, backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -23,7 +23,7 @@ def auth_service(**spec: object) -> Manifest:
     return ambassador("AuthService", "auth", **{**usual, **spec})
 
 
-def gateway(live: Live, port: int) -> list[Manifest]:
+def gateway(live: GatewaySystem, port: int) -> list[Manifest]:
     return [
         listener("web", live.port),
         host("all"),
@@ -37,7 +37,7 @@ def endpoint_of(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-async def test_the_auth_service_decides_and_its_headers_reach_the_service(live: Live) -> None:
+async def test_the_auth_service_decides_and_its_headers_reach_the_service(live: GatewaySystem) -> None:
     async with backend("one") as one, backend("guard", guard) as guarding:
         await live.apply(gateway(live, one.port), auth_service(auth_service=endpoint_of(guarding.port)))
         assert live.problems == []
@@ -48,14 +48,14 @@ async def test_the_auth_service_decides_and_its_headers_reach_the_service(live: 
         assert passed.json()["headers"]["x-user"] == "ali"
 
 
-async def test_a_mapping_that_bypasses_it_is_not_asked_for(live: Live) -> None:
+async def test_a_mapping_that_bypasses_it_is_not_asked_for(live: GatewaySystem) -> None:
     async with backend("one") as one, backend("guard", guard) as guarding:
         await live.apply(gateway(live, one.port), auth_service(auth_service=endpoint_of(guarding.port)))
         assert await live.service("/open/") == "one"
         assert guarding.seen == []
 
 
-async def test_while_the_auth_service_is_away_nobody_passes(live: Live, dead_port: int) -> None:
+async def test_while_the_auth_service_is_away_nobody_passes(live: GatewaySystem, dead_port: int) -> None:
     async with backend("one") as one:
         moved = mapping("moved", "/moved/", "new.example", host_redirect=True)
         await live.apply(gateway(live, one.port), moved, auth_service(auth_service=endpoint_of(dead_port)))
@@ -68,7 +68,9 @@ async def test_while_the_auth_service_is_away_nobody_passes(live: Live, dead_por
 @pytest.mark.parametrize(
     "wrong", [{"proto": "grpc", "protocol_version": "v2"}, {"tls": "no-such-context"}, {"auth_service": "a b"}], ids=str
 )
-async def test_while_the_auth_service_is_misconfigured_nobody_passes(live: Live, wrong: dict[str, str]) -> None:
+async def test_while_the_auth_service_is_misconfigured_nobody_passes(
+    live: GatewaySystem, wrong: dict[str, str]
+) -> None:
     async with backend("one") as one, backend("guard", guard) as guarding:
         await live.apply(gateway(live, one.port), auth_service(**{"auth_service": endpoint_of(guarding.port), **wrong}))
         assert ("auth_service", "live:auth") in {problem[:2] for problem in live.problems}
@@ -79,7 +81,7 @@ async def test_while_the_auth_service_is_misconfigured_nobody_passes(live: Live,
         assert one.seen == []
 
 
-async def test_once_fixed_it_admits_those_who_may(live: Live) -> None:
+async def test_once_fixed_it_admits_those_who_may(live: GatewaySystem) -> None:
     async with backend("one") as one, backend("guard", guard) as guarding:
         await live.apply(gateway(live, one.port), auth_service(proto="grpc", protocol_version="v2"))
         assert await live.service("/guarded/", authorization="sesame") != "one"

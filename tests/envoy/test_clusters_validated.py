@@ -13,11 +13,11 @@ from google.protobuf import json_format
 
 from intentc.bridges.xds.newer_fields import parsed
 from intentc.embedded.envoy import find_binary
-from tests.envoy.validating import complaints
-from tests.patience import PATIENCE
-from tests.unit.ambassador.cluster_world import clusters, endpoints, resolver, service, subset
-from tests.unit.ambassador.host_world import manifest
-from tests.unit.ambassador.mapping_world import mapping, module
+from tests.support.ambassador.clusters import clusters, endpoints, resolver, service, subset
+from tests.support.ambassador.hosts import manifest
+from tests.support.ambassador.mappings import mapping, module
+from tests.support.envoy.validating import complaints
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

@@ -16,11 +16,11 @@ import httpx2
 import pytest
 
 from intentc.embedded.process import free_ports
-from tests import forking
-from tests.envoy.backends import who_answers
-from tests.forking import Ended, Running
-from tests.integration.cli.processes import ROOT, environment_with
-from tests.patience import PATIENCE
+from tests.support import forking
+from tests.support.commands import ROOT, environment_with
+from tests.support.envoy.backends import who_answers
+from tests.support.forking import Ended, Running
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 

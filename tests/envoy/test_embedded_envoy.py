@@ -13,7 +13,7 @@ import pytest
 
 from intentc.embedded import envoy as embedded_envoy
 from intentc.embedded.envoy import Envoy, EnvoyNotStarted, find_binary, running_envoy, wheel_binary
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.settings.substitution import COMMANDS, MAY_HAVE_ARGUMENT, WITH_ARGUMENT
-from tests.envoy.validating import complaints
-from tests.unit.ambassador.gateway_world import auth, gateway, log, module, rate_limit, tracing
-from tests.unit.ambassador.host_world import Gate
+from tests.support.ambassador.hosts import MemoryGateway
+from tests.support.ambassador.services import auth, gateway, log, module, rate_limit, tracing
+from tests.support.envoy.validating import complaints
 from tests.unit.ambassador.test_http_connection_manager import EVERY_FILTER
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
@@ -98,7 +98,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def static(gate: Gate) -> dict[str, Any]:
+def static(gate: MemoryGateway) -> dict[str, Any]:
     """The elements as a configuration without discovery: every route in one virtual host."""
     routes = [one["config"] for one in gate.elements("envoy_route").values()]
     listeners = [one["config"] for one in gate.elements("envoy_listener").values()]

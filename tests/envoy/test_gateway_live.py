@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.envoy.backends import Answer, Seen, backend
-from tests.envoy.live import Live
-from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.support.envoy.backends import Answer, Seen, backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -17,11 +17,11 @@ def module(**config: Any) -> Manifest:
     return ambassador("Module", "ambassador", config=config)
 
 
-def serving(live: Live, port: int) -> list[Manifest]:
+def serving(live: GatewaySystem, port: int) -> list[Manifest]:
     return [listener("web", live.port), host("all"), *service("echo", port), mapping("all", "/", "echo")]
 
 
-async def test_probes_are_answered_by_the_gateway_whatever_guards_it(live: Live) -> None:
+async def test_probes_are_answered_by_the_gateway_whatever_guards_it(live: GatewaySystem) -> None:
     async with backend("echo") as echo:
         misconfigured = ambassador("AuthService", "auth", auth_service="auth", path_prefix="no-slash")
         await live.apply(serving(live, echo.port), misconfigured)
@@ -32,7 +32,7 @@ async def test_probes_are_answered_by_the_gateway_whatever_guards_it(live: Live)
         assert echo.seen == []
 
 
-async def test_a_probe_of_a_service_stays_open_while_nobody_is_let_in(live: Live) -> None:
+async def test_a_probe_of_a_service_stays_open_while_nobody_is_let_in(live: GatewaySystem) -> None:
     async with backend("echo") as echo, backend("health") as health:
         await live.apply(
             serving(live, echo.port),
@@ -45,7 +45,7 @@ async def test_a_probe_of_a_service_stays_open_while_nobody_is_let_in(live: Live
         assert await live.service("/alive/more") == "status 500"
 
 
-async def test_addresses_that_are_denied_are_kept_out_and_so_is_everybody_by_a_broken_list(live: Live) -> None:
+async def test_addresses_that_are_denied_are_kept_out_and_so_is_everybody_by_a_broken_list(live: GatewaySystem) -> None:
     async with backend("echo") as echo:
         await live.apply(serving(live, echo.port), module(ip_deny=[{"peer": "192.0.2.1"}]))
         assert await live.service("/") == "echo"
@@ -57,7 +57,7 @@ async def test_addresses_that_are_denied_are_kept_out_and_so_is_everybody_by_a_b
         assert await live.service("/") == "echo"
 
 
-async def test_answers_are_compressed_by_their_content_type(live: Live) -> None:
+async def test_answers_are_compressed_by_their_content_type(live: GatewaySystem) -> None:
     async with backend("echo", lambda seen: Answer(body={"service": "echo", "text": "a" * 500})) as echo:
         await live.apply(serving(live, echo.port), module(gzip={"content_type": ["application/json"]}))
         assert (await live.get("/", accept_encoding="gzip")).headers["content-encoding"] == "gzip"
@@ -65,7 +65,9 @@ async def test_answers_are_compressed_by_their_content_type(live: Live) -> None:
         assert "content-encoding" not in (await live.get("/", accept_encoding="gzip")).headers
 
 
-async def test_a_script_that_envoy_rejects_is_a_problem_of_the_module_and_the_last_good_state_holds(live: Live) -> None:
+async def test_a_script_that_envoy_rejects_is_a_problem_of_the_module_and_the_last_good_state_holds(
+    live: GatewaySystem,
+) -> None:
     async with backend("echo") as echo:
         await live.apply(serving(live, echo.port), module(server_name="before"))
         await live.apply(module(server_name="after", lua_scripts="function envoy_on_request("))
@@ -77,7 +79,7 @@ async def test_a_script_that_envoy_rejects_is_a_problem_of_the_module_and_the_la
         assert live.problems == []
 
 
-async def test_a_second_auth_service_is_asked_while_the_first_has_nobody_to_answer(live: Live) -> None:
+async def test_a_second_auth_service_is_asked_while_the_first_has_nobody_to_answer(live: GatewaySystem) -> None:
     def deny(seen: Seen) -> Answer:
         return Answer(401 if seen.headers.get("x-who") != "friend" else 200, body={})
 

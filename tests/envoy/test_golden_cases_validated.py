@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.envoy.validating import complaints, complaints_of_each
-from tests.golden.cases import Case, cases
-from tests.golden.compiling import Ended, compiled
+from tests.support.envoy.validating import complaints, complaints_of_each
+from tests.support.golden.cases import Case, cases
+from tests.support.golden.compiling import Ended, compiled
 
 pytestmark = pytest.mark.envoy
 

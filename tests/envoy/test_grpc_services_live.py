@@ -5,11 +5,11 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from tests.envoy.backends import backend
-from tests.envoy.grpc_services import grpc_services
-from tests.envoy.live import Live
-from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
-from tests.patience import PATIENCE
+from tests.support.envoy.backends import backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.grpc_services import grpc_services
+from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -18,7 +18,7 @@ PLAN = {"key": "plan", "value": "free"}
 BY_TENANT = {"shop": [{"tenants": [{"generic_key": PLAN}, {"request_headers": TENANT}]}]}
 
 
-def serving(live: Live, port: int, guard: int) -> list[Manifest]:
+def serving(live: GatewaySystem, port: int, guard: int) -> list[Manifest]:
     return [
         listener("web", live.port),
         host("all"),
@@ -34,7 +34,7 @@ def rate_limit_service(**spec: object) -> Manifest:
     return ambassador("RateLimitService", "limits", **{**usual, **spec})
 
 
-async def test_requests_are_counted_by_their_labels_and_limited(live: Live) -> None:
+async def test_requests_are_counted_by_their_labels_and_limited(live: GatewaySystem) -> None:
     async with backend("echo") as echo, grpc_services() as asked:
         await live.apply(
             serving(live, echo.port, asked.port),
@@ -49,7 +49,7 @@ async def test_requests_are_counted_by_their_labels_and_limited(live: Live) -> N
 
 
 async def test_a_rate_limit_service_that_does_not_answer_limits_nothing_unless_it_says_so(
-    live: Live, dead_port: int
+    live: GatewaySystem, dead_port: int
 ) -> None:
     async with backend("echo") as echo:
         await live.apply(
@@ -62,7 +62,7 @@ async def test_a_rate_limit_service_that_does_not_answer_limits_nothing_unless_i
         assert await live.service("/", x_tenant="modest") == "status 500"
 
 
-async def test_requests_are_checked_by_grpc(live: Live) -> None:
+async def test_requests_are_checked_by_grpc(live: GatewaySystem) -> None:
     async with backend("echo") as echo, grpc_services() as asked:
         await live.apply(
             serving(live, echo.port, asked.port),
@@ -74,7 +74,7 @@ async def test_requests_are_checked_by_grpc(live: Live) -> None:
         assert len(asked.checked) == 2
 
 
-async def test_the_access_log_goes_to_every_log_service(live: Live) -> None:
+async def test_the_access_log_goes_to_every_log_service(live: GatewaySystem) -> None:
     async with backend("echo") as echo, grpc_services() as one, grpc_services() as two:
         await live.apply(
             serving(live, echo.port, one.port),

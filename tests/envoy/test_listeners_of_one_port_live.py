@@ -5,11 +5,11 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from tests.envoy.backends import backend
-from tests.envoy.held_ports import FreePort
-from tests.envoy.live import Live
-from tests.envoy.manifests import Manifest, host, listener, mapping, service
-from tests.patience import PATIENCE
+from tests.support.envoy.backends import backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.held_ports import FreePort
+from tests.support.envoy.manifests import Manifest, host, listener, mapping, service
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -18,7 +18,7 @@ WITHIN_SECONDS = PATIENCE
 
 @pytest.mark.parametrize("moves", [False, True], ids=["the other goes", "the other moves"])
 async def test_a_listener_without_a_port_gets_it_when_the_other_leaves_it(
-    live: Live, moves: bool, free_port: FreePort
+    live: GatewaySystem, moves: bool, free_port: FreePort
 ) -> None:
     async with backend("blue") as blue:
         everything: list[Manifest | list[Manifest]] = [

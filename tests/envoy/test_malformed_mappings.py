@@ -14,8 +14,8 @@ import pytest
 
 from intentc.apiserver.errors import BadRequest
 from tests.envoy.test_routes_are_taken import RATE_LIMIT, bootstrap
-from tests.envoy.validating import complaints
-from tests.unit.ambassador.mapping_world import Routes, mapping, routes
+from tests.support.ambassador.mappings import Routes, mapping, routes
+from tests.support.envoy.validating import complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

@@ -9,9 +9,9 @@ import pytest
 from intentc.bridges.xds.bootstrap import XDS_CLUSTER
 from intentc.inspection.lookup.element_names import called
 from intentc.inspection.why.provenance import parts_of
-from tests.envoy.backends import backend
-from tests.envoy.live import Live
-from tests.envoy.manifests import ambassador, host, listener, mapping, service
+from tests.support.envoy.backends import backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -19,7 +19,7 @@ _ENVOYS_OWN = re.compile(rf"cluster\.({XDS_CLUSTER}\.|added|active)|(http|listen
 """Statistics of what stands in the bootstrap, and of none in particular."""
 
 
-async def test_each_statistic_of_a_live_envoy_leads_to_the_resource_that_asked_for_it(live: Live) -> None:
+async def test_each_statistic_of_a_live_envoy_leads_to_the_resource_that_asked_for_it(live: GatewaySystem) -> None:
     async with backend("echo") as echo, backend("auth") as auth:
         await live.apply(
             listener("web", live.port),
@@ -53,7 +53,7 @@ async def test_each_statistic_of_a_live_envoy_leads_to_the_resource_that_asked_f
         assert orders == ("mapping", "live:counted", "service")
 
 
-async def _statistics(live: Live) -> list[str]:
+async def _statistics(live: GatewaySystem) -> list[str]:
     """One of each thing of which there are statistics, as Envoy names them."""
     _, text = live.gateway.envoy.ask("/stats")
     names = [line.partition(": ")[0] for line in text.splitlines()]

@@ -15,10 +15,10 @@ import pytest
 from intentc.apiserver.errors import BadRequest
 from intentc.bridges.xds.bootstrap import static_bootstrap
 from intentc.cli.elements import elements_of
-from tests.envoy.validating import complaints
-from tests.unit.ambassador.gateway_world import auth, log, module, rate_limit, tracing
-from tests.unit.ambassador.host_world import Gate, host, listener, manifest, mapping, tls_host
-from tests.unit.ambassador.pems import Pems
+from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, mapping, tls_host
+from tests.support.ambassador.pems import Pems
+from tests.support.ambassador.services import auth, log, module, rate_limit, tracing
+from tests.support.envoy.validating import complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -140,7 +140,7 @@ class Nonsense:
 async def test_nonsense_fails_no_evaluation_and_envoy_takes_what_is_left(seed: int, tmp_path: Path) -> None:
     nonsense, pems = Nonsense(seed), Pems(tmp_path)
     echo = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "echo", "namespace": "gate"}}
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         pems.secret(),
         listener(),
         listener("https", 8443, protocol="HTTPS"),

@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from tests.envoy.backends import Answer, Seen, backend
-from tests.envoy.grpc_services import grpc_services
-from tests.envoy.live import CONFIGURATION, Live
-from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
-from tests.patience import PATIENCE
+from tests.support.envoy.backends import Answer, Seen, backend
+from tests.support.envoy.gateway_system import CONFIGURATION, GatewaySystem
+from tests.support.envoy.grpc_services import grpc_services
+from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -76,7 +76,7 @@ class Load:
 
 
 @asynccontextmanager
-async def loaded(live: Live, path: str = "/") -> AsyncIterator[Load]:
+async def loaded(live: GatewaySystem, path: str = "/") -> AsyncIterator[Load]:
     """A load at the test's Listener, with every connection in use; ended with the block."""
     load = Load(live.port, path)
     async with anyio.create_task_group() as group:
@@ -91,11 +91,11 @@ def guard(seen: Seen) -> Answer:
     return Answer(200 if seen.headers.get("authorization") == "sesame" else 401, {})
 
 
-def gateway(live: Live, port: int, **spec: object) -> list[Manifest]:
+def gateway(live: GatewaySystem, port: int, **spec: object) -> list[Manifest]:
     return [listener("web", live.port), host("all"), *service("one", port), mapping("all", "/", "one", **spec)]
 
 
-async def test_an_auth_service_that_changes_and_is_deleted_fails_no_request(live: Live) -> None:
+async def test_an_auth_service_that_changes_and_is_deleted_fails_no_request(live: GatewaySystem) -> None:
     async with backend("one") as one, backend("guard", guard) as guarding, backend("other", guard) as other:
         # Found by their Endpoints, which Envoy is sent on their own.
         await live.apply(
@@ -119,7 +119,7 @@ async def test_an_auth_service_that_changes_and_is_deleted_fails_no_request(live
         assert other.seen
 
 
-async def test_a_listener_that_is_deleted_answers_on_open_connections(live: Live) -> None:
+async def test_a_listener_that_is_deleted_answers_on_open_connections(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(gateway(live, one.port), listener("spare", live.secure_port))
         async with loaded(live) as load:
@@ -131,13 +131,13 @@ async def test_a_listener_that_is_deleted_answers_on_open_connections(live: Live
         assert load.answered["one"] > before
 
 
-async def test_envoy_drains_for_as_long_as_the_configuration_says(live: Live) -> None:
+async def test_envoy_drains_for_as_long_as_the_configuration_says(live: GatewaySystem) -> None:
     _, info = live.gateway.envoy.ask("/server_info")
     drain_time = json.loads(info)["command_line_options"]["drain_time"]
     assert drain_time == f"{CONFIGURATION.intentc.envoy.drain_time:g}s"
 
 
-async def test_services_that_are_asked_by_grpc_fail_no_request_when_they_are_deleted(live: Live) -> None:
+async def test_services_that_are_asked_by_grpc_fail_no_request_when_they_are_deleted(live: GatewaySystem) -> None:
     async with backend("one") as one, grpc_services() as asked:
         limit = {"shop": [{"all": [{"generic_key": {"value": "all"}}]}]}
         spec: dict[str, object] = {"service": f"127.0.0.1:{asked.port}", "protocol_version": "v3"}

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.envoy.backends import backend
-from tests.envoy.live import Live
-from tests.envoy.manifests import ambassador, host, listener, mapping, service
+from tests.support.envoy.backends import backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_defect_1_editing_a_mapping_leaves_others_with_dots_in_their_names(live: Live) -> None:
+async def test_defect_1_editing_a_mapping_leaves_others_with_dots_in_their_names(live: GatewaySystem) -> None:
     async with backend("orders") as orders, backend("users") as users:
         await live.apply(
             listener("web", live.port),
@@ -31,7 +31,7 @@ async def test_defect_1_editing_a_mapping_leaves_others_with_dots_in_their_names
             assert found == ["orders", "users", target]
 
 
-async def test_defect_2_a_module_changed_together_with_a_mapping_holds_for_all_mappings(live: Live) -> None:
+async def test_defect_2_a_module_changed_together_with_a_mapping_holds_for_all_mappings(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(
             listener("web", live.port), host("all"), service("one", one.port), mapping("old", "/old/", "one")
@@ -42,7 +42,7 @@ async def test_defect_2_a_module_changed_together_with_a_mapping_holds_for_all_m
             assert (await live.get(path)).json()["headers"].get("x-by-default") == "yes", path
 
 
-async def test_defect_6_clusters_of_one_service_keep_each_its_own_settings(live: Live) -> None:
+async def test_defect_6_clusters_of_one_service_keep_each_its_own_settings(live: GatewaySystem) -> None:
     async with backend("one") as one, backend("two") as two:
         await live.apply(
             listener("web", live.port),
@@ -57,7 +57,7 @@ async def test_defect_6_clusters_of_one_service_keep_each_its_own_settings(live:
         assert '"connect_timeout": "1s"' in config and '"connect_timeout": "2s"' in config
 
 
-async def test_defect_8_conditions_that_read_alike_without_separators_are_distinguished(live: Live) -> None:
+async def test_defect_8_conditions_that_read_alike_without_separators_are_distinguished(live: GatewaySystem) -> None:
     async with backend("one") as one, backend("two") as two:
         await live.apply(
             listener("web", live.port),
@@ -72,7 +72,7 @@ async def test_defect_8_conditions_that_read_alike_without_separators_are_distin
         assert await live.service("/a/", x_a="bc") == "two"
 
 
-async def test_defect_9_a_field_without_effect_leaves_its_mapping_working(live: Live) -> None:
+async def test_defect_9_a_field_without_effect_leaves_its_mapping_working(live: GatewaySystem) -> None:
     async with backend("one") as one:
         overrides = [{"on_status_code": 404, "body": {"text_format": "no"}}]
         await live.apply(
@@ -85,7 +85,7 @@ async def test_defect_9_a_field_without_effect_leaves_its_mapping_working(live: 
         assert await live.service("/one/") == "one"
 
 
-async def test_defect_11_a_wrong_setting_of_the_module_stops_nothing(live: Live) -> None:
+async def test_defect_11_a_wrong_setting_of_the_module_stops_nothing(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(
             listener("web", live.port),
@@ -100,7 +100,7 @@ async def test_defect_11_a_wrong_setting_of_the_module_stops_nothing(live: Live)
         assert await live.service("/late/") == "one"
 
 
-async def test_defect_12_a_log_service_without_configuration_loses_nothing_else(live: Live) -> None:
+async def test_defect_12_a_log_service_without_configuration_loses_nothing_else(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(
             listener("web", live.port),

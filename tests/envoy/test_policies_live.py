@@ -11,11 +11,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.envoy.backends import Answer, Seen, backend, who_answers
-from tests.envoy.live import Live
-from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
-from tests.integration.security.authority import Authority
-from tests.patience import PATIENCE
+from tests.support.authority import Authority
+from tests.support.envoy.backends import Answer, Seen, backend, who_answers
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -23,11 +23,11 @@ ORIGIN = "https://shop.example"
 WITHIN_SECONDS = PATIENCE
 
 
-def gateway(live: Live, port: int) -> list[Manifest]:
+def gateway(live: GatewaySystem, port: int) -> list[Manifest]:
     return [listener("web", live.port), host("all"), *service("one", port)]
 
 
-async def test_a_request_that_failed_is_sent_again_as_often_as_it_says(live: Live) -> None:
+async def test_a_request_that_failed_is_sent_again_as_often_as_it_says(live: GatewaySystem) -> None:
     failures = iter([503, 503])
 
     def sick(seen: Seen) -> Answer:
@@ -40,7 +40,7 @@ async def test_a_request_that_failed_is_sent_again_as_often_as_it_says(live: Liv
         assert len(one.seen) == 3
 
 
-async def test_a_request_that_takes_too_long_is_given_up(live: Live) -> None:
+async def test_a_request_that_takes_too_long_is_given_up(live: GatewaySystem) -> None:
     async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -52,7 +52,7 @@ async def test_a_request_that_takes_too_long_is_given_up(live: Live) -> None:
         assert await live.service("/one/") == "status 504"
 
 
-async def test_other_origins_may_read_answers_only_if_they_are_named(live: Live) -> None:
+async def test_other_origins_may_read_answers_only_if_they_are_named(live: GatewaySystem) -> None:
     async with backend("one") as one:
         cors = {"origins": [ORIGIN], "methods": ["POST"], "max_age": "60"}
         await live.apply(gateway(live, one.port), mapping("one", "/one/", "one", cors=cors))
@@ -66,7 +66,7 @@ async def test_other_origins_may_read_answers_only_if_they_are_named(live: Live)
         assert "access-control-allow-origin" not in stranger.headers
 
 
-async def test_a_header_sticks_to_one_endpoint(live: Live) -> None:
+async def test_a_header_sticks_to_one_endpoint(live: GatewaySystem) -> None:
     async with AsyncExitStack() as stack:
         backends = [await stack.enter_async_context(backend(f"replica-{number}")) for number in range(3)]
         first, *others = (service("one", one.port) for one in backends)
@@ -82,7 +82,7 @@ async def test_a_header_sticks_to_one_endpoint(live: Live) -> None:
         assert len(set.union(*by_user.values())) > 1
 
 
-async def test_a_shadow_gets_a_copy_and_answers_nobody(live: Live) -> None:
+async def test_a_shadow_gets_a_copy_and_answers_nobody(live: GatewaySystem) -> None:
     async with backend("one") as one, backend("shadow") as shadow:
         await live.apply(
             gateway(live, one.port),
@@ -96,7 +96,7 @@ async def test_a_shadow_gets_a_copy_and_answers_nobody(live: Live) -> None:
                 await anyio.sleep(0.01)
 
 
-async def test_a_circuit_breaker_that_lets_none_through_answers_at_once(live: Live) -> None:
+async def test_a_circuit_breaker_that_lets_none_through_answers_at_once(live: GatewaySystem) -> None:
     async with backend("one") as one:
         breakers = [{"priority": "default", "max_requests": 0}]
         await live.apply(
@@ -108,7 +108,9 @@ async def test_a_circuit_breaker_that_lets_none_through_answers_at_once(live: Li
         assert await live.service("/whole/") == "one"
 
 
-async def test_a_service_is_spoken_to_over_tls_with_the_certificate_of_the_context(live: Live, tmp_path: Path) -> None:
+async def test_a_service_is_spoken_to_over_tls_with_the_certificate_of_the_context(
+    live: GatewaySystem, tmp_path: Path
+) -> None:
     authority = Authority(tmp_path / "authority")
     server = authority.issue("server")
     client = authority.issue("client")

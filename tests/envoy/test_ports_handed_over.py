@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from tests.envoy.handmade import gone, listener, rejections, virtual_host
-from tests.envoy.held_ports import FreePort
-from tests.envoy.site import Site, reaches, until
+from tests.support.envoy.handmade import gone, listener, rejections, virtual_host
+from tests.support.envoy.handmade_system import HandmadeSystem, reaches, until
+from tests.support.envoy.held_ports import FreePort
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -19,7 +19,7 @@ async def answered(port: int, by: str) -> None:
     await until(lambda: reaches(port, by))
 
 
-async def states(site: Site, free_port: FreePort) -> tuple[int, int]:
+async def states(site: HandmadeSystem, free_port: FreePort) -> tuple[int, int]:
     """Two listeners on two ports, ``ns/one`` answered by backend a, ``ns/two`` by nobody (404); gives the ports."""
     first, second = free_port(), free_port()
     await site.write(virtual_host("none.test", configuration=OTHER))
@@ -29,7 +29,7 @@ async def states(site: Site, free_port: FreePort) -> tuple[int, int]:
     return first, second
 
 
-async def test_two_listeners_swap_their_ports_in_one_step(either: Site, free_port: FreePort) -> None:
+async def test_two_listeners_swap_their_ports_in_one_step(either: HandmadeSystem, free_port: FreePort) -> None:
     first, second = await states(either, free_port)
     for one, two in ((second, first), (first, second)):
         await either.write(listener("ns/one", one), listener("ns/two", two, configuration=OTHER))
@@ -38,7 +38,7 @@ async def test_two_listeners_swap_their_ports_in_one_step(either: Site, free_por
     assert await rejections(either.store) == {}
 
 
-async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site, free_port: FreePort) -> None:
+async def test_a_listener_moves_away_and_another_comes_in_one_step(either: HandmadeSystem, free_port: FreePort) -> None:
     first, second = await states(either, free_port)
     third = free_port()
     await either.write(listener("ns/two", third, configuration=OTHER), listener("ns/one", second))
@@ -48,7 +48,7 @@ async def test_a_listener_moves_away_and_another_comes_in_one_step(either: Site,
     assert await rejections(either.store) == {}
 
 
-async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Site, free_port: FreePort) -> None:
+async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: HandmadeSystem, free_port: FreePort) -> None:
     _, second = await states(either, free_port)
     await either.write(gone("envoy_listener", "ns", "two"), listener("ns/three", second))
     await answered(second, "a")
@@ -56,7 +56,7 @@ async def test_one_comes_in_the_same_step_in_which_the_other_goes(either: Site, 
 
 
 async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes(
-    either: Site, free_port: FreePort
+    either: HandmadeSystem, free_port: FreePort
 ) -> None:
     _, second = await states(either, free_port)
     await either.write(listener("ns/three", second))
@@ -70,7 +70,7 @@ async def test_one_that_came_before_the_other_went_is_taken_as_soon_as_that_goes
     await either.refuses()
 
 
-async def test_a_port_of_another_program_is_reported_and_taken_once_it_is_free(either: Site) -> None:
+async def test_a_port_of_another_program_is_reported_and_taken_once_it_is_free(either: HandmadeSystem) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

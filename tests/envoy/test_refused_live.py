@@ -9,10 +9,10 @@ import anyio
 import pytest
 
 from intentc.cli.dev_gateway import running_gateway
-from tests.envoy.backends import backend
-from tests.envoy.live import CONFIGURATION, Live
-from tests.envoy.manifests import host, listener, mapping, service
-from tests.patience import PATIENCE
+from tests.support.envoy.backends import backend
+from tests.support.envoy.gateway_system import CONFIGURATION, GatewaySystem
+from tests.support.envoy.manifests import host, listener, mapping, service
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -29,13 +29,13 @@ def taken() -> Iterator[int]:
         yield int(listening.getsockname()[1])
 
 
-async def until_refused(live: Live, refused: bool = True) -> None:
+async def until_refused(live: GatewaySystem, refused: bool = True) -> None:
     with anyio.fail_after(WITHIN_SECONDS):
         while (REFUSED in live.problems) is not refused:  # noqa: ASYNC110 - it comes back through etcd
             await anyio.sleep(0.01)
 
 
-async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Live, taken: int) -> None:
+async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: GatewaySystem, taken: int) -> None:
     async with backend("blue") as blue, backend("green") as green:
         await live.apply(
             listener("taken", taken),
@@ -56,7 +56,7 @@ async def test_a_listener_that_envoy_refuses_leaves_all_else_working(live: Live,
         assert REFUSED in live.problems
 
 
-async def test_once_fixed_it_works_and_nothing_is_reported_any_more(live: Live, taken: int) -> None:
+async def test_once_fixed_it_works_and_nothing_is_reported_any_more(live: GatewaySystem, taken: int) -> None:
     async with backend("blue") as blue:
         await live.apply(
             listener("taken", taken), host("all"), service("blue", blue.port), mapping("one", "/one/", "blue")
@@ -68,7 +68,7 @@ async def test_once_fixed_it_works_and_nothing_is_reported_any_more(live: Live, 
         assert live.problems == []
 
 
-async def test_a_second_server_with_an_envoy_of_its_own_gives_it_the_same(live: Live) -> None:
+async def test_a_second_server_with_an_envoy_of_its_own_gives_it_the_same(live: GatewaySystem) -> None:
     """On one machine the two Envoys share the port."""
     async with backend("blue") as blue:
         await live.apply(

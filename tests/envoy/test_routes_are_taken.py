@@ -12,9 +12,9 @@ import pytest
 
 from intentc.bridges.xds.bootstrap import static_bootstrap
 from intentc.compilers.ambassador.routing.regexes import BadRegex, check
-from tests.envoy.validating import complaints
-from tests.unit.ambassador.host_world import manifest
-from tests.unit.ambassador.mapping_world import Routes, mapping, routes
+from tests.support.ambassador.hosts import manifest
+from tests.support.ambassador.mappings import Routes, mapping, routes
+from tests.support.envoy.validating import complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.envoy.backends import backend
-from tests.envoy.live import Live
-from tests.envoy.manifests import NAMESPACE, ambassador, host, listener, mapping, service
+from tests.support.envoy.backends import backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import NAMESPACE, ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_the_longest_prefix_gets_the_request(live: Live) -> None:
+async def test_the_longest_prefix_gets_the_request(live: GatewaySystem) -> None:
     async with backend("short") as short, backend("long") as long:
         await live.apply(
             listener("web", live.port),
@@ -27,7 +27,7 @@ async def test_the_longest_prefix_gets_the_request(live: Live) -> None:
         assert await live.service("/elsewhere") == "status 404"
 
 
-async def test_precedence_beats_length_and_headers_beat_none(live: Live) -> None:
+async def test_precedence_beats_length_and_headers_beat_none(live: GatewaySystem) -> None:
     async with backend("plain") as plain, backend("tester") as tester, backend("first") as first:
         await live.apply(
             listener("web", live.port),
@@ -42,7 +42,7 @@ async def test_precedence_beats_length_and_headers_beat_none(live: Live) -> None
         assert await live.service("/api/v1/x", x_tester="yes", x_urgent="yes") == "first"
 
 
-async def test_host_names_and_globs_choose_their_own_mappings(live: Live) -> None:
+async def test_host_names_and_globs_choose_their_own_mappings(live: GatewaySystem) -> None:
     names = ("exact", "suffix", "any")
     async with backend("exact") as exact, backend("suffix") as suffix, backend("any") as everything:
         ports = (exact.port, suffix.port, everything.port)
@@ -62,7 +62,7 @@ async def test_host_names_and_globs_choose_their_own_mappings(live: Live) -> Non
         assert await live.service("/", "elsewhere.test") == "any"
 
 
-async def test_the_service_sees_what_the_mapping_makes_of_the_request(live: Live) -> None:
+async def test_the_service_sees_what_the_mapping_makes_of_the_request(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(
             listener("web", live.port),
@@ -82,7 +82,7 @@ async def test_the_service_sees_what_the_mapping_makes_of_the_request(live: Live
         assert (await live.get("/v1/17")).json()["path"] == "/id/17/x"
 
 
-async def test_redirects_name_the_place_and_the_code(live: Live) -> None:
+async def test_redirects_name_the_place_and_the_code(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(
             listener("web", live.port),
@@ -95,7 +95,7 @@ async def test_redirects_name_the_place_and_the_code(live: Live) -> None:
         assert (moved.status_code, moved.headers["location"]) == (302, "http://new.example.org/new/")
 
 
-async def test_insecure_requests_are_redirected_or_refused_as_the_host_says(live: Live) -> None:
+async def test_insecure_requests_are_redirected_or_refused_as_the_host_says(live: GatewaySystem) -> None:
     async with backend("one") as one:
         await live.apply(
             listener("web", live.port),
@@ -111,7 +111,7 @@ async def test_insecure_requests_are_redirected_or_refused_as_the_host_says(live
         assert await live.service("/a", "route.test") == "one"
 
 
-async def test_what_comes_by_an_update_and_what_goes_by_a_delete_is_routed_at_once(live: Live) -> None:
+async def test_what_comes_by_an_update_and_what_goes_by_a_delete_is_routed_at_once(live: GatewaySystem) -> None:
     async with backend("blue") as blue, backend("green") as green:
         changing = mapping("changing", "/a/", "blue")
         await live.apply(
@@ -124,7 +124,7 @@ async def test_what_comes_by_an_update_and_what_goes_by_a_delete_is_routed_at_on
         assert await live.service("/a/") == "status 404"
 
 
-async def test_a_port_in_the_host_header_leads_past_no_host(live: Live) -> None:
+async def test_a_port_in_the_host_header_leads_past_no_host(live: GatewaySystem) -> None:
     """Not to the Host for everything, where nothing is redirected."""
     async with backend("shop") as shop, backend("any") as everything:
         await live.apply(
@@ -141,7 +141,7 @@ async def test_a_port_in_the_host_header_leads_past_no_host(live: Live) -> None:
         assert await live.service("/", f"other.example.org:{live.port}") == "any"
 
 
-async def test_annotations_ingresses_and_crossing_wildcards_are_routed_as_emissary_does(live: Live) -> None:
+async def test_annotations_ingresses_and_crossing_wildcards_are_routed_as_emissary_does(live: GatewaySystem) -> None:
     config = (
         "{apiVersion: ambassador/v2, kind: Mapping, name: noted_mapping, host: '*', prefix: /noted/, service: echo}"
     )

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from intentc.embedded.envoy import running_envoy
-from tests.envoy.backends import backend, counted, who_answers
-from tests.envoy.held_ports import FreePort
 from tests.envoy.test_routes_are_taken import bootstrap
-from tests.unit.ambassador.mapping_world import mapping, routes
+from tests.support.ambassador.mappings import mapping, routes
+from tests.support.envoy.backends import backend, counted, who_answers
+from tests.support.envoy.held_ports import FreePort
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

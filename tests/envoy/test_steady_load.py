@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
-from tests.envoy.backends import backend, counted, who_answers
-from tests.envoy.live import Live
-from tests.envoy.manifests import ambassador, host, listener, mapping, service
+from tests.support.envoy.backends import backend, counted, who_answers
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -21,7 +21,7 @@ PAUSE = 0.002
 """Seconds between an answer and the next request of the same connection: some are always on their way."""
 
 
-async def test_no_request_fails_while_mappings_services_and_hosts_change(live: Live) -> None:
+async def test_no_request_fails_while_mappings_services_and_hosts_change(live: GatewaySystem) -> None:
     async with AsyncExitStack() as stack:
         colours = ("blue", "green")
         ports = {name: (await stack.enter_async_context(backend(name, counted(name)))).port for name in colours}
@@ -65,7 +65,7 @@ async def test_no_request_fails_while_mappings_services_and_hosts_change(live: L
         assert answered.total() >= ROUNDS * AT_ONCE
 
 
-async def test_no_request_fails_while_the_gateways_settings_change(live: Live) -> None:
+async def test_no_request_fails_while_the_gateways_settings_change(live: GatewaySystem) -> None:
     """What changes the listener itself: connections that stand are drained, not cut."""
     async with backend("one", counted("one")) as one:
         await live.apply(

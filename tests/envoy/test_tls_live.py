@@ -11,11 +11,11 @@ import anyio
 import httpx2
 import pytest
 
-from tests.envoy.backends import backend
-from tests.envoy.live import Live
-from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
-from tests.integration.security.authority import Authority, Issued
-from tests.patience import PATIENCE
+from tests.support.authority import Authority, Issued
+from tests.support.envoy.backends import backend
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, secret, service
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -35,7 +35,7 @@ def pair(name: str, issued: Issued) -> Manifest:
     return secret(name, tls_crt=issued.certificate, tls_key=issued.key)
 
 
-def secured(live: Live) -> list[Manifest]:
+def secured(live: GatewaySystem) -> list[Manifest]:
     return [listener("secure", live.secure_port, protocol="HTTPS", securityModel="XFP")]
 
 
@@ -44,7 +44,7 @@ def tls_host(name: str, hostname: str, with_secret: str, **spec: object) -> Mani
 
 
 async def over_tls(
-    live: Live, name: str, authority: Authority, *, sni: str = "", client: Issued | None = None
+    live: GatewaySystem, name: str, authority: Authority, *, sni: str = "", client: Issued | None = None
 ) -> httpx2.Response:
     """GET / of ``name``, its certificate checked; ``sni``: another name for the handshake than for the request."""
     context = ssl.create_default_context(cafile=str(authority.certificate))
@@ -58,7 +58,7 @@ async def over_tls(
         )
 
 
-async def is_trusted(live: Live, name: str, authority: Authority) -> bool:
+async def is_trusted(live: GatewaySystem, name: str, authority: Authority) -> bool:
     """Whether what is shown for ``name`` is signed by ``authority``."""
     try:
         return (await over_tls(live, name, authority)).status_code == 200
@@ -67,7 +67,7 @@ async def is_trusted(live: Live, name: str, authority: Authority) -> bool:
         return False
 
 
-async def test_each_name_is_served_with_its_own_certificate(live: Live, authority: Authority) -> None:
+async def test_each_name_is_served_with_its_own_certificate(live: GatewaySystem, authority: Authority) -> None:
     async with backend("one") as one, backend("two") as two:
         await live.apply(
             secured(live),
@@ -86,7 +86,7 @@ async def test_each_name_is_served_with_its_own_certificate(live: Live, authorit
 
 
 async def test_a_rotated_certificate_is_shown_to_the_next_client(
-    live: Live, authority: Authority, tmp_path: Path
+    live: GatewaySystem, authority: Authority, tmp_path: Path
 ) -> None:
     other = Authority(tmp_path / "other")
     async with backend("one") as one:
@@ -106,7 +106,7 @@ async def test_a_rotated_certificate_is_shown_to_the_next_client(
         assert not await is_trusted(live, "one.test", authority)
 
 
-def guarded(live: Live, authority: Authority, port: int) -> list[Manifest]:
+def guarded(live: GatewaySystem, authority: Authority, port: int) -> list[Manifest]:
     """``guarded.test`` asks for a certificate of this authority, ``open.test`` beside it for none."""
     return [
         *secured(live),
@@ -123,7 +123,7 @@ def guarded(live: Live, authority: Authority, port: int) -> list[Manifest]:
 
 
 async def test_only_clients_with_a_certificate_of_the_authority_pass(
-    live: Live, authority: Authority, tmp_path: Path
+    live: GatewaySystem, authority: Authority, tmp_path: Path
 ) -> None:
     stranger = Authority(tmp_path / "stranger")
     async with backend("one") as one:
@@ -138,7 +138,7 @@ async def test_only_clients_with_a_certificate_of_the_authority_pass(
 
 
 async def test_nobody_comes_in_by_another_host_when_the_authority_of_clients_goes(
-    live: Live, authority: Authority
+    live: GatewaySystem, authority: Authority
 ) -> None:
     async with backend("one") as one:
         same = tls_host("same", "guarded.test", "guarded")
@@ -152,7 +152,7 @@ async def test_nobody_comes_in_by_another_host_when_the_authority_of_clients_goe
 
 
 async def test_nobody_gets_past_client_certificates_by_another_name_in_the_handshake(
-    live: Live, authority: Authority
+    live: GatewaySystem, authority: Authority
 ) -> None:
     async with backend("one") as one:
         await live.apply(guarded(live, authority, one.port))
@@ -161,7 +161,9 @@ async def test_nobody_gets_past_client_certificates_by_another_name_in_the_hands
         assert one.seen == []
 
 
-async def test_a_host_whose_secret_is_missing_is_not_served_in_clear_text(live: Live, authority: Authority) -> None:
+async def test_a_host_whose_secret_is_missing_is_not_served_in_clear_text(
+    live: GatewaySystem, authority: Authority
+) -> None:
     async with backend("one") as one:
         await live.apply(
             secured(live),
@@ -181,7 +183,7 @@ async def test_a_host_whose_secret_is_missing_is_not_served_in_clear_text(live: 
         assert live.problems == []
 
 
-async def test_a_mapping_whose_tls_context_is_missing_never_talks_in_clear_text(live: Live) -> None:
+async def test_a_mapping_whose_tls_context_is_missing_never_talks_in_clear_text(live: GatewaySystem) -> None:
     """Defect 7."""
     async with backend("one") as one:
         await live.apply(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from intentc.compilers.ambassador.tls.tls_settings import CIPHER_SUITES, CURVES
-from tests.envoy.validating import complaints
-from tests.unit.ambassador.host_world import Gate, host, listener, manifest, secret, tls_host
-from tests.unit.ambassador.pems import Pems
+from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, secret, tls_host
+from tests.support.ambassador.pems import Pems
+from tests.support.envoy.validating import complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -41,7 +41,7 @@ def pems(tmp_path_factory: pytest.TempPathFactory) -> Pems:
     return Pems(tmp_path_factory.mktemp("pems"))
 
 
-def refused(gate: Gate, folder: Path) -> str:
+def refused(gate: MemoryGateway, folder: Path) -> str:
     """What Envoy has against all that was made. Routes come by ADS in the listeners, and once more inline; secrets are
     static, so that Envoy opens them."""
     listeners = [static(element["config"]) for element in gate.elements("envoy_listener").values()]
@@ -90,7 +90,7 @@ def inline_listener(number: int, virtual_hosts: list[dict[str, Any]]) -> dict[st
 @pytest.mark.parametrize("model", ["XFP", "SECURE", "INSECURE"])
 @pytest.mark.parametrize("protocol", ["HTTP", "HTTPS", "HTTPPROXY", "HTTPSPROXY"])
 async def test_listeners_of_each_protocol(protocol: str, model: str, pems: Pems, tmp_path: Path) -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         *pems.secrets(),
         listener(protocol=protocol, securityModel=model, l7Depth=1, http2MaxConcurrentStreams=10),
         tls_host("a", "a.example"),
@@ -103,7 +103,7 @@ async def test_listeners_of_each_protocol(protocol: str, model: str, pems: Pems,
 
 async def test_client_certificates_and_revoked_ones(pems: Pems, tmp_path: Path) -> None:
     guarded = {"cert_required": True, "ca_secret": "ca", "crl_secret": "crl"}
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         *pems.secrets(),
         secret("crl", crl_pem=pems.revoked),
         listener(protocol="HTTPS"),
@@ -125,7 +125,7 @@ async def test_every_version_suite_and_curve_that_is_let_in(pems: Pems, tmp_path
             "ecdh_curves": sorted(CURVES),
         },
     )
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         *pems.secrets(), context, listener(protocol="HTTPS"), host("a", "*", tlsContext={"name": "all"})
     )
     assert gate.problems() == []

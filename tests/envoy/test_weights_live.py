@@ -11,10 +11,10 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.envoy.backends import backend, counted, tcp_backend, who_answers, who_greets
-from tests.envoy.held_ports import FreePort
-from tests.envoy.live import Live
-from tests.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
+from tests.support.envoy.backends import backend, counted, tcp_backend, who_answers, who_greets
+from tests.support.envoy.gateway_system import GatewaySystem
+from tests.support.envoy.held_ports import FreePort
+from tests.support.envoy.manifests import Manifest, ambassador, host, listener, mapping, service
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy, pytest.mark.etcd, pytest.mark.http]
 
@@ -48,7 +48,7 @@ def assert_shares(counted: Counter[str], expected: dict[str, int], requests: int
     assert all(abs(points) <= POINTS[requests] for points in off.values()), off
 
 
-async def test_http_requests_are_shared_by_weight(live: Live) -> None:
+async def test_http_requests_are_shared_by_weight(live: GatewaySystem) -> None:
     async with AsyncExitStack() as stack:
         applied: list[Manifest] = [listener("web", live.port), host("all")]
         for name in {name for weights, *_ in COUNTED for name in weights}:
@@ -65,7 +65,7 @@ async def test_http_requests_are_shared_by_weight(live: Live) -> None:
             assert_shares(await who_answers(live.port, f"/shared-{number}/", requests), expected, requests)
 
 
-async def test_tcp_connections_are_shared_by_weight(live: Live, free_port: FreePort) -> None:
+async def test_tcp_connections_are_shared_by_weight(live: GatewaySystem, free_port: FreePort) -> None:
     """Defect 4: 80 and 20 used to be 45 and 55."""
     shares = {free_port(): one for one in SHARES[:3]}
     async with AsyncExitStack() as stack:
@@ -82,7 +82,7 @@ async def test_tcp_connections_are_shared_by_weight(live: Live, free_port: FreeP
             assert_shares(await who_greets(port, FEW), expected, FEW)
 
 
-async def test_a_changed_weight_moves_the_traffic(live: Live) -> None:
+async def test_a_changed_weight_moves_the_traffic(live: GatewaySystem) -> None:
     async with backend("blue", counted("blue")) as blue, backend("green", counted("green")) as green:
         await live.apply(
             listener("web", live.port),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.envoy.failing import state
-from tests.envoy.handmade import route
-from tests.envoy.site import Site
+from tests.support.envoy.failing import state
+from tests.support.envoy.handmade import route
+from tests.support.envoy.handmade_system import HandmadeSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
 
-async def test_streams_refusals_and_what_envoy_says_are_shown(either: Site) -> None:
+async def test_streams_refusals_and_what_envoy_says_are_shown(either: HandmadeSystem) -> None:
     await either.write(route("bad", "/bad/", "b", match={"safe_regex": {"regex": "("}}))
     await either.refuses("bad")
     shown = dict(state(either.server, either.envoy))
@@ -22,6 +22,6 @@ async def test_streams_refusals_and_what_envoy_says_are_shown(either: Site) -> N
     assert "missing )" in shown["end of Envoy's log"]
 
 
-async def test_an_envoy_that_has_ended_is_shown_too(site: Site) -> None:
+async def test_an_envoy_that_has_ended_is_shown_too(site: HandmadeSystem) -> None:
     site.envoy.kill()
     assert "no answer" in dict(state(site.server, site.envoy))["listeners of Envoy"]

@@ -15,17 +15,27 @@ from intentc.bridges.xds.serving import running_xds
 from intentc.embedded.envoy import running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Put
-from tests.envoy.backends import backend
-from tests.envoy.handmade import cluster, eds_cluster, element, endpoints, gone, listener, route, virtual_host, write
-from tests.envoy.held_ports import FreePort
-from tests.envoy.site import Site, ask, reaches, until
+from tests.support.envoy.backends import backend
+from tests.support.envoy.handmade import (
+    cluster,
+    eds_cluster,
+    element,
+    endpoints,
+    gone,
+    listener,
+    route,
+    virtual_host,
+    write,
+)
+from tests.support.envoy.handmade_system import HandmadeSystem, ask, reaches, until
+from tests.support.envoy.held_ports import FreePort
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
 BAD_MATCH: dict[str, Any] = {"match": {"safe_regex": {"regex": "("}}}
 
 
-async def test_requests_are_routed_and_changes_take_effect(either: Site) -> None:
+async def test_requests_are_routed_and_changes_take_effect(either: HandmadeSystem) -> None:
     assert await either.get("/x/") == "a"
     await either.write(route("x", "/x/", "b"))
     await either.answers("/x/", "b")
@@ -33,7 +43,9 @@ async def test_requests_are_routed_and_changes_take_effect(either: Site) -> None
     await either.answers("/x/", "a")
 
 
-async def test_a_cluster_with_its_endpoints_and_route_comes_live_in_any_order_of_writing(either: Site) -> None:
+async def test_a_cluster_with_its_endpoints_and_route_comes_live_in_any_order_of_writing(
+    either: HandmadeSystem,
+) -> None:
     await either.write(route("x", "/x/", "new"))
     await either.write(endpoints("new", either.b))
     assert await either.get("/x/") == "a"
@@ -45,7 +57,7 @@ async def test_a_cluster_with_its_endpoints_and_route_comes_live_in_any_order_of
     await either.answers("/x/", "b")
 
 
-async def test_a_listener_comes_and_goes(either: Site, free_port: FreePort) -> None:
+async def test_a_listener_comes_and_goes(either: HandmadeSystem, free_port: FreePort) -> None:
     port = free_port()
     await either.write(listener("ns/more", port))
     await until(lambda: reaches(port, "a"))
@@ -53,7 +65,7 @@ async def test_a_listener_comes_and_goes(either: Site, free_port: FreePort) -> N
     await until(lambda: reaches(port, "nobody"))
 
 
-async def test_one_bad_route_among_many_hurts_only_itself(either: Site) -> None:
+async def test_one_bad_route_among_many_hurts_only_itself(either: HandmadeSystem) -> None:
     good = [route(f"r{number}", f"/r{number}/", "b") for number in range(40)]
     await either.write(*good[:20], route("bad", "/bad/", "b", **BAD_MATCH), *good[20:])
     await either.refuses("bad")
@@ -67,7 +79,7 @@ async def test_one_bad_route_among_many_hurts_only_itself(either: Site) -> None:
     await either.refuses()
 
 
-async def test_a_route_that_turns_bad_stays_as_it_was_good(site: Site) -> None:
+async def test_a_route_that_turns_bad_stays_as_it_was_good(site: HandmadeSystem) -> None:
     await site.write(route("x", "/x/", "b"))
     await site.answers("/x/", "b")
     await site.write(route("x", "/x/", "b", **BAD_MATCH), route("y", "/y/", "b"))
@@ -76,14 +88,14 @@ async def test_a_route_that_turns_bad_stays_as_it_was_good(site: Site) -> None:
     assert await site.get("/x/") == "b"
 
 
-async def test_a_bad_virtual_host_hurts_only_its_domain(site: Site) -> None:
+async def test_a_bad_virtual_host_hurts_only_its_domain(site: HandmadeSystem) -> None:
     await site.write(virtual_host("bad.test", config={"retry_policy": {"num_retries": 1, "retry_back_off": {}}}))
     await site.write(route("y", "/y/", "b"))
     await site.answers("/y/", "b")
     await site.refuses("ns/http|cleartext:bad.test")
 
 
-async def test_bad_clusters_hurt_only_themselves_and_the_routes_to_them_answer_503(either: Site) -> None:
+async def test_bad_clusters_hurt_only_themselves_and_the_routes_to_them_answer_503(either: HandmadeSystem) -> None:
     bad: dict[str, Any] = {"load_balancing_policy": {"policies": []}}
     await either.write(cluster("bad1", 1, **bad), cluster("good", either.b), cluster("bad2", 1, **bad))
     await either.write(route("x", "/x/", "bad1"), route("y", "/y/", "good"))
@@ -96,7 +108,7 @@ async def test_bad_clusters_hurt_only_themselves_and_the_routes_to_them_answer_5
     await either.refuses("bad2")
 
 
-async def test_the_requests_of_a_refused_route_never_fall_to_a_wider_one(either: Site) -> None:
+async def test_the_requests_of_a_refused_route_never_fall_to_a_wider_one(either: HandmadeSystem) -> None:
     header = [{"name": "x\n", "present_match": True}]
     many = [{"header": {"key": f"h{number}", "value": "x"}} for number in range(1_100)]
     await either.write(
@@ -109,7 +121,7 @@ async def test_the_requests_of_a_refused_route_never_fall_to_a_wider_one(either:
     await either.answers("/", "a")
 
 
-async def test_a_bad_listener_hurts_only_itself(either: Site, free_port: FreePort) -> None:
+async def test_a_bad_listener_hurts_only_itself(either: HandmadeSystem, free_port: FreePort) -> None:
     port = free_port()
     await either.write(listener("ns/bad", free_port(), filter_chains=[]), listener("ns/good", port))
     await until(lambda: reaches(port, "a"))
@@ -117,7 +129,7 @@ async def test_a_bad_listener_hurts_only_itself(either: Site, free_port: FreePor
 
 
 async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without_it(
-    either: Site, free_port: FreePort
+    either: HandmadeSystem, free_port: FreePort
 ) -> None:
     port = free_port()
     await either.write(listener("ns/guarded", port))
@@ -133,7 +145,7 @@ async def test_a_listener_that_is_refused_with_a_new_guard_does_not_stay_without
     await either.answers("/", "a")
 
 
-async def test_a_bad_secret_hurts_only_itself(site: Site) -> None:
+async def test_a_bad_secret_hurts_only_itself(site: HandmadeSystem) -> None:
     source = {"ads": {}, "resource_api_version": "V3"}
     kind = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
     names = ("bad", "good")
@@ -152,7 +164,7 @@ async def test_a_bad_secret_hurts_only_itself(site: Site) -> None:
 
 
 async def test_a_restarted_server_honours_what_was_refused_for_an_envoy_that_never_heard_of_it(
-    site: Site, free_port: FreePort
+    site: HandmadeSystem, free_port: FreePort
 ) -> None:
     await site.write(route("x", "/x/", "b"))
     await site.answers("/x/", "b")
@@ -179,7 +191,7 @@ async def test_an_envoy_that_loses_its_server_goes_on_and_takes_up_with_the_next
             async with running_xds(store, "gateway") as first:
                 xds = first.port
                 envoy = await stack.enter_async_context(running_envoy(bootstrap(Address("127.0.0.1", xds))))
-                site = Site(first, envoy, store, port, a.port, b.port)
+                site = HandmadeSystem(first, envoy, store, port, a.port, b.port)
                 await site.answers("/", "a")
             await write(store, cluster("b", b.port), route("root", "/", "b"), route("bad", "/bad/", "b", **BAD_MATCH))
             assert await site.get("/") == "a"

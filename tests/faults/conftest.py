@@ -22,16 +22,16 @@ import pytest
 from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
-from tests.faults.bench import Bench, running_bench
 from tests.faults.writing_fixtures import faulty
-from tests.integration.compile.fixtures import bare_world, loaded, world
 from tests.integration.conftest import etcd, etcd_store, fresh_etcd, fresh_etcd_store
+from tests.support.live_fixtures import bare_world, loaded, world
+from tests.support.process_system import ProcessSystem, running_bench
 
 __all__ = ["bare_world", "etcd", "etcd_store", "faulty", "fresh_etcd", "fresh_etcd_store", "loaded", "world"]
 
 
 @pytest.fixture
-async def bench(etcd: Etcd, etcd_store: EtcdStore, loaded: Loaded, tmp_path: Path) -> AsyncIterator[Bench]:
+async def bench(etcd: Etcd, etcd_store: EtcdStore, loaded: Loaded, tmp_path: Path) -> AsyncIterator[ProcessSystem]:
     """A bench on the etcd that all tests of a run share: don't stop or compact it."""
     async with running_bench(etcd_store, [etcd.endpoint], loaded, tmp_path) as running:
         yield running
@@ -40,7 +40,7 @@ async def bench(etcd: Etcd, etcd_store: EtcdStore, loaded: Loaded, tmp_path: Pat
 @pytest.fixture
 async def own_bench(
     fresh_etcd: Etcd, fresh_etcd_store: EtcdStore, loaded: Loaded, tmp_path: Path
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[ProcessSystem]:
     """A bench on an etcd of its own."""
     async with running_bench(fresh_etcd_store, [fresh_etcd.endpoint], loaded, tmp_path) as running:
         yield running

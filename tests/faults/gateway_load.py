@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.faults.load import Change
-from tests.integration.compile.world import World
 from tests.property.gateway_demands import elements_in, from_nothing, written
+from tests.support.live_system import LiveSystem
 
 _AT_ONCE = 40
 
 
-class GatewayWorld(World):
+class GatewayWorld(LiveSystem):
     """O1 is judged by a compile of what users said, from nothing."""
 
     made = "envoy_route"
@@ -33,7 +33,7 @@ class GatewayWorld(World):
 class Gateway:
     """A Listener, Hosts with and without selectors, and Mappings two of which share each prefix; name → uuid."""
 
-    def __init__(self, world: World, chance: random.Random) -> None:
+    def __init__(self, world: LiveSystem, chance: random.Random) -> None:
         self.world = world
         self.chance = chance
         self.mappings: dict[str, str] = {}

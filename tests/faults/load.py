@@ -15,8 +15,8 @@ from typing import Any
 import anyio
 
 from tests.faults.scale import Scale, in_full
-from tests.integration.compile.contents import EVERYWHERE, LOCAL, feet, group, rule, rules, targets
-from tests.integration.compile.world import PROJECT, World
+from tests.support.contrail_content import EVERYWHERE, LOCAL, feet, group, rule, rules, targets
+from tests.support.live_system import PROJECT, LiveSystem
 
 Change = tuple[str, str, dict[str, Any]]
 """(operation, kind, data), an item of a ``/sync``."""
@@ -32,7 +32,7 @@ class Tenants:
     """Groups that name each other, networks with configured targets and an interface each, and routers over the
     interfaces; by name → uuid."""
 
-    def __init__(self, world: World, chance: random.Random) -> None:
+    def __init__(self, world: LiveSystem, chance: random.Random) -> None:
         self.world = world
         self.chance = chance
         self.groups: dict[str, str] = {}

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from intentc.watch.protocol import prefix_end
-from tests.faults.bench import Bench
-from tests.faults.processes import Process, Usage
-from tests.integration.compile.world import World
 from tests.oracle.contrail import mark
+from tests.support.live_system import LiveSystem
+from tests.support.process_system import ProcessSystem
+from tests.support.processes import Process, Usage
 
 MANY = 20
 """Objects that compilers must own before their silence says something (docs/engine.md §10)."""
@@ -27,7 +27,7 @@ Values = dict[str, tuple[bytes, int]]
 """Key → (value, mod revision)."""
 
 
-async def check(bench: Bench, compiler: Process, within: float) -> Process:
+async def check(bench: ProcessSystem, compiler: Process, within: float) -> Process:
     """O1 and O2 now, then O4 over a restart; the compiler that runs afterwards. ``within``: seconds for quiet."""
     world = bench.world
     await compiler.quiet(world.revision, within)
@@ -35,7 +35,7 @@ async def check(bench: Bench, compiler: Process, within: float) -> Process:
     return await writes_nothing_more(bench, within)
 
 
-async def writes_nothing_more(bench: Bench, within: float) -> Process:
+async def writes_nothing_more(bench: ProcessSystem, within: float) -> Process:
     """O4: a restart over the converged world changes no key of it and no number, and a deleted object is repaired."""
     world = bench.world
     assert len(await world.owned()) >= MANY, "a silence that says nothing"
@@ -55,7 +55,7 @@ async def writes_nothing_more(bench: Bench, within: float) -> Process:
     return again
 
 
-async def everything(world: World) -> Values:
+async def everything(world: LiveSystem) -> Values:
     """All that the API server keeps for this world: resources, names and index entries, the ledger."""
     found: Values = {}
     for prefix in (f"/{world.path}/", f"/intentc/apiserver/{world.path}/"):

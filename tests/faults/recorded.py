@@ -14,8 +14,8 @@ import msgspec
 
 from intentc.watch.protocol import Delete, Put, prefix_end
 from tests.faults.writing_world import many_groups
-from tests.integration.compile.contents import tenant
-from tests.integration.compile.world import World
+from tests.support.contrail_content import tenant
+from tests.support.live_system import LiveSystem
 
 _INDEX = "/intentc/apiserver/"
 
@@ -41,7 +41,7 @@ class Step(NamedTuple):
     value: bytes | None
 
 
-async def record(world: World, networks: int) -> Recorded:
+async def record(world: LiveSystem, networks: int) -> Recorded:
     """Build a tenant of ``networks`` × 5 connected resources (groups in a ring, networks with their instances, feet, a
     router over all of them), with nobody compiling, and tell what a person's part of it is in etcd."""
     seeds = await _all(world, f"/{world.path}/")
@@ -70,14 +70,14 @@ def in_any_order(recorded: Recorded, randomness: random.Random) -> list[Step]:
     return [step for _, step in sorted(places, key=lambda place: place[0])]
 
 
-async def lay_ground(world: World, recorded: Recorded) -> None:
+async def lay_ground(world: LiveSystem, recorded: Recorded) -> None:
     """The seeds, and the server's index of everything that is going to be put; before a server makes its own."""
     for prefix, found in ((f"{_INDEX}{world.path}/", recorded.index), (f"/{world.path}/", recorded.seeds)):
         for key, value in found.items():
             await world.store.transaction((), [Put(prefix + key, value)])
 
 
-async def carry_out(world: World, steps: list[Step]) -> None:
+async def carry_out(world: LiveSystem, steps: list[Step]) -> None:
     """One transaction a step."""
     for key, value in steps:
         path = f"/{world.path}/{key}"
@@ -85,7 +85,7 @@ async def carry_out(world: World, steps: list[Step]) -> None:
         world.revision = (await world.store.transaction((), [operation])).revision
 
 
-async def dangling(world: World) -> int:
+async def dangling(world: LiveSystem) -> int:
     """How many references and parents are stored whose target is not."""
     stored = await world.stored()
     there = {uuid for kind in stored.values() for uuid in kind}
@@ -104,6 +104,6 @@ def _wanted(resource: dict[str, object]) -> list[str]:
     return references + ([str(parent)] if parent else [])
 
 
-async def _all(world: World, prefix: str) -> dict[str, bytes]:
+async def _all(world: LiveSystem, prefix: str) -> dict[str, bytes]:
     found = (await world.store.range(prefix, prefix_end(prefix))).items
     return {item.key.removeprefix(prefix): item.value for item in found}

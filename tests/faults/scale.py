@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 FULL = os.environ.get("INTENTC_FAULTS") == "full"
 

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from intentc.model import MARK_KEY, Mark, Name, object_uuid
-from tests.faults.bench import Bench
 from tests.faults.load import Change, Tenants
 from tests.faults.oracles import changed, check, everything, listed
 from tests.faults.scale import BASE, HALF_BUILT_DRIFTED, HALF_BUILT_ORPHANS
 from tests.faults.scale_writing import seeded
 from tests.oracle.contrail import mark
+from tests.support.process_system import ProcessSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
 async def test_f01_a_cold_start_on_a_half_built_world_writes_what_is_missing_drifted_or_orphaned_and_nothing_else(
-    bench: Bench,
+    bench: ProcessSystem,
 ) -> None:
     world, chance = bench.world, seeded()
     bench.settings["intentc"]["limits"] |= {"max_deletes": HALF_BUILT_ORPHANS}
@@ -48,7 +48,7 @@ async def test_f01_a_cold_start_on_a_half_built_world_writes_what_is_missing_dri
     await check(bench, compiler, BASE.patience)
 
 
-def _is_resource(bench: Bench, key: str) -> bool:
+def _is_resource(bench: ProcessSystem, key: str) -> bool:
     return key.startswith(f"/{bench.world.path}/")
 
 
@@ -58,7 +58,7 @@ def _drift(uuid: str) -> Change:
     return "UPDATE", "access_control_list", data
 
 
-def _orphan(bench: Bench, group: str, owner: str) -> Change:
+def _orphan(bench: ProcessSystem, group: str, owner: str) -> Change:
     """A list that a former version of the compiler made for a group, and that nobody claims."""
     installation = bench.world.path
     name = ("default-domain", "default-project", group, "former-access-control-list")

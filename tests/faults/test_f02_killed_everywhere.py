@@ -14,12 +14,12 @@ from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete
-from tests.faults.bench import Bench, running_bench
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
-from tests.faults.processes import Process
 from tests.faults.scale import CHAINS, KILL_PATIENCE, RANDOM_KILLS, VISITS
 from tests.faults.scale_writing import seeded
+from tests.support.process_system import ProcessSystem, running_bench
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -35,7 +35,7 @@ CRASHES = [tuple(_AT[first::CHAINS]) for first in range(CHAINS)] if CHAINS else 
 @pytest.fixture
 async def half_done(
     etcd: Etcd, etcd_store: EtcdStore, loaded: Loaded, tmp_path: Path
-) -> AsyncIterator[tuple[Bench, Tenants]]:
+) -> AsyncIterator[tuple[ProcessSystem, Tenants]]:
     """A world that nobody has compiled yet; few writes share a request, so that there are many. The API server, of
     which nothing is asked here but to be there, runs in this process: that is quicker."""
     async with running_bench(etcd_store, [etcd.endpoint], loaded, tmp_path, own_api_process=False) as bench:
@@ -47,7 +47,7 @@ async def half_done(
 
 @pytest.mark.parametrize("crashes", CRASHES, ids=" ".join)
 async def test_f02_a_process_that_is_killed_at_a_crash_point_costs_nothing_but_time(
-    half_done: tuple[Bench, Tenants], crashes: tuple[str, ...]
+    half_done: tuple[ProcessSystem, Tenants], crashes: tuple[str, ...]
 ) -> None:
     """Each next process finds what the one before left, and mends it (O1) before it comes to its own end, unless that
     is at its start."""
@@ -62,7 +62,7 @@ async def test_f02_a_process_that_is_killed_at_a_crash_point_costs_nothing_but_t
 
 @pytest.mark.parametrize("number", range(RANDOM_KILLS))
 async def test_f02_a_process_that_is_killed_at_any_time_costs_nothing_but_time(
-    half_done: tuple[Bench, Tenants], number: int
+    half_done: tuple[ProcessSystem, Tenants], number: int
 ) -> None:
     bench, tenants = half_done
     doomed = bench.start()
@@ -70,7 +70,7 @@ async def test_f02_a_process_that_is_killed_at_any_time_costs_nothing_but_time(
     await check(bench, await bench.restarted(), KILL_PATIENCE)
 
 
-async def _work_until_dead(bench: Bench, tenants: Tenants, doomed: Process, after: float | None = None) -> None:
+async def _work_until_dead(bench: ProcessSystem, tenants: Tenants, doomed: Process, after: float | None = None) -> None:
     """Work over and over until the process has died, ``after`` seconds by our hand. Fails if it never does: then
     nothing was tried."""
     async with anyio.create_task_group() as group:
@@ -97,7 +97,7 @@ async def _work_until_dead(bench: Bench, tenants: Tenants, doomed: Process, afte
     await bench.heal()
 
 
-async def _one_of_each(bench: Bench, tenants: Tenants, compiler: Process) -> None:
+async def _one_of_each(bench: ProcessSystem, tenants: Tenants, compiler: Process) -> None:
     """Everything that makes a compiler come to any of its crash points: creates, updates, references, numbers given and
     freed, deletes, a listing, a lost leadership."""
     world = bench.world

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.bench import Bench
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, listed
 from tests.faults.scale import BASE, WHILE_AWAY
 from tests.faults.scale_writing import seeded
+from tests.support.process_system import ProcessSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
 async def test_f03_one_listing_shows_all_that_was_compacted_deletes_included_and_nothing_counts_twice(
-    own_bench: Bench,
+    own_bench: ProcessSystem,
 ) -> None:
     bench, world = own_bench, own_bench.world
     bench.settings["intentc"]["limits"]["max_deletes"] = 2 * WHILE_AWAY.deletes

@@ -11,18 +11,20 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from tests.faults.bench import Bench
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
-from tests.faults.processes import Process
 from tests.faults.scale import BASE
 from tests.faults.scale_writing import seeded
 from tests.faults.writing_world import until_true
+from tests.support.process_system import ProcessSystem
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_f04_a_delete_that_no_event_tells_of_is_found_and_counted_and_leaves_no_orphan(own_bench: Bench) -> None:
+async def test_f04_a_delete_that_no_event_tells_of_is_found_and_counted_and_leaves_no_orphan(
+    own_bench: ProcessSystem,
+) -> None:
     bench, world = own_bench, own_bench.world
     # As shipped: few revisions that are not ours, and slices so slow that the watch comes first.
     bench.settings["intentc"]["watch"] = bench.settings["compilation"] = {}
@@ -45,13 +47,13 @@ async def test_f04_a_delete_that_no_event_tells_of_is_found_and_counted_and_leav
     await check(bench, compiler, BASE.patience)
 
 
-async def _collected(bench: Bench, group: str) -> bool:
+async def _collected(bench: ProcessSystem, group: str) -> bool:
     """Whether nothing of what followed from a group is left."""
     lists = (await bench.world.stored())["access_control_list"].values()
     return group not in {found["parent_uuid"] for found in lists}
 
 
-async def _cut_off_without_a_revision_unseen(bench: Bench, tenants: Tenants, compiler: Process) -> int:
+async def _cut_off_without_a_revision_unseen(bench: ProcessSystem, tenants: Tenants, compiler: Process) -> int:
     """Cut the compiler off from etcd at a moment at which it has applied etcd's very last revision, and tell that: no
     heartbeat in between, so that its watch goes on at the revision of the next change."""
     world = bench.world

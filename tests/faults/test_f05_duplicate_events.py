@@ -15,8 +15,8 @@ from intentc.watch.source import Source
 from tests.faults.replaying import ReplayingStore
 from tests.faults.scale_writing import SCALE
 from tests.faults.writing_world import FaultyWorld, many_groups, offer
-from tests.integration.compile.contents import tenant
-from tests.patience import PATIENCE
+from tests.support.contrail_content import tenant
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

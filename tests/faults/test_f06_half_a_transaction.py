@@ -9,17 +9,17 @@ import msgspec
 import pytest
 
 from intentc.watch.protocol import Put
-from tests.faults.bench import Bench
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, listed
-from tests.faults.processes import Process
 from tests.faults.scale import BASE, FRAGMENTED_BYTES, TRANSACTION_KEYS
 from tests.faults.scale_writing import seeded
+from tests.support.process_system import ProcessSystem
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_f06_a_transaction_whose_response_was_cut_is_applied_whole_or_not_at_all(bench: Bench) -> None:
+async def test_f06_a_transaction_whose_response_was_cut_is_applied_whole_or_not_at_all(bench: ProcessSystem) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(TRANSACTION_KEYS, 2)
@@ -38,7 +38,9 @@ async def test_f06_a_transaction_whose_response_was_cut_is_applied_whole_or_not_
     await check(bench, compiler, BASE.patience)
 
 
-async def test_f06_of_two_transactions_in_fragments_the_one_that_was_cut_is_not_applied_by_half(bench: Bench) -> None:
+async def test_f06_of_two_transactions_in_fragments_the_one_that_was_cut_is_not_applied_by_half(
+    bench: ProcessSystem,
+) -> None:
     """Both come in one response of over 1.5 MB, which etcd sends in fragments; the cut is behind the first of them, in
     the midst of the second transaction."""
     world = bench.world
@@ -66,7 +68,7 @@ async def test_f06_of_two_transactions_in_fragments_the_one_that_was_cut_is_not_
     await check(bench, compiler, BASE.patience)
 
 
-async def _cut(bench: Bench, compiler: Process) -> None:
+async def _cut(bench: ProcessSystem, compiler: Process) -> None:
     """Wait for the cut, and for the compiler to have noticed it: what it made of the half, it has made by then."""
     with anyio.fail_after(BASE.patience):
         await bench.to_etcd.cut_done.wait()

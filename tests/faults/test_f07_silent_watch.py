@@ -7,12 +7,12 @@ import time
 import anyio
 import pytest
 
-from tests.faults.bench import HEARTBEAT_SECONDS, Bench
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, listed
-from tests.faults.proxy import Way
 from tests.faults.scale import BASE, PUTS_IN_SILENCE, SILENT_SECONDS, in_full
 from tests.faults.scale_writing import seeded
+from tests.support.fault_proxy import Way
+from tests.support.process_system import HEARTBEAT_SECONDS, ProcessSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -20,7 +20,7 @@ PATIENCE = 3 * HEARTBEAT_SECONDS
 """Silence after which the watch counts as dead."""
 
 
-async def test_f07_a_silent_watch_is_noticed_told_by_readyz_and_resumed_where_it_was(bench: Bench) -> None:
+async def test_f07_a_silent_watch_is_noticed_told_by_readyz_and_resumed_where_it_was(bench: ProcessSystem) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)

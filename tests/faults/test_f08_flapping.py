@@ -7,12 +7,12 @@ import time
 import anyio
 import pytest
 
-from tests.faults.bench import Bench
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat
 from tests.faults.scale import BASE, FLAPPING_SECONDS, FLAPPING_SETTLED_AFTER, FULL
 from tests.faults.scale_writing import seeded
-from tests.patience import PATIENCE
+from tests.support.process_system import ProcessSystem
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -23,7 +23,9 @@ bound of once a second holds for each of them."""
 _CONVERGED_WITHIN = 5.0 if FULL else PATIENCE
 
 
-async def test_f08_a_connection_that_flaps_is_met_with_back_off_and_costs_nothing_that_grows(bench: Bench) -> None:
+async def test_f08_a_connection_that_flaps_is_met_with_back_off_and_costs_nothing_that_grows(
+    bench: ProcessSystem,
+) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)
@@ -48,7 +50,7 @@ async def test_f08_a_connection_that_flaps_is_met_with_back_off_and_costs_nothin
     await check(bench, compiler, BASE.patience)
 
 
-async def _flap(bench: Bench) -> None:
+async def _flap(bench: ProcessSystem) -> None:
     while True:
         bench.to_etcd.reset()
         await anyio.sleep(_BETWEEN_CUTS)

@@ -12,12 +12,12 @@ from anyio.to_thread import run_sync
 
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
-from tests.faults.bench import Bench, running_bench
-from tests.faults.cluster import Cluster, running_cluster
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
 from tests.faults.scale import BASE, in_full
 from tests.faults.scale_writing import seeded
+from tests.support.etcd_cluster import Cluster, running_cluster
+from tests.support.process_system import ProcessSystem, running_bench
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -25,7 +25,7 @@ LAG_SECONDS = 10.0
 
 
 @pytest.fixture
-async def cluster_bench(loaded: Loaded, tmp_path: Path) -> AsyncIterator[tuple[Bench, Cluster]]:
+async def cluster_bench(loaded: Loaded, tmp_path: Path) -> AsyncIterator[tuple[ProcessSystem, Cluster]]:
     """A bench on three members."""
     with running_cluster(tmp_path) as cluster:
         store = EtcdStore(cluster.endpoints, timeout=5.0)
@@ -37,7 +37,7 @@ async def cluster_bench(loaded: Loaded, tmp_path: Path) -> AsyncIterator[tuple[B
 
 
 async def test_f09_a_killed_leader_of_etcd_costs_a_pause_and_no_write_twice(
-    cluster_bench: tuple[Bench, Cluster],
+    cluster_bench: tuple[ProcessSystem, Cluster],
 ) -> None:
     bench, cluster = cluster_bench
     world = bench.world
@@ -64,7 +64,7 @@ async def test_f09_a_killed_leader_of_etcd_costs_a_pause_and_no_write_twice(
     await check(bench, compiler, BASE.patience)
 
 
-async def _lag(bench: Bench, tenants: Tenants) -> float:
+async def _lag(bench: ProcessSystem, tenants: Tenants) -> float:
     """Seconds from the moment at which a person's change is accepted until all that follows from it is there. The
     person, too, may have to ask again."""
     world = bench.world

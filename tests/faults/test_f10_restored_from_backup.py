@@ -17,13 +17,13 @@ import pytest
 
 from intentc.embedded.etcd import Etcd
 from intentc.watch.protocol import Put
-from tests.faults.bench import Bench
 from tests.faults.load import Tenants
 from tests.faults.oracles import check
-from tests.faults.processes import Process
 from tests.faults.scale import BASE
 from tests.faults.scale_writing import seeded
-from tests.patience import pauses
+from tests.support.process_system import ProcessSystem
+from tests.support.processes import Process
+from tests.support.waiting import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -82,7 +82,7 @@ async def trusted_again(compiler: Process) -> None:
 @pytest.mark.parametrize("backup", [by_files, by_snapshot])
 @pytest.mark.parametrize("away", [False, True], ids=["while-it-runs", "while-it-is-stopped"])
 async def test_f10_a_restored_store_is_audited_before_anything_is_written(
-    own_bench: Bench, fresh_etcd: Etcd, tmp_path: Path, backup: Callable[[Etcd, Path], Restore], away: bool
+    own_bench: ProcessSystem, fresh_etcd: Etcd, tmp_path: Path, backup: Callable[[Etcd, Path], Restore], away: bool
 ) -> None:
     """``away``: the compiler stands still while etcd is restored, and others write past the revision that it had seen:
     only the cluster id, or a key whose last write is older than it was, tells."""

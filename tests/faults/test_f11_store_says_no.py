@@ -22,12 +22,12 @@ from intentc.plugins import Loaded
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put, StoreFull
-from tests.faults.processes import Process, start
-from tests.integration.compile.contents import network, tenant
-from tests.integration.compile.world import WITHIN_SECONDS, World, counted_world
-from tests.integration.security.authority import Authority
 from tests.integration.security.controlled_etcd import Control, asking_for_certificates, etcd_with
-from tests.patience import pauses
+from tests.support.authority import Authority
+from tests.support.contrail_content import network, tenant
+from tests.support.live_system import WITHIN_SECONDS, LiveSystem, counted_world
+from tests.support.processes import Process, start
+from tests.support.waiting import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -40,7 +40,7 @@ PASSWORD = "compiler-password"
 class Case:
     """A compiler as a process, beside an API server and a person in this one."""
 
-    def __init__(self, world: World, compiler: Process) -> None:
+    def __init__(self, world: LiveSystem, compiler: Process) -> None:
         self.world = world
         self.compiler = compiler
 
@@ -63,7 +63,9 @@ class Case:
 
 
 @asynccontextmanager
-async def case(world: World, etcd: Etcd, folder: Path, settings: dict[str, Any] | None = None) -> AsyncIterator[Case]:
+async def case(
+    world: LiveSystem, etcd: Etcd, folder: Path, settings: dict[str, Any] | None = None
+) -> AsyncIterator[Case]:
     """``settings``: of the section ``etcd``, beside the endpoint."""
     configuration = folder / "compiler.yml"
     async with world.serving():
@@ -92,7 +94,7 @@ def write(path: Path, settings: dict[str, Any]) -> None:
 
 
 @asynccontextmanager
-async def world_on(store: EtcdStore, loaded: Loaded, patch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def world_on(store: EtcdStore, loaded: Loaded, patch: pytest.MonkeyPatch) -> AsyncIterator[LiveSystem]:
     try:
         async with counted_world(store, loaded, patch) as world:
             yield world

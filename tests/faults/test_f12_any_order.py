@@ -16,8 +16,8 @@ from intentc.watch.etcd import EtcdStore
 from tests.faults.recorded import Recorded, carry_out, dangling, in_any_order, lay_ground, record
 from tests.faults.scale_writing import SCALE, seeded
 from tests.faults.writing_world import FaultyWorld, faulty_world
-from tests.integration.compile.world import World, until
 from tests.oracle.contrail import actual, mark
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -73,7 +73,7 @@ async def arrive(made: FaultyWorld, recorded: Recorded, steps: list[Any]) -> Non
         }  # fmt: skip
 
 
-async def outcome(world: World) -> str:
+async def outcome(world: LiveSystem) -> str:
     """Everything that the compiler is answerable for, uuids of its objects included; which number went to whom depends
     on who came first, so a route target of its making is called by its owner."""
     stored = await world.stored()

@@ -11,9 +11,9 @@ import pytest
 from intentc.service.service import CompilerService
 from tests.faults.server_faults import Fault, Late, Request, Slow, no_fault
 from tests.faults.writing_world import RULE, FaultyWorld, lists_of
-from tests.integration.compile.contents import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
-from tests.integration.compile.world import PROJECT, World, until
 from tests.oracle.contrail import mark
+from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
+from tests.support.live_system import PROJECT, LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -28,12 +28,12 @@ def anew(uuid: str, name: str) -> dict[str, Any]:
     }
 
 
-async def of_group(world: World, name: str) -> str:
+async def of_group(world: LiveSystem, name: str) -> str:
     groups = (await world.stored())["security_group"]
     return next(uuid for uuid, found in groups.items() if found["fq_name"][-1] == name)
 
 
-async def origins(world: World, name: str) -> set[str]:
+async def origins(world: LiveSystem, name: str) -> set[str]:
     """Whose marks the lists of a group carry."""
     lists = (await world.stored())["access_control_list"].values()
     return {(mark(found) or ["", "", ""])[2] for found in lists if found["fq_name"][-2] == name}
@@ -89,7 +89,7 @@ async def test_what_was_replaced_while_the_compiler_was_down_is_told_apart_by_it
     await faulty.check()
 
 
-async def replace_group(world: World, old: str, name: str, transactions: int) -> None:
+async def replace_group(world: LiveSystem, old: str, name: str, transactions: int) -> None:
     """Another group of the name, in one transaction or in two."""
     delete = ("DELETE", "security_group", {"uuid": old})
     create = ("CREATE", "security_group", anew(NEW[transactions], name))
@@ -185,7 +185,7 @@ async def test_lists_whose_group_went_while_the_compiler_was_down_are_cleared_aw
     await faulty.check()
 
 
-async def gone_from_etcd(world: World, service: CompilerService | None, name: str) -> None:
+async def gone_from_etcd(world: LiveSystem, service: CompilerService | None, name: str) -> None:
     assert len(await lists_of(world, name)) == 2
     await world.delete_raw("security_group", await of_group(world, name))
     if service is not None:

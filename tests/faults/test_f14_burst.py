@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from intentc.watch.protocol import Put
-from tests.faults.bench import Bench
 from tests.faults.load import REACHED, Tenants
 from tests.faults.oracles import check, listed
-from tests.faults.processes import Process
 from tests.faults.scale import BASE, BURST, BURST_SECONDS, FULL
 from tests.faults.scale_writing import seeded
-from tests.integration.compile.contents import LOCAL, group, rule, rules
-from tests.integration.compile.world import PROJECT, World
+from tests.support.contrail_content import LOCAL, group, rule, rules
+from tests.support.live_system import PROJECT, LiveSystem
+from tests.support.process_system import ProcessSystem
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -39,7 +39,9 @@ class Burst(NamedTuple):
     stale: float
 
 
-async def test_f14_after_a_burst_the_last_values_win_and_it_cost_no_more_than_what_it_changed(bench: Bench) -> None:
+async def test_f14_after_a_burst_the_last_values_win_and_it_cost_no_more_than_what_it_changed(
+    bench: ProcessSystem,
+) -> None:
     """An intent is evaluated at most once for each revision that affects it, and fewer times if it lags behind."""
     compiler = await _crowd(bench)
     affected = await _affected(bench.world)
@@ -51,7 +53,7 @@ async def test_f14_after_a_burst_the_last_values_win_and_it_cost_no_more_than_wh
     await check(bench, compiler, BASE.patience)
 
 
-async def _affected(world: World) -> int:
+async def _affected(world: LiveSystem) -> int:
     """How many intents are affected in all if each key is put once: itself, and the groups that name it."""
     stored = (await world.stored())["security_group"].values()
     burst = {":".join(found["fq_name"]) for found in stored if found["fq_name"][-1].startswith("group-")}
@@ -67,7 +69,7 @@ def _names_in(group_: dict[str, Any]) -> Iterator[str]:
             yield side.get("security_group", "")
 
 
-async def _crowd(bench: Bench) -> Process:
+async def _crowd(bench: ProcessSystem) -> Process:
     """A compiler that has compiled the groups, the hub among them, and those that name the hub."""
     tenants = Tenants(bench.world, seeded())
     await tenants.populate(BURST.keys, 2)
@@ -77,7 +79,7 @@ async def _crowd(bench: Bench) -> Process:
     return compiler
 
 
-async def _burst(bench: Bench, compiler: Process) -> Burst:
+async def _burst(bench: ProcessSystem, compiler: Process) -> Burst:
     before, used = await compiler.status(), compiler.usage()
     deepest = [0]
     async with anyio.create_task_group() as watching:
@@ -98,7 +100,7 @@ async def _name_the_hub(tenants: Tenants, count: int) -> None:
     await tenants.sync([tenants.group(f"at-hub-{uuid}", rules(rule(uuid, group(HUB), LOCAL))) for uuid in identities])
 
 
-async def _put_all(world: World) -> float:
+async def _put_all(world: LiveSystem) -> float:
     """Put all values over and over, past the API server, which is not what is tried here; puts a second. At full load
     it fails if the rate was not reached."""
     stored = (await world.stored())["security_group"].values()
@@ -117,7 +119,7 @@ async def _put_all(world: World) -> float:
     return sent / took
 
 
-def _template(world: World, resource: dict[str, Any]) -> tuple[str, bytes]:
+def _template(world: LiveSystem, resource: dict[str, Any]) -> tuple[str, bytes]:
     """(etcd key, JSON) of a group with ``@`` for a protocol: making the values must not slow the burst down."""
     resource["security_group_entries"]["policy_rule"][1]["protocol"] = "@"
     return f"/{world.path}/security_group/{resource['uuid']}", msgspec.json.encode(resource)

@@ -12,8 +12,8 @@ from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, PATIENCE, SCALE
 from tests.faults.server_faults import Fault, Late, Refuse, Request, Slow, no_fault
 from tests.faults.writing_world import FaultyWorld, lists_of, lists_of_many, many_groups, offer, until_true
-from tests.integration.compile.contents import tenant
-from tests.integration.compile.world import World, until
+from tests.support.contrail_content import tenant
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -125,7 +125,7 @@ async def test_one_slow_object_does_not_delay_the_others(faulty: FaultyWorld) ->
     await faulty.check()
 
 
-async def all_listed(world: World) -> bool:
+async def all_listed(world: LiveSystem) -> bool:
     return await lists_of_many(world) == 2 * OTHERS
 
 
@@ -146,7 +146,7 @@ async def test_what_is_live_goes_before_what_a_restart_looks_over(faulty: Faulty
     await faulty.check()
 
 
-async def before_the_last_of(world: World, name: str) -> int:
+async def before_the_last_of(world: LiveSystem, name: str) -> int:
     """How many lists of groups that ``many_groups`` made were written before the last list of this group."""
     prefix = f"/{world.path}/access_control_list/"
     written = {item.key.removeprefix(prefix): item.create_revision
@@ -157,9 +157,9 @@ async def before_the_last_of(world: World, name: str) -> int:
     return sum(written[uuid] < last for uuid in many)
 
 
-async def some_listed(world: World) -> bool:
+async def some_listed(world: LiveSystem) -> bool:
     return bool((await world.stored()).get("access_control_list"))
 
 
-async def is_listed(world: World, name: str) -> bool:
+async def is_listed(world: LiveSystem, name: str) -> bool:
     return len(await lists_of(world, name)) == 2

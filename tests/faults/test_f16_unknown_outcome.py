@@ -13,8 +13,8 @@ from intentc.watch.etcd import EtcdStore
 from tests.faults.scale_writing import SCALE, seeded
 from tests.faults.server_faults import Cut, Fault, Request, Rule, no_fault
 from tests.faults.writing_world import RULE, FaultyWorld, faulty_world, offer
-from tests.integration.compile.contents import LOCAL, group, network, rule, rules, targets, tenant
-from tests.integration.compile.world import World
+from tests.support.contrail_content import LOCAL, group, network, rule, rules, targets, tenant
+from tests.support.live_system import LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -43,7 +43,7 @@ def at_random(randomness: random.Random, share: float, applied: float = 1.0) -> 
     return rule_of
 
 
-async def changes(world: World) -> None:
+async def changes(world: LiveSystem) -> None:
     """Everything that a compiler can be asked to write: objects and numbers come and go, references are added and
     removed, rules change; at a pace at which most changes are a request or more of their own, so that many are cut."""
     short_lived: list[str] = []

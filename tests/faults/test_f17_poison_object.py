@@ -17,9 +17,9 @@ from tests.faults.scale import in_full
 from tests.faults.scale_writing import PATIENCE, SCALE
 from tests.faults.server_faults import Fault, Refuse, Request, Rule, no_fault
 from tests.faults.writing_world import RULE, FaultyWorld, lists_of, many_groups, until_true
-from tests.integration.compile.contents import LOCAL, group, rule, rules, tenant
-from tests.integration.compile.world import World, until
 from tests.oracle import contrail as oracle
+from tests.support.contrail_content import LOCAL, group, rule, rules, tenant
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -67,7 +67,7 @@ def problems(service: CompilerService) -> list[str]:
     return [problem["name"] for problem in service.status()["problems"] if WORDS in problem["message"]]
 
 
-async def all_but(world: World, name: str, missing: int) -> bool:
+async def all_but(world: LiveSystem, name: str, missing: int) -> bool:
     """Whether the world is compiled save for ``missing`` objects, lists of this group."""
     stored, numbers = await world.stored(), await world.numbers()
     there, wanted = oracle.actual(stored), oracle.expected(stored, numbers)
@@ -141,7 +141,7 @@ async def test_a_refused_object_is_tried_again_ever_more_rarely(faulty: FaultyWo
     await faulty.check()
 
 
-async def listed(world: World, name: str, count: int) -> bool:
+async def listed(world: LiveSystem, name: str, count: int) -> bool:
     return len(await lists_of(world, name)) == count
 
 

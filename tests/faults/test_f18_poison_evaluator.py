@@ -7,7 +7,7 @@ import pytest
 
 from intentc.evaluation import Limits
 from tests.scenario.poisoned import held, poison_boxes, running, settled
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 from tests.unit.evaluation.poisons import POISONS
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 async def test_poison_evaluators_are_held_alone_and_the_loop_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert NAMED.keys() <= POISONS.keys()
     poison_boxes(monkeypatch, LIMITS)
-    plant = Plant()
+    plant = BoxSystem()
     healthy = [f"healthy-{number}" for number in range(HEALTHY)]
     async with running(plant) as heartbeat:
         await plant.boxes(*healthy, *NAMED, settle=False)

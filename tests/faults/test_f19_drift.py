@@ -12,16 +12,16 @@ from intentc.journal import Write
 from intentc.service.service import CompilerService
 from tests.faults.scale_writing import SCALE
 from tests.faults.writing_world import FaultyWorld, many_groups
-from tests.integration.compile.contents import tenant
-from tests.integration.compile.world import PROJECT, World
 from tests.oracle.contrail import mark
+from tests.support.contrail_content import tenant
+from tests.support.live_system import PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 NOTHING: dict[str, Any] = {"acl_rule": []}
 
 
-async def meddle(world: World, edited: int, deleted: int) -> set[tuple[str, ...]]:
+async def meddle(world: LiveSystem, edited: int, deleted: int) -> set[tuple[str, ...]]:
     """Empty so many lists of compilers, delete so many others, take a target from each instance; their names."""
     lists = sorted((await world.stored())["access_control_list"].items())
     ours = [(uuid, tuple(found["fq_name"])) for uuid, found in lists if mark(found) and has_rules(found)]
@@ -42,7 +42,7 @@ def has_rules(found: dict[str, Any]) -> bool:
     return bool((found.get("access_control_list_entries") or {}).get("acl_rule"))
 
 
-async def look_alikes(world: World, count: int) -> dict[str, str]:
+async def look_alikes(world: LiveSystem, count: int) -> dict[str, str]:
     """Objects that aren't ours: copies with our mark, and neighbours of similar names without; uuid → kind."""
     lists = [found for found in (await world.stored())["access_control_list"].values() if mark(found)]
     made = {}
@@ -57,7 +57,7 @@ async def look_alikes(world: World, count: int) -> dict[str, str]:
     return made
 
 
-async def as_they_are(world: World, made: dict[str, str]) -> dict[str, Any]:
+async def as_they_are(world: LiveSystem, made: dict[str, str]) -> dict[str, Any]:
     values = await world.values()
     return {uuid: values[f"/{world.path}/{kind}/{uuid}"] for uuid, kind in made.items()}
 

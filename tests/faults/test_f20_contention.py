@@ -18,8 +18,8 @@ from intentc.watch.protocol import prefix_end
 from tests.faults.scale_writing import FULL, PATIENCE, SCALE
 from tests.faults.server_faults import Slow, no_fault
 from tests.faults.writing_world import FaultyWorld, lists_of_many, many_groups, until_true
-from tests.integration.compile.contents import LOCAL, group, network, rule, rules, targets, tenant
-from tests.integration.compile.world import PROJECT, World, until
+from tests.support.contrail_content import LOCAL, group, network, rule, rules, targets, tenant
+from tests.support.live_system import PROJECT, LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -34,22 +34,22 @@ def short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(drift, "FIRST_REST", 1.0)
 
 
-async def empty_list(world: World) -> bool:
+async def empty_list(world: LiveSystem) -> bool:
     return await _edit(world, "access_control_list", LIST, "access_control_list_entries", {"acl_rule": []})
 
 
-async def drop_targets(world: World) -> bool:
+async def drop_targets(world: LiveSystem) -> bool:
     return await _edit(world, "routing_instance", INSTANCE, "route_target_refs", [])
 
 
-async def delete_list(world: World) -> bool:
+async def delete_list(world: LiveSystem) -> bool:
     for uuid, _ in await _named(world, "access_control_list", LIST):
         await world.delete("access_control_list", uuid)
         return True
     return False
 
 
-async def _edit(world: World, kind: str, name: tuple[str, ...], field: str, value: Any) -> bool:
+async def _edit(world: LiveSystem, kind: str, name: tuple[str, ...], field: str, value: Any) -> bool:
     for uuid, found in await _named(world, kind, name):
         if found.get(field) not in (None, [], value):
             await world.update(kind, uuid, **{field: value})
@@ -57,7 +57,7 @@ async def _edit(world: World, kind: str, name: tuple[str, ...], field: str, valu
     return False
 
 
-async def _named(world: World, kind: str, name: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
+async def _named(world: LiveSystem, kind: str, name: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
     """The objects of this name with their uuids. Asked a hundred times a second: nothing else is decoded."""
     prefix, called = f"/{world.path}/{kind}/", msgspec.json.encode(name)
     items = (await world.store.range(prefix, prefix_end(prefix))).items
@@ -67,7 +67,7 @@ async def _named(world: World, kind: str, name: tuple[str, ...]) -> list[tuple[s
 class Opponent:
     """Sets back what it finds right, as soon as it is; ``reverts``: how often it did."""
 
-    def __init__(self, world: World, revert: Callable[[World], Awaitable[bool]]) -> None:
+    def __init__(self, world: LiveSystem, revert: Callable[[LiveSystem], Awaitable[bool]]) -> None:
         self.world = world
         self.revert = revert
         self.reverts = 0
@@ -79,7 +79,7 @@ class Opponent:
 
 
 @asynccontextmanager
-async def contended(world: World, revert: Callable[[World], Awaitable[bool]]) -> AsyncIterator[Opponent]:
+async def contended(world: LiveSystem, revert: Callable[[LiveSystem], Awaitable[bool]]) -> AsyncIterator[Opponent]:
     opponent = Opponent(world, revert)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(opponent.contend)
@@ -102,7 +102,7 @@ def told(service: CompilerService) -> dict[str, str]:
     ],
 )
 async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
-    faulty: FaultyWorld, revert: Callable[[World], Awaitable[bool]], name: tuple[str, ...], field: str
+    faulty: FaultyWorld, revert: Callable[[LiveSystem], Awaitable[bool]], name: tuple[str, ...], field: str
 ) -> None:
     world = faulty.world
     async with world.compiling() as service:
@@ -130,11 +130,11 @@ async def test_a_fight_is_told_with_its_field_the_others_go_on_and_it_heals(
     await faulty.check()
 
 
-async def all_listed(world: World) -> bool:
+async def all_listed(world: LiveSystem) -> bool:
     return await lists_of_many(world) == 2 * SCALE.groups
 
 
-async def is_right(world: World) -> bool:
+async def is_right(world: LiveSystem) -> bool:
     try:
         await world.assert_compiled()
     except AssertionError:

@@ -13,14 +13,14 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from tests.faults.bench import LEASE_SECONDS, Bench
 from tests.faults.load import Tenants
 from tests.faults.oracles import check, everything
-from tests.faults.processes import Process
-from tests.faults.proxy import Way, fault_proxy
 from tests.faults.scale import BASE, TAKEOVERS, in_full
 from tests.faults.scale_writing import seeded
-from tests.patience import pauses
+from tests.support.fault_proxy import Way, fault_proxy
+from tests.support.process_system import LEASE_SECONDS, ProcessSystem
+from tests.support.processes import Process
+from tests.support.waiting import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -62,7 +62,7 @@ async def reached(condition: Callable[[], Awaitable[bool]]) -> None:
             await anyio.sleep(pause)
 
 
-async def test_f21_what_a_former_leader_sends_is_refused_and_the_standby_takes_over_warm(bench: Bench) -> None:
+async def test_f21_what_a_former_leader_sends_is_refused_and_the_standby_takes_over_warm(bench: ProcessSystem) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)
@@ -111,7 +111,7 @@ async def test_f21_what_a_former_leader_sends_is_refused_and_the_standby_takes_o
     await check(bench, standby, BASE.patience)
 
 
-async def test_f21_a_killed_leader_is_replaced_within_its_lease_and_two_seconds(bench: Bench) -> None:
+async def test_f21_a_killed_leader_is_replaced_within_its_lease_and_two_seconds(bench: ProcessSystem) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)
@@ -141,7 +141,7 @@ async def test_f21_a_killed_leader_is_replaced_within_its_lease_and_two_seconds(
     await check(bench, leader, BASE.patience)
 
 
-async def test_f21_a_leader_that_ends_in_peace_is_replaced_at_once(bench: Bench) -> None:
+async def test_f21_a_leader_that_ends_in_peace_is_replaced_at_once(bench: ProcessSystem) -> None:
     world = bench.world
     tenants = Tenants(world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)

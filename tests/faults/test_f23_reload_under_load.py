@@ -17,13 +17,13 @@ import msgspec
 import pytest
 
 from intentc.loading.paths import reactions_file
-from tests.faults.bench import Bench
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat, listed
 from tests.faults.scale import BASE, RELOADS
 from tests.faults.scale_writing import seeded
-from tests.integration.compile.contents import LOCAL, group, rule, rules
-from tests.patience import pauses
+from tests.support.contrail_content import LOCAL, group, rule, rules
+from tests.support.process_system import ProcessSystem
+from tests.support.waiting import pauses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -42,7 +42,7 @@ evaluated again besides."""
 class Files:
     """The map and the configuration of one compiler, and what came of its reloads."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: ProcessSystem) -> None:
         self.map = bench.folder / "reactions.yml"
         self.map.write_text(SHIPPED)
         bench.settings["intentc"]["reactions"] = {"contrail": str(self.map)}
@@ -93,7 +93,7 @@ async def reached(condition: Callable[[], Awaitable[bool]]) -> None:
             await anyio.sleep(pause)
 
 
-async def crowd(bench: Bench) -> tuple[Tenants, Files]:
+async def crowd(bench: ProcessSystem) -> tuple[Tenants, Files]:
     """A population that is compiled."""
     tenants = Tenants(bench.world, seeded())
     await tenants.populate(BASE.groups, BASE.networks)
@@ -102,7 +102,7 @@ async def crowd(bench: Bench) -> tuple[Tenants, Files]:
     return tenants, files
 
 
-async def test_f23_whatever_map_is_in_force_meanwhile_what_is_written_is_the_same(bench: Bench) -> None:
+async def test_f23_whatever_map_is_in_force_meanwhile_what_is_written_is_the_same(bench: ProcessSystem) -> None:
     tenants, files = await crowd(bench)
     used = files.compiler.usage()
     async with anyio.create_task_group() as loading:
@@ -147,7 +147,7 @@ def _with(configuration: bytes, **own: Any) -> bytes:
     return msgspec.json.encode({**content, "intentc": {**content["intentc"], **own}})
 
 
-async def test_f23_only_those_are_evaluated_again_whom_a_reload_concerns(bench: Bench) -> None:
+async def test_f23_only_those_are_evaluated_again_whom_a_reload_concerns(bench: ProcessSystem) -> None:
     _, files = await crowd(bench)
 
     async def evaluations() -> int:
@@ -173,7 +173,7 @@ async def test_f23_only_those_are_evaluated_again_whom_a_reload_concerns(bench: 
     await check(bench, files.compiler, BASE.patience)
 
 
-async def test_f23_a_reaction_that_was_taken_out_is_named_until_it_is_back(bench: Bench) -> None:
+async def test_f23_a_reaction_that_was_taken_out_is_named_until_it_is_back(bench: ProcessSystem) -> None:
     tenants, files = await crowd(bench)
 
     async def missing(name: str) -> dict[str, int]:

@@ -16,13 +16,13 @@ import anyio
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests.faults.bench import Bench
 from tests.faults.load import Tenants, offer
 from tests.faults.oracles import check, flat
-from tests.faults.processes import Process
-from tests.faults.proxy import Way
 from tests.faults.scale import SOAK, SOAK_LEFT, SOAK_ROUND_SECONDS, SOAK_SECONDS, Scale, in_full
 from tests.faults.scale_writing import seeded
+from tests.support.fault_proxy import Way
+from tests.support.process_system import ProcessSystem
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -36,7 +36,7 @@ ENOUGH_SAMPLES = 20
 class Soak:
     """``lasting``: the compiler that lives through it all."""
 
-    def __init__(self, bench: Bench, endpoint: str, chance: random.Random) -> None:
+    def __init__(self, bench: ProcessSystem, endpoint: str, chance: random.Random) -> None:
         self.bench = bench
         self.chance = chance
         self.lasting: Process = bench.start()
@@ -112,7 +112,7 @@ class Soak:
 
 
 async def test_f25_after_a_long_mix_of_everything_nothing_has_grown_and_all_is_right(
-    own_bench: Bench, fresh_etcd: Etcd
+    own_bench: ProcessSystem, fresh_etcd: Etcd
 ) -> None:
     bench, world = own_bench, own_bench.world
     bench.settings["intentc"]["limits"]["max_deletes"] = 10 * SOAK.groups

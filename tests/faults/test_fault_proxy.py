@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.faults.proxy import FaultProxy, Way, fault_proxy
-from tests.patience import PATIENCE
+from tests.support.fault_proxy import FaultProxy, Way, fault_proxy
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

@@ -15,13 +15,13 @@ import pytest
 from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.watch.etcd import EtcdStore
-from tests.faults.bench import Bench, running_bench
 from tests.faults.gateway_load import Gateway, GatewayWorld
 from tests.faults.oracles import check, listed
-from tests.faults.processes import Process
-from tests.faults.proxy import Way
 from tests.faults.scale import KILL_PATIENCE
 from tests.faults.scale_writing import seeded
+from tests.support.fault_proxy import Way
+from tests.support.process_system import ProcessSystem, running_bench
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -48,7 +48,7 @@ def gateways() -> Loaded:
 @pytest.fixture
 async def gateway(
     fresh_etcd: Etcd, fresh_etcd_store: EtcdStore, gateways: Loaded, tmp_path: Path
-) -> AsyncIterator[tuple[Bench, Gateway, Process]]:
+) -> AsyncIterator[tuple[ProcessSystem, Gateway, Process]]:
     """A gateway that is compiled, and its compiler at work."""
     async with running_bench(
         fresh_etcd_store, [fresh_etcd.endpoint], gateways, tmp_path, own_api_process=False, of=GatewayWorld
@@ -68,7 +68,7 @@ async def _change_all(load: Gateway, gone: int = 5) -> None:
 
 
 async def test_f02_a_compiler_of_a_gateway_that_is_killed_at_crash_points_costs_nothing_but_time(
-    gateway: tuple[Bench, Gateway, Process],
+    gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, _ = gateway
     for crash, bench.to_api.delay_seconds in CRASHES.items():
@@ -83,7 +83,7 @@ async def test_f02_a_compiler_of_a_gateway_that_is_killed_at_crash_points_costs_
 
 
 async def test_f03_all_that_was_compacted_while_a_gateways_compiler_was_away_shows_in_one_listing(
-    gateway: tuple[Bench, Gateway, Process],
+    gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, compiler = gateway
     compiler.suspend()
@@ -100,7 +100,7 @@ async def test_f03_all_that_was_compacted_while_a_gateways_compiler_was_away_sho
 
 
 async def test_f06_a_transaction_over_many_mappings_that_was_cut_is_applied_whole_or_not_at_all(
-    gateway: tuple[Bench, Gateway, Process],
+    gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, compiler = gateway
     before = await compiler.status()
@@ -118,7 +118,7 @@ async def test_f06_a_transaction_over_many_mappings_that_was_cut_is_applied_whol
 
 
 async def test_f07_what_a_silent_watch_did_not_tell_of_a_gateway_is_replayed(
-    gateway: tuple[Bench, Gateway, Process],
+    gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, compiler = gateway
     await compiler.until_ready(True, KILL_PATIENCE)
@@ -132,7 +132,7 @@ async def test_f07_what_a_silent_watch_did_not_tell_of_a_gateway_is_replayed(
 
 
 async def test_f21_a_standby_that_never_wrote_goes_on_where_a_gateways_leader_was_killed(
-    gateway: tuple[Bench, Gateway, Process],
+    gateway: tuple[ProcessSystem, Gateway, Process],
 ) -> None:
     bench, load, leader = gateway
     standby = bench.start()

@@ -20,11 +20,11 @@ from intentc.watch.etcd import EtcdStore
 from tests.faults.scale import in_full
 from tests.faults.scale_writing import PATIENCE
 from tests.faults.server_faults import ServerFaults
-from tests.integration.compile import world as compile_world
-from tests.integration.compile.contents import LOCAL, group, rule, rules
-from tests.integration.compile.world import World, counted_world
 from tests.oracle.contrail import mark
-from tests.patience import pauses
+from tests.support import live_system as compile_world
+from tests.support.contrail_content import LOCAL, group, rule, rules
+from tests.support.live_system import LiveSystem, counted_world
+from tests.support.waiting import pauses
 
 MANY = 20
 """Objects that the compiler must have made before its silence says something (docs/engine.md §10)."""
@@ -38,7 +38,7 @@ RULE = "bdf042c0-0000-4000-8000-000000000001"
 class FaultyWorld:
     """``world`` with an API server that follows ``faults``."""
 
-    def __init__(self, world: World, faults: ServerFaults) -> None:
+    def __init__(self, world: LiveSystem, faults: ServerFaults) -> None:
         self.world = world
         self.faults = faults
 
@@ -66,7 +66,7 @@ class FaultyWorld:
 
 @asynccontextmanager
 async def faulty_world(
-    store: EtcdStore, loaded: Loaded, patch: Any, before: Callable[[World], Awaitable[None]] | None = None
+    store: EtcdStore, loaded: Loaded, patch: Any, before: Callable[[LiveSystem], Awaitable[None]] | None = None
 ) -> AsyncIterator[FaultyWorld]:
     """A world with its server running. ``patch``: pytest's ``monkeypatch``. ``before``: what is done to the world
     ahead of the server's start."""
@@ -96,7 +96,7 @@ async def offer(rate: float, seconds: float, one: Callable[[int], Awaitable[Any]
     assert in_full(in_time >= REACHED * offered), f"only {in_time} of {offered} changes were offered in {seconds:g} s"
 
 
-async def many_groups(world: World, count: int, prefix: str = "many") -> None:
+async def many_groups(world: LiveSystem, count: int, prefix: str = "many") -> None:
     """So many security groups that name each other in a ring, in few requests; two lists follow from each."""
     for first in range(0, count, _AT_ONCE):
         await world.sync(
@@ -117,13 +117,13 @@ def ring_member(prefix: str, number: int, count: int) -> dict[str, Any]:
     }
 
 
-async def lists_of(world: World, name: str) -> set[str]:
+async def lists_of(world: LiveSystem, name: str) -> set[str]:
     """The uuids of the access control lists of a group of the default project."""
     lists = (await world.stored()).get("access_control_list", {})
     return {uuid for uuid, found in lists.items() if found["fq_name"][-2] == name}
 
 
-async def lists_of_many(world: World) -> int:
+async def lists_of_many(world: LiveSystem) -> int:
     """How many access control lists of groups that ``many_groups`` made there are."""
     lists = (await world.stored())["access_control_list"].values()
     return sum(found["fq_name"][-2].startswith("many-") for found in lists)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from intentc.loading.yaml import load_documents
-from tests.golden.cases import COMPILERS, Case, cases
-from tests.golden.compiling import compiled
-from tests.golden.projection import projected
+from tests.support.golden.cases import COMPILERS, Case, cases
+from tests.support.golden.compiling import compiled
+from tests.support.golden.projection import projected
 
 CASES = [case for compiler in COMPILERS for case in cases(compiler)]
 ADMITTED = [case for case in CASES if not case.topic.endswith("_as_stored")]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from intentc.model import Key
-from tests.golden.cases import Case, cases
-from tests.golden.naive_compile import SEEDS, NaiveCompile
-from tests.golden.projection import projected
 from tests.oracle.contrail import Expected, World, expected, normal
+from tests.support.golden.cases import Case, cases
+from tests.support.golden.naive_compile import SEEDS, NaiveCompile
+from tests.support.golden.projection import projected
 
 CASES = list(cases("contrail"))
 SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}

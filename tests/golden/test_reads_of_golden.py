@@ -17,8 +17,8 @@ from intentc.logic.coverage import Coverage, coverage
 from intentc.logic.dependencies.edges import Edge
 from intentc.offline.offline import Offline
 from intentc.plugins import find_compilers, load_all
-from tests.golden.cases import COMPILERS, cases
 from tests.mutation.listed import redundant
+from tests.support.golden.cases import COMPILERS, cases
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
 SAMPLES = {"contrail": SAMPLE / "tenant.yml", "ambassador": SAMPLE / "ambassador"}

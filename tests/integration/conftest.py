@@ -13,7 +13,7 @@ import pytest
 from intentc.embedded.etcd import Etcd, find_binary, wheel_binary
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
-from tests.integration.certificates import write_certificate
+from tests.support.certificates import write_certificate
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from intentc.model import Key
 from intentc.watch import protocol
 from tests.mutation.stories import Corpus, MutantLaboratory, Story
 from tests.oracle.contrail import Json
-from tests.property.laboratory import LOADED
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, FqName, Put
+from tests.support.simulated_system import LOADED
 
 _NETWORK, _OTHER, _LAST = NAMES[:3]
 _INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1], NAMES[3]

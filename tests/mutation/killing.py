@@ -14,7 +14,7 @@ from intentc.model import Key, Read
 from intentc.model.reads import object_read, targets_read
 from tests.mutation.edges import Pair
 from tests.mutation.stories import Corpus, MutantLaboratory, Story
-from tests.simulation.clock import simulate
+from tests.support.simulated_clock import simulate
 
 
 class Told(NamedTuple):

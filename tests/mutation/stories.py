@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 from intentc.logic.dependencies import ReactionMap
 from intentc.model import Batch, Change, Snapshot
 from intentc.plugins import Loaded
-from tests.property.laboratory import Laboratory
+from tests.support.simulated_system import SimulatedSystem
 
 
-class MutantLaboratory(Laboratory):
+class MutantLaboratory(SimulatedSystem):
     """Its engine has another reaction map. ``hidden`` are the uuids of which the watch tells nothing."""
 
     def __init__(self, loaded: Loaded, reactions: ReactionMap, *, healing: bool) -> None:

@@ -16,7 +16,7 @@ from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from intentc.watch.memory import MemoryStore
 from tests.oracle.contrail import Json, World
-from tests.property.laboratory import stored_world
+from tests.support.simulated_system import stored_world
 
 _EVERYTHING = ("\0", "\0")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")

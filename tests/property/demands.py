@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.oracle.contrail import mark
-from tests.property.laboratory import INSTALLATION, POOL, Laboratory
 from tests.property.resources import Put
 from tests.property.steps import Step
+from tests.support.simulated_system import INSTALLATION, POOL, SimulatedSystem
 
 FIRST_NUMBER = 8_000_100
 FIRST_SHORT_NUMBER = 8_000
 """How a number is written under an autonomous system of four bytes (docs/contrail.md D.1)."""
 
 
-async def check_numbers(lab: Laboratory) -> None:
+async def check_numbers(lab: SimulatedSystem) -> None:
     """Owners and numbers are one to one, and each number is carried by a route target of its owner, which exists."""
     world, numbers = await lab.world(), await lab.numbers()
     assert len(set(numbers.values())) == len(numbers), f"a number has two owners: {numbers}"
@@ -39,7 +39,7 @@ async def check_numbers(lab: Laboratory) -> None:
 
 async def live(begin: Sequence[Put], history: Sequence[Step]) -> set[str]:
     """Live through a history in one laboratory and check all that is demanded; features of the outcome."""
-    lab = Laboratory()
+    lab = SimulatedSystem()
     await lab.start()
     await lab.put_all(begin)
     for step in history:
@@ -47,7 +47,7 @@ async def live(begin: Sequence[Put], history: Sequence[Step]) -> set[str]:
     return await check_all(lab)
 
 
-async def check_all(lab: Laboratory) -> set[str]:
+async def check_all(lab: SimulatedSystem) -> set[str]:
     """The end of a history: faults end, and everything that is demanded must hold. Features of the outcome."""
     await lab.calm()
     await lab.settle()
@@ -59,13 +59,13 @@ async def check_all(lab: Laboratory) -> set[str]:
     return features
 
 
-async def check_outcome(lab: Laboratory) -> None:
+async def check_outcome(lab: SimulatedSystem) -> None:
     """What is there is what the oracle expects."""
     found, wanted = await lab.outcome()
     assert found == wanted
 
 
-async def check_silence(lab: Laboratory) -> None:
+async def check_silence(lab: SimulatedSystem) -> None:
     """Another engine over the same store asks the server for nothing, and the store stands still; numbers, too."""
     before, ledger = await lab.revisions(), await lab.ledger()
     await lab.restart()
@@ -75,7 +75,7 @@ async def check_silence(lab: Laboratory) -> None:
     assert await lab.ledger() == ledger
 
 
-async def check_repair(lab: Laboratory) -> None:
+async def check_repair(lab: SimulatedSystem) -> None:
     """The silence is not that of the dead: a deleted object is made again, and nothing else is asked for."""
     assert await lab.put("security_group", ("default-domain", "default-project", "repaired"), {})
     await lab.settle()
@@ -88,7 +88,7 @@ async def check_repair(lab: Laboratory) -> None:
     await check_outcome(lab)
 
 
-async def relations_of(lab: Laboratory) -> set[str]:
+async def relations_of(lab: SimulatedSystem) -> set[str]:
     """Features of an outcome: a ``merged object`` has references from several intents."""
     world = await lab.world()
     own = {instance["uuid"] for instance in world["routing_instance"].values()}

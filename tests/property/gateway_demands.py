@@ -23,7 +23,7 @@ from tests.oracle.envoy_elements import Elements, answered
 from tests.property.demands import check_silence
 from tests.property.gateway_steps import ELEMENTS, FOREIGN, LOADED, WRITTEN
 from tests.property.gateways import ANNOTATION, BEYOND_THE_ORACLE, KINDS, REQUESTS
-from tests.property.laboratory import INSTALLATION, Laboratory
+from tests.support.simulated_system import INSTALLATION, SimulatedSystem
 
 ASKED = 120
 """Requests that are asked for in each example, of all that there are."""
@@ -82,7 +82,7 @@ class Outcome(NamedTuple):
     problems: set[tuple[str, ...]]
 
 
-async def check_all(lab: Laboratory) -> set[str]:
+async def check_all(lab: SimulatedSystem) -> set[str]:
     """The end of a history: faults end, and everything that is demanded must hold, over a restart, too. Features of
     the outcome."""
     await lab.calm()
@@ -98,12 +98,12 @@ async def check_all(lab: Laboratory) -> set[str]:
     return features | ({"problems"} if fresh.problems else set()) | ({"elements"} if fresh.elements else set())
 
 
-async def check_scratch(lab: Laboratory) -> None:
+async def check_scratch(lab: SimulatedSystem) -> None:
     """A compile of the same inputs from nothing gives the same elements, and the same problems."""
     check_same(await lived(lab), await from_nothing(await lab.world()))
 
 
-async def check_repair(lab: Laboratory) -> None:
+async def check_repair(lab: SimulatedSystem) -> None:
     """The silence is not that of the dead: an element that is deleted is made again, and nothing else is asked for."""
     before = await lived(lab)
     elements = [key for key, _ in await lab.owned() if key.kind in ELEMENTS]
@@ -124,7 +124,7 @@ def check_same(found: Outcome, wanted: Outcome) -> None:
     assert not lost | more, f"problems only after the history: {more}; only from nothing: {lost}"
 
 
-async def lived(lab: Laboratory) -> Outcome:
+async def lived(lab: SimulatedSystem) -> Outcome:
     """What a history has led to."""
     found, parts = elements_in(await lab.world()), lab.engine.parts
     elements = {(kind, *one["fq_name"]): written(one) for kind, ones in found.items() for one in ones}

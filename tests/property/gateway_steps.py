@@ -25,8 +25,8 @@ from tests.property.gateways import (
     families,
     gateways,
 )
-from tests.property.laboratory import Laboratory
 from tests.property.steps import DeleteLower, Step, fault_steps_over, picked
+from tests.support.simulated_system import SimulatedSystem
 
 LOADED: Loaded = load_all(find_compilers(["ambassador"]))
 ELEMENTS = tuple(kind for kind in LOADED.schema.kinds if kind.startswith("envoy_") and kind != "envoy_rejection")
@@ -90,7 +90,7 @@ class Family(NamedTuple):
 
     manifests: tuple[Json, ...]
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         for manifest in self.manifests:
             await ApplyManifest(manifest).apply(lab)
 
@@ -100,7 +100,7 @@ class ReplaceManifest(NamedTuple):
 
     manifest: Json
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         kind, metadata = KINDS[self.manifest["kind"]], self.manifest["metadata"]
         uuid = await lab.uuid(kind, (metadata["namespace"], metadata["name"]))
         removal = [{"kind": kind, "operation": "DELETE", "data": {"uuid": uuid}}] if uuid else []
@@ -113,7 +113,7 @@ class EditElement(NamedTuple):
     kind: str
     which: int
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         found = picked(await lab.world(), self.kind, self.which)
         if found is not None:
             await lab.update(Key(self.kind, found["uuid"]), {"config": {"name": "not the compiler's"}})
@@ -126,7 +126,7 @@ class ForeignElement(NamedTuple):
     kind: str
     which: int
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         found = picked(await lab.world(), self.kind, self.which)
         if found is not None:
             await lab.delete(self.kind, tuple(found["fq_name"]))

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from intentc.apiserver.errors import ApiError
 from intentc.model import Key
-from tests.integration.security.authority import Authority
 from tests.oracle.ambassador import Request
 from tests.oracle.ambassador_manifests import Json, full
-from tests.property.laboratory import Laboratory
+from tests.support.authority import Authority
+from tests.support.simulated_system import SimulatedSystem
 
 BEYOND_THE_ORACLE = {
     "ConsulResolver": "consul_resolver",
@@ -343,7 +343,7 @@ class ApplyManifest(NamedTuple):
 
     manifest: Json
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await apply_manifest(lab, self.manifest)
 
 
@@ -352,12 +352,12 @@ class RemoveManifest(NamedTuple):
 
     manifest: Json
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         metadata = self.manifest["metadata"]
         await lab.delete(KINDS[self.manifest["kind"]], (metadata["namespace"], metadata["name"]))
 
 
-async def apply_manifest(lab: Laboratory, manifest: Json) -> None:
+async def apply_manifest(lab: SimulatedSystem, manifest: Json) -> None:
     kind, metadata = KINDS[manifest["kind"]], manifest["metadata"]
     uuid = await lab.uuid(kind, (metadata["namespace"], metadata["name"]))
     try:

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from intentc.model import Key
 from tests.oracle.contrail import Json, World
 from tests.property import resources
-from tests.property.laboratory import LAYOUT, Laboratory
 from tests.property.resources import FqName, Put
-from tests.property.weather import Outcome
+from tests.support.request_faults import Outcome
+from tests.support.simulated_system import LAYOUT, SimulatedSystem
 
 USERS_KINDS = ("security_group", "virtual_network", "virtual_machine_interface", "logical_router")
 LOWER_KINDS = ("access_control_list", "route_target")
 
 
 class Step(Protocol):
-    async def apply(self, lab: Laboratory) -> None: ...
+    async def apply(self, lab: SimulatedSystem) -> None: ...
 
 
 class Apply(NamedTuple):
@@ -31,7 +31,7 @@ class Apply(NamedTuple):
 
     put: Put
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.put(*self.put)
 
 
@@ -40,7 +40,7 @@ class Replace(NamedTuple):
 
     put: Put
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.replace(*self.put)
 
 
@@ -50,7 +50,7 @@ class Remove(NamedTuple):
     kind: str
     which: int
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         found = picked(await lab.world(), self.kind, self.which)
         if found is not None:
             await lab.delete_key(Key(self.kind, found["uuid"]))
@@ -61,7 +61,7 @@ class TearDown(NamedTuple):
 
     fq_name: FqName
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.delete("logical_router", self.fq_name)
         world = await lab.world()
         for uuid, interface in world.get("virtual_machine_interface", {}).items():
@@ -83,7 +83,7 @@ class Spoil(NamedTuple):
     which: int
     value: bytes
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         found = picked(await lab.world(), self.kind, self.which)
         if found is not None:
             await lab.spoil(LAYOUT.key(self.kind, found["uuid"]), self.value)
@@ -92,14 +92,14 @@ class Spoil(NamedTuple):
 class Mend(NamedTuple):
     """What was spoilt is as before."""
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.mend()
 
 
 class Settle(NamedTuple):
     """The compiler gets time to do all that it wants."""
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.settle()
 
 
@@ -108,7 +108,7 @@ class Restart(NamedTuple):
 
     settle: bool
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.restart()
         if self.settle:
             await lab.settle()
@@ -120,7 +120,7 @@ class Kill(NamedTuple):
     requests: int
     after_sending: bool
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.settle_until_killed(self.requests, after_sending=self.after_sending)
 
 
@@ -129,7 +129,7 @@ class Forecast(NamedTuple):
 
     outcomes: tuple[Outcome, ...]
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         lab.weather.forecast(self.outcomes)
 
 
@@ -138,14 +138,14 @@ class DeliverAgain(NamedTuple):
 
     batches: int
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.deliver_again(self.batches)
 
 
 class Compact(NamedTuple):
     """What the compiler has not seen yet is compacted away."""
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         await lab.compact()
 
 
@@ -156,7 +156,7 @@ class DeleteLower(NamedTuple):
     which: int
     force: bool
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         world = await lab.world()
         found = picked(world, self.kind, self.which)
         if found is None:
@@ -177,7 +177,7 @@ class EditList(NamedTuple):
     which: int
     entries: Json
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         found = picked(await lab.world(), "access_control_list", self.which)
         if found is not None:
             await lab.update(Key("access_control_list", found["uuid"]), {"access_control_list_entries": self.entries})
@@ -191,7 +191,7 @@ class EditTargets(NamedTuple):
     which: int
     how: str
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         world = await lab.world()
         found = picked(world, self.kind, self.which)
         if found is None:
@@ -214,7 +214,7 @@ class ForeignList(NamedTuple):
     which: int
     direction: str
 
-    async def apply(self, lab: Laboratory) -> None:
+    async def apply(self, lab: SimulatedSystem) -> None:
         group = picked(await lab.world(), "security_group", self.which)
         if group is not None:
             name = (*group["fq_name"], f"{self.direction}-access-control-list")

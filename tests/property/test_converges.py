@@ -11,11 +11,11 @@ from hypothesis import assume, given
 
 from tests.property.demands import check_repair, check_silence, live
 from tests.property.examples import Examples
-from tests.property.laboratory import Laboratory
 from tests.property.profiles import share
 from tests.property.resources import Put, large_tenants, relations, tenants
 from tests.property.steps import Step, histories
-from tests.simulation.clock import simulate
+from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import SimulatedSystem
 
 MANY = 20
 """Objects that the compiler must have made before its silence says something (docs/engine.md §10)."""
@@ -40,7 +40,7 @@ def test_a_further_pass_over_many_objects_writes_nothing(begin: list[Put]) -> No
 
 
 async def _compile_twice(begin: list[Put]) -> None:
-    lab = Laboratory()
+    lab = SimulatedSystem()
     await lab.start()
     await lab.put_all(begin)
     await lab.settle()

@@ -7,9 +7,9 @@ import pytest
 from intentc.model import Key
 from intentc.offline.offline import Offline
 from tests.property.demands import live
-from tests.property.laboratory import LOADED, POOL, Laboratory
 from tests.property.resources import NAMES, PROJECTS, SYSTEMS, Put
 from tests.property.steps import Apply, ForeignList, Replace, Restart, Settle, Spoil
+from tests.support.simulated_system import LOADED, POOL, SimulatedSystem
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,7 @@ async def test_a_route_target_that_only_a_users_router_keeps_is_given_to_the_rou
 
 async def test_an_unreadable_network_takes_its_routing_instance_along_when_it_is_deleted() -> None:
     """The API server did not look for what comes with a network if it could not read the network."""
-    lab = Laboratory()
+    lab = SimulatedSystem()
     await lab.start()
     await lab.put_all([PROJECT, Put("virtual_network", NAMES[0], {})])
     await lab.settle()

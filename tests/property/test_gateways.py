@@ -29,11 +29,11 @@ from tests.property.gateways import (
     apply_manifest,
     gateways,
 )
-from tests.property.laboratory import Laboratory
 from tests.property.profiles import share
 from tests.property.steps import Compact, DeleteLower, DeliverAgain, Forecast, Kill, Mend, Restart, Settle, Spoil, Step
-from tests.property.weather import Outcome
-from tests.simulation.clock import simulate
+from tests.support.request_faults import Outcome
+from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import SimulatedSystem
 
 _steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(ApplyManifest, anything),
@@ -71,7 +71,7 @@ def test_a_further_pass_over_many_elements_writes_nothing(begin: list[Json]) -> 
 
 
 async def _compile_twice(begin: Sequence[Json]) -> None:
-    lab = Laboratory(LOADED)
+    lab = SimulatedSystem(LOADED)
     for manifest in [*MANY, *begin]:
         await apply_manifest(lab, manifest)
     await lab.settle()
@@ -81,7 +81,7 @@ async def _compile_twice(begin: Sequence[Json]) -> None:
 
 
 async def _live(begin: Sequence[Json], history: Sequence[Step], requests: Sequence[Request]) -> set[str]:
-    lab = Laboratory(LOADED)
+    lab = SimulatedSystem(LOADED)
     for manifest in begin:
         await apply_manifest(lab, manifest)
     for step in history:

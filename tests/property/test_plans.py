@@ -15,8 +15,8 @@ from intentc.offline.preview.saved import Input
 from tests.property.profiles import share
 from tests.property.resources import Put, anything, tenants
 from tests.property.test_same_outcome import without_automatic
-from tests.simulation.clock import simulate
-from tests.unit.offline.living import Living, changes_of, texts, uuids_in
+from tests.support.planned_system import PlannedSystem, changes_of, texts, uuids_in
+from tests.support.simulated_clock import simulate
 
 
 class Change(NamedTuple):
@@ -41,7 +41,7 @@ def test_what_is_planned_is_what_happens(puts: list[Put], changes: list[Change])
 
 
 async def _plan_and_apply(puts: list[Put], changes: list[Change]) -> None:
-    living = Living("contrail")
+    living = PlannedSystem("contrail")
     await living.offline.seed()
     for put in puts:
         await _applied(living, _input(Change([put], False)))
@@ -70,7 +70,7 @@ def _input(change: Change) -> Input:
     return texts(json.dumps({"resources": resources}))
 
 
-async def _applied(living: Living, given: Input) -> str:
+async def _applied(living: PlannedSystem, given: Input) -> str:
     """Why it was refused; empty if it wasn't."""
     try:
         await living.apply(given)

@@ -22,16 +22,17 @@ from intentc.model import Key, Name, Source
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from tests.oracle.contrail import Json, World, mark
-from tests.property import gateway_steps, laboratory
+from tests.property import gateway_steps
 from tests.property.counterfactual import count, holders, object_of, parsed, value_at, without
 from tests.property.examples import REPORTS
 from tests.property.gateway_steps import ELEMENTS
 from tests.property.gateway_world import world
 from tests.property.gateways import KINDS, gateways
-from tests.property.laboratory import stored_world
 from tests.property.profiles import thorough, unshrunk
 from tests.property.resources import Put, large_tenants
-from tests.simulation.clock import simulate
+from tests.support import simulated_system as laboratory
+from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import stored_world
 
 _OBJECTS = 5
 """Objects that are asked about in each world."""

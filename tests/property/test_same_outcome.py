@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from intentc.offline.offline import Offline
 from tests.oracle.contrail import Expected, Json, World, actual, mark
-from tests.property.laboratory import INSTALLATION, LOADED, POOL, Laboratory, stored_world
 from tests.property.profiles import share
 from tests.property.resources import AUTOMATIC_TARGETS, PROJECTS, TARGETS, Put, tenants
 from tests.property.steps import EditTargets, Step, histories
-from tests.simulation.clock import simulate
+from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import INSTALLATION, LOADED, POOL, SimulatedSystem, stored_world
 
 SERVERS_FIELDS = frozenset(
     {
@@ -43,7 +43,7 @@ def test_the_order_of_arrival_does_not_matter(data: st.DataObject, puts: list[Pu
 
 
 async def _arrive_in_two_orders(puts: list[Put], other: list[Put], pace: int) -> None:
-    at_once, slowly = Laboratory(), Laboratory()
+    at_once, slowly = SimulatedSystem(), SimulatedSystem()
     await at_once.start()
     refused = await at_once.put_all(puts)
     await at_once.settle()
@@ -63,7 +63,7 @@ def test_a_compile_from_scratch_gives_what_a_long_history_gave(begin: list[Put],
 
 
 async def _compare_with_scratch(begin: list[Put], history: list[Step]) -> None:
-    lab = Laboratory()
+    lab = SimulatedSystem()
     await lab.start()
     await lab.put_all(begin)
     for step in history:
@@ -97,7 +97,7 @@ def without_automatic(put: Put) -> Put:
     return put._replace(fields=fields)
 
 
-async def nameless(lab: Laboratory) -> Expected:
+async def nameless(lab: SimulatedSystem) -> Expected:
     """The outcome with owners' names in place of their route targets."""
     world, owners = await lab.world(), {}
     for kind in ("routing_instance", "logical_router"):

@@ -18,12 +18,12 @@ from intentc.loading.configuration import Configuration
 from intentc.loading.configuration.sections import Intentc
 from intentc.plugins import installed
 from intentc.watch.etcd import EtcdStore
-from tests.faults.bench import Bench, running_bench
 from tests.faults.load import Tenants
-from tests.faults.processes import Process
-from tests.integration.cli.processes import PROGRAM, ROOT, Ended, environment_with
-from tests.integration.compile.contents import EVERYWHERE, LOCAL, group, rule, rules
-from tests.integration.compile.world import PROJECT
+from tests.support.commands import PROGRAM, ROOT, Ended, environment_with
+from tests.support.contrail_content import EVERYWHERE, LOCAL, group, rule, rules
+from tests.support.live_system import PROJECT
+from tests.support.process_system import ProcessSystem, running_bench
+from tests.support.processes import Process
 
 SEED = 20261122
 _WITHIN_SECONDS = 600.0
@@ -32,7 +32,7 @@ _WITHIN_SECONDS = 600.0
 class Site:
     """``tenants``: what is there. ``took``: question → seconds that its command took, the start of Python included."""
 
-    def __init__(self, bench: Bench, tenants: Tenants, compiler: Process, address: str) -> None:
+    def __init__(self, bench: ProcessSystem, tenants: Tenants, compiler: Process, address: str) -> None:
         self.bench = bench
         self.world = bench.world
         self.tenants = tenants

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenario.scene import Scene
+from tests.support.memory_system import MemorySystem
 
 
 @pytest.fixture
-async def scene() -> Scene:
+async def scene() -> MemorySystem:
     """An installation with the project ``blue``, nothing counted yet."""
-    scene = await Scene().begin()
+    scene = await MemorySystem().begin()
     scene.forget()
     return scene

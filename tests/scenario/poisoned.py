@@ -19,8 +19,8 @@ import pytest
 from intentc.evaluation import BUDGET_EXCEEDED, PROCESS, Limits, Outcome, Runner
 from intentc.model import Key
 from intentc.watch.source import Source
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import POOL, BoxIntent, Plant, until
+from tests.support.box_system import POOL, BoxIntent, BoxSystem, until
+from tests.support.waiting import PATIENCE
 from tests.unit.evaluation.poisons import POISONS
 
 _BEAT = 0.01
@@ -66,7 +66,7 @@ def poison_boxes(monkeypatch: pytest.MonkeyPatch, limits: Limits) -> None:
 
 
 @asynccontextmanager
-async def running(plant: Plant) -> AsyncIterator[Heartbeat]:
+async def running(plant: BoxSystem) -> AsyncIterator[Heartbeat]:
     """The engine at work, evaluations bounded, a heart beating beside it."""
     heartbeat = Heartbeat()
 
@@ -88,14 +88,14 @@ async def running(plant: Plant) -> AsyncIterator[Heartbeat]:
         plant.parts.objects.close()
 
 
-async def settled(plant: Plant) -> None:
+async def settled(plant: BoxSystem) -> None:
     """All that was written until now is applied, and whatever is not held has converged."""
     unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
     with anyio.fail_after(PATIENCE):
         await plant.engine.settled(max((batch.revision for batch in unseen), default=0))
 
 
-async def held(plant: Plant, *names: str) -> None:
+async def held(plant: BoxSystem, *names: str) -> None:
     """These boxes, and no others, are held."""
     wanted = {await plant.key("box", name) for name in names}
     await until(lambda: {key for key, _ in plant.parts.states.held.items()} == wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Create, Delete, Key, Update
-from tests.scenario.scene import Document, Scene, rule, rules
+from tests.support.memory_system import Document, MemorySystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +15,7 @@ def group_ids(conditions: list[Document]) -> list[str]:
     return [condition["dst_address"]["security_group"] for condition in conditions]
 
 
-async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(scene: Scene) -> None:
+async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(scene: MemorySystem) -> None:
     """docs/contrail.md ★18"""
     await scene.apply("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
     assert await scene.lists("blue:one") == {"ingress": [], "egress": []}
@@ -25,7 +25,7 @@ async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(sc
     assert len((await scene.lists("blue:two"))["ingress"]) == 1
 
 
-async def test_a_group_that_goes_leaves_the_rules_that_name_it(scene: Scene) -> None:
+async def test_a_group_that_goes_leaves_the_rules_that_name_it(scene: MemorySystem) -> None:
     """docs/contrail.md ★8, ★18"""
     await scene.apply("security_group", "blue:two")
     await scene.apply("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
@@ -35,7 +35,7 @@ async def test_a_group_that_goes_leaves_the_rules_that_name_it(scene: Scene) -> 
     assert await scene.lists("blue:one") == {"ingress": [], "egress": []}
 
 
-async def joined(scene: Scene) -> None:
+async def joined(scene: MemorySystem) -> None:
     """A network with an interface, and a router with that and a configured target."""
     await scene.apply("virtual_network", "blue:net")
     await scene.apply(
@@ -53,7 +53,7 @@ def ref(name: str) -> dict[str, list[str]]:
     return {"to": ["default-domain", "blue", name]}
 
 
-async def test_references_are_dropped_before_what_they_name_is_deleted(scene: Scene) -> None:
+async def test_references_are_dropped_before_what_they_name_is_deleted(scene: MemorySystem) -> None:
     """docs/engine.md §6.4"""
     await joined(scene)
     scene.forget()
@@ -64,7 +64,7 @@ async def test_references_are_dropped_before_what_they_name_is_deleted(scene: Sc
     assert scene.problems == {}
 
 
-async def test_targets_are_made_before_what_refers_to_them(scene: Scene) -> None:
+async def test_targets_are_made_before_what_refers_to_them(scene: MemorySystem) -> None:
     await joined(scene)
     made: set[Key] = set()
     referred = 0
@@ -78,7 +78,7 @@ async def test_targets_are_made_before_what_refers_to_them(scene: Scene) -> None
     assert referred >= 3
 
 
-async def test_the_parts_of_a_world_may_go_in_any_order(scene: Scene) -> None:
+async def test_the_parts_of_a_world_may_go_in_any_order(scene: MemorySystem) -> None:
     before = set(await scene.owned())
     await joined(scene)
     await scene.change("logical_router", "blue:router", virtual_machine_interface_refs=[])
@@ -89,7 +89,7 @@ async def test_the_parts_of_a_world_may_go_in_any_order(scene: Scene) -> None:
     assert scene.problems == {}
 
 
-async def test_a_renamed_router_keeps_its_number(scene: Scene) -> None:
+async def test_a_renamed_router_keeps_its_number(scene: MemorySystem) -> None:
     """docs/engine.md §8"""
     uuid = await scene.apply("logical_router", "blue:router")
     before = await scene.targets("logical_router", "blue:router")
@@ -101,7 +101,7 @@ async def test_a_renamed_router_keeps_its_number(scene: Scene) -> None:
     assert uuid in await scene.numbers()
 
 
-async def test_a_renamed_group_gets_its_lists_under_the_new_name(scene: Scene) -> None:
+async def test_a_renamed_group_gets_its_lists_under_the_new_name(scene: MemorySystem) -> None:
     uuid = await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
     stored = (await scene.stored("security_group"))["default-domain:blue:web"]
     await scene.put(Key("security_group", uuid), stored | {"fq_name": ["default-domain", "blue", "site"]})
@@ -111,7 +111,7 @@ async def test_a_renamed_group_gets_its_lists_under_the_new_name(scene: Scene) -
 
 
 async def test_a_group_deleted_and_made_again_under_its_name_in_one_transaction_gets_lists_of_its_own(
-    scene: Scene,
+    scene: MemorySystem,
 ) -> None:
     """F13"""
     await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
@@ -129,7 +129,7 @@ async def test_a_group_deleted_and_made_again_under_its_name_in_one_transaction_
     assert (len(lists["ingress"]), len(lists["egress"])) == (1, 0)
 
 
-async def test_of_two_objects_with_one_name_the_older_counts_and_the_other_is_held(scene: Scene) -> None:
+async def test_of_two_objects_with_one_name_the_older_counts_and_the_other_is_held(scene: MemorySystem) -> None:
     """docs/engine.md §2.4"""
     older = await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
     document = (await scene.stored("security_group"))["default-domain:blue:web"]

@@ -12,7 +12,7 @@ from intentc.model import Key
 from intentc.offline.audit import Difference, Report, audit
 from intentc.planning import DeleteGuard
 from intentc.watch.protocol import Compacted
-from tests.scenario.scene import Scene, fq_name, rule, rules
+from tests.support.memory_system import MemorySystem, fq_name, rule, rules
 
 pytestmark = pytest.mark.anyio
 
@@ -20,13 +20,13 @@ MANY = 20
 OWN_RULES = rules(rule("local", "all"))
 
 
-async def audited(scene: Scene, **options: Any) -> Report:
+async def audited(scene: MemorySystem, **options: Any) -> Report:
     """An audit of the scene's store."""
     offline = scene.offline
     return await audit(scene.plugins, offline.store, offline.local, path="contrail", installation="default", **options)
 
 
-async def tenant(scene: Scene) -> None:
+async def tenant(scene: MemorySystem) -> None:
     """Groups, networks and a router: more than twenty objects of ours."""
     for number in range(8):
         await scene.apply("security_group", f"blue:group-{number}", security_group_entries=OWN_RULES)
@@ -35,7 +35,7 @@ async def tenant(scene: Scene) -> None:
     await scene.apply("logical_router", "blue:router")
 
 
-async def list_key(scene: Scene, group: str) -> Key:
+async def list_key(scene: MemorySystem, group: str) -> Key:
     """The egress list of a group."""
     document = (await scene.stored("access_control_list"))[f"default-domain:blue:{group}:egress-access-control-list"]
     return Key("access_control_list", document["uuid"])
@@ -56,7 +56,7 @@ def only(report: Report) -> Difference:
     return difference
 
 
-async def test_a_converged_world_does_not_differ(scene: Scene) -> None:
+async def test_a_converged_world_does_not_differ(scene: MemorySystem) -> None:
     await tenant(scene)
     report = await audited(scene)
     assert (report.differences, report.held, report.withheld, report.problems) == ((), 0, 0, 0)
@@ -65,7 +65,7 @@ async def test_a_converged_world_does_not_differ(scene: Scene) -> None:
     assert report.revision >= report.last_change > 0
 
 
-async def test_an_object_that_somebody_edited_is_told_with_the_fields_and_the_intent(scene: Scene) -> None:
+async def test_an_object_that_somebody_edited_is_told_with_the_fields_and_the_intent(scene: MemorySystem) -> None:
     uuid = await scene.apply("security_group", "blue:web", security_group_entries=OWN_RULES)
     scene.stop()
     key = await list_key(scene, "web")
@@ -79,7 +79,7 @@ async def test_an_object_that_somebody_edited_is_told_with_the_fields_and_the_in
     assert difference.revision == await scene.revision(key) == report.last_change
 
 
-async def test_a_missing_object_is_told(scene: Scene) -> None:
+async def test_a_missing_object_is_told(scene: MemorySystem) -> None:
     await scene.apply("security_group", "blue:web", security_group_entries=OWN_RULES)
     scene.stop()
     await scene.put(await list_key(scene, "web"), None)
@@ -90,7 +90,7 @@ async def test_a_missing_object_is_told(scene: Scene) -> None:
     assert only(report).revision == 0
 
 
-async def test_what_was_left_behind_is_told_as_a_delete(scene: Scene) -> None:
+async def test_what_was_left_behind_is_told_as_a_delete(scene: MemorySystem) -> None:
     await scene.apply("security_group", "blue:web", security_group_entries=OWN_RULES)
     scene.stop()
     await scene.put(
@@ -103,7 +103,7 @@ async def test_what_was_left_behind_is_told_as_a_delete(scene: Scene) -> None:
     }
 
 
-async def test_a_reference_that_is_gone_is_told_by_its_relation_and_a_stranger_is_not_told(scene: Scene) -> None:
+async def test_a_reference_that_is_gone_is_told_by_its_relation_and_a_stranger_is_not_told(scene: MemorySystem) -> None:
     await scene.apply("virtual_network", "blue:net")
     scene.stop()
     instance = await scene.offline.server.identify("routing_instance", fq_name("blue:net:net"))
@@ -112,7 +112,7 @@ async def test_a_reference_that_is_gone_is_told_by_its_relation_and_a_stranger_i
     assert told(await audited(scene)) == {"routing_instance default-domain:blue:net:net": ["update route_target_refs"]}
 
 
-async def test_a_number_that_is_not_given_yet_shows_in_its_place_and_is_not_given(scene: Scene) -> None:
+async def test_a_number_that_is_not_given_yet_shows_in_its_place_and_is_not_given(scene: MemorySystem) -> None:
     scene.stop()
     await scene.apply("logical_router", "blue:router")
     numbers = await scene.numbers()
@@ -122,7 +122,7 @@ async def test_a_number_that_is_not_given_yet_shows_in_its_place_and_is_not_give
     assert await scene.numbers() == numbers
 
 
-async def test_nothing_is_written_and_the_same_world_gives_the_same_bytes(scene: Scene) -> None:
+async def test_nothing_is_written_and_the_same_world_gives_the_same_bytes(scene: MemorySystem) -> None:
     await tenant(scene)
     scene.stop()
     for number in range(8):
@@ -134,7 +134,7 @@ async def test_nothing_is_written_and_the_same_world_gives_the_same_bytes(scene:
     assert (await scene.offline.store.range("/", "0")).items == before
 
 
-async def test_no_value_of_a_field_gets_into_the_report(scene: Scene) -> None:
+async def test_no_value_of_a_field_gets_into_the_report(scene: MemorySystem) -> None:
     canary = rule("local", "all", rule_uuid="00000000-0000-4000-8000-0000000ca9a7")
     scene.stop()
     await scene.apply("security_group", "blue:web", security_group_entries=rules(canary))
@@ -144,7 +144,7 @@ async def test_no_value_of_a_field_gets_into_the_report(scene: Scene) -> None:
     assert "0.0.0.0" not in text
 
 
-async def test_deletes_without_leave_are_withheld_and_no_differences(scene: Scene) -> None:
+async def test_deletes_without_leave_are_withheld_and_no_differences(scene: MemorySystem) -> None:
     await tenant(scene)
     scene.stop()
     for number in range(3):
@@ -154,7 +154,7 @@ async def test_deletes_without_leave_are_withheld_and_no_differences(scene: Scen
     assert (report.differences, report.withheld) == ((), 6)
 
 
-async def test_what_is_held_is_counted_and_what_it_made_is_no_difference(scene: Scene) -> None:
+async def test_what_is_held_is_counted_and_what_it_made_is_no_difference(scene: MemorySystem) -> None:
     await tenant(scene)
     scene.stop()
     uuid = await scene.offline.server.identify("security_group", fq_name("blue:group-0"))
@@ -163,7 +163,7 @@ async def test_what_is_held_is_counted_and_what_it_made_is_no_difference(scene: 
     assert (report.differences, report.held, report.problems) == ((), 1, 1)
 
 
-async def test_what_an_operator_paused_is_held_and_what_he_dropped_should_go(scene: Scene) -> None:
+async def test_what_an_operator_paused_is_held_and_what_he_dropped_should_go(scene: MemorySystem) -> None:
     await tenant(scene)
     scene.stop()
     keys = [
@@ -185,7 +185,7 @@ async def test_what_an_operator_paused_is_held_and_what_he_dropped_should_go(sce
     assert {change.operation for difference in report.differences for change in difference.operations} == {"delete"}
 
 
-async def test_an_object_that_an_operator_paused_is_left_as_it_is(scene: Scene) -> None:
+async def test_an_object_that_an_operator_paused_is_left_as_it_is(scene: MemorySystem) -> None:
     await scene.apply("security_group", "blue:web", security_group_entries=OWN_RULES)
     scene.stop()
     key = await list_key(scene, "web")
@@ -196,7 +196,7 @@ async def test_an_object_that_an_operator_paused_is_left_as_it_is(scene: Scene) 
     assert (report.differences, report.held) == ((), 1)
 
 
-async def test_an_older_revision_is_audited_as_it_stood(scene: Scene) -> None:
+async def test_an_older_revision_is_audited_as_it_stood(scene: MemorySystem) -> None:
     await scene.apply("security_group", "blue:web", security_group_entries=OWN_RULES)
     scene.stop()
     key = await list_key(scene, "web")
@@ -207,7 +207,7 @@ async def test_an_older_revision_is_audited_as_it_stood(scene: Scene) -> None:
     assert (then.revision, then.differences) == (edited - 1, ())
 
 
-async def test_a_revision_that_is_compacted_can_not_be_audited(scene: Scene) -> None:
+async def test_a_revision_that_is_compacted_can_not_be_audited(scene: MemorySystem) -> None:
     first = await scene.revision(Key("project", await scene.apply("project", "green")))
     await scene.apply("project", "red")
     await scene.offline.store.compact(first + 1)

@@ -1,4 +1,4 @@
-"""Kubernetes-shaped kinds end to end: labels, globs, and a fact between intents (tests/toy)."""
+"""Kubernetes-shaped kinds end to end: labels, globs, and a fact between intents (tests/support/toy)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from intentc.model.values import thaw
 from intentc.testing import Create, Delete, MemoryService, Update, load, service_for
-from tests.toy.compiler import compiler
+from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 

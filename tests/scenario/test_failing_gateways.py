@@ -21,8 +21,8 @@ from tests.property.gateway_demands import check_scratch, lived
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest, world
 from tests.property.gateways import apply_manifest
-from tests.property.laboratory import INSTALLATION, Laboratory
-from tests.simulation.clock import simulate
+from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import INSTALLATION, SimulatedSystem
 
 TRIGGER = ("default", "trigger")
 FACTS = retained_facts_prefix(INSTALLATION)
@@ -55,7 +55,7 @@ def test_what_others_make_of_the_facts_of_a_failing_intent_stays_over_restarts(
 
 
 async def _broken_over_restarts(kind: str) -> None:
-    lab = Laboratory(LOADED)
+    lab = SimulatedSystem(LOADED)
     for one in world():
         await apply_manifest(lab, one)
     await lab.settle()
@@ -96,7 +96,7 @@ def test_a_suspect_that_failed_before_keeps_its_facts_though_it_is_not_run(monke
 
 
 async def _suspected(runs: list[Any]) -> None:
-    lab = Laboratory(LOADED)
+    lab = SimulatedSystem(LOADED)
     for one in world():
         await apply_manifest(lab, one)
     await lab.settle()
@@ -115,10 +115,10 @@ async def _suspected(runs: list[Any]) -> None:
         assert (await lived(lab)).elements == before
 
 
-async def retained(lab: Laboratory) -> Iterable[Any]:
+async def retained(lab: SimulatedSystem) -> Iterable[Any]:
     return (await lab.store.range(FACTS, FACTS[:-1] + "0")).items
 
 
-def _stopped(lab: Laboratory) -> set[Any]:
+def _stopped(lab: SimulatedSystem) -> set[Any]:
     states = lab.engine.parts.states
     return {*states.held, *states.waiting}

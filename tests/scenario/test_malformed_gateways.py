@@ -16,8 +16,8 @@ from tests.property.gateway_demands import Outcome, check_same, check_scratch, l
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest, world
 from tests.property.gateways import KINDS, apply_manifest
-from tests.property.laboratory import LAYOUT, Laboratory
-from tests.simulation.clock import simulate
+from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import LAYOUT, SimulatedSystem
 
 DEEP = b'{"fq_name": ["default", "deep"], "annotations": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 NAMELESS = [b"", b"not json", b"[]", DEEP]
@@ -52,7 +52,7 @@ def test_nothing_that_a_held_resource_led_to_goes_over_a_restart(kind: str) -> N
 
 async def _held_over_a_restart(kind: str, exactly: bool) -> None:
     name = next(one["metadata"] for one in world() if KINDS[one["kind"]] == kind)
-    lab = Laboratory(LOADED)
+    lab = SimulatedSystem(LOADED)
     for one in world():
         await apply_manifest(lab, one)
     await lab.settle()
@@ -111,8 +111,8 @@ async def _paused_over_a_restart() -> None:
     assert "/elsewhere/" in json.dumps([one for (kind, *_), one in (await lived(lab)).elements.items()])
 
 
-async def _converged() -> tuple[Laboratory, Outcome]:
-    lab = Laboratory(LOADED)
+async def _converged() -> tuple[SimulatedSystem, Outcome]:
+    lab = SimulatedSystem(LOADED)
     for one in world():
         await apply_manifest(lab, one)
     await lab.settle()
@@ -162,7 +162,7 @@ def test_a_gateway_whose_only_auth_service_is_held_asks_it_after_a_restart() -> 
 
 
 async def _asked_after_a_restart() -> None:
-    lab = Laboratory(LOADED)
+    lab = SimulatedSystem(LOADED)
     for one in world():
         if one["metadata"]["name"] != "later":
             await apply_manifest(lab, one)
@@ -181,7 +181,7 @@ def test_a_gateway_whose_module_is_held_lets_in_nobody_else_after_a_restart() ->
 
 
 async def _closed_after_a_restart() -> None:
-    lab = Laboratory(LOADED)
+    lab = SimulatedSystem(LOADED)
     for one in world():
         if one["kind"] != "Module":
             await apply_manifest(lab, one)
@@ -202,7 +202,7 @@ def asks(found: Outcome) -> bool:
     return "ext_authz.v3.ExtAuthz" in json.dumps(found.elements["envoy_listener", "default/front"])
 
 
-def held(lab: Laboratory) -> set[str]:
+def held(lab: SimulatedSystem) -> set[str]:
     """The uuids of resources that can't be read."""
     return {key.uuid for key in lab.engine.parts.logic.held}
 

@@ -9,19 +9,19 @@ import pytest
 from intentc.apiserver.layout import REFERENCE, Holder, Layout
 from intentc.model import Delete, Key
 from intentc.watch.protocol import Put
-from tests.scenario.scene import Scene
+from tests.support.memory_system import MemorySystem
 
 pytestmark = pytest.mark.anyio
 
 
-async def router_with_target(scene: Scene) -> tuple[str, str]:
+async def router_with_target(scene: MemorySystem) -> tuple[str, str]:
     """A router's uuid and the name of its own route target."""
     uuid = await scene.apply("logical_router", "blue:router")
     (target,) = await scene.targets("logical_router", "blue:router")
     return uuid, target
 
 
-def noting_frees(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+def noting_frees(scene: MemorySystem, monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """For each number that goes back: the route targets of which the delete had been acknowledged by then."""
     seen: list[set[str]] = []
     free = scene.offline.local.free
@@ -35,7 +35,7 @@ def noting_frees(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> list[set[str]
 
 
 async def test_a_number_goes_back_after_its_route_target_is_deleted(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    scene: MemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uuid, target = await router_with_target(scene)
     seen = noting_frees(scene, monkeypatch)
@@ -46,7 +46,7 @@ async def test_a_number_goes_back_after_its_route_target_is_deleted(
 
 
 async def test_a_number_whose_former_route_target_a_network_names_goes_back_after_the_routers_own_is_deleted(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    scene: MemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under another autonomous system the former target is one like any other, and may be listed."""
     uuid, former = await router_with_target(scene)
@@ -66,7 +66,7 @@ async def test_a_number_whose_former_route_target_a_network_names_goes_back_afte
     assert former in await scene.stored("route_target"), "the network's list names it still"
 
 
-async def test_a_number_whose_route_target_somebody_keeps_from_being_deleted_stays_taken(scene: Scene) -> None:
+async def test_a_number_whose_route_target_somebody_keeps_from_being_deleted_stays_taken(scene: MemorySystem) -> None:
     """By a reference that only a server of an older version took; it stands in that server's index, too."""
     uuid, target = await router_with_target(scene)
     other = Key("logical_router", await scene.apply("logical_router", "blue:other"))

@@ -6,7 +6,7 @@ import pytest
 
 from intentc.evaluation import Limits
 from tests.scenario.poisoned import held, poison_boxes, running, settled
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 from tests.unit.evaluation.poisons import POISONS
 
 pytestmark = pytest.mark.anyio
@@ -22,13 +22,13 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 
 
 @pytest.fixture
-def plant(monkeypatch: pytest.MonkeyPatch) -> Plant:
+def plant(monkeypatch: pytest.MonkeyPatch) -> BoxSystem:
     poison_boxes(monkeypatch, LIMITS)
-    return Plant()
+    return BoxSystem()
 
 
 @pytest.mark.parametrize("name", POISONS)
-async def test_a_poisoned_intent_is_held_alone_until_it_is_mended(plant: Plant, name: str) -> None:
+async def test_a_poisoned_intent_is_held_alone_until_it_is_mended(plant: BoxSystem, name: str) -> None:
     async with running(plant) as heartbeat:
         await plant.boxes("poisoned", "healthy", settle=False)
         await settled(plant)
@@ -49,7 +49,7 @@ async def test_a_poisoned_intent_is_held_alone_until_it_is_mended(plant: Plant, 
     assert heartbeat.busy < LIMITS.thread_seconds + _UNEVEN
 
 
-async def test_a_poisoned_intent_that_never_compiled_holds_up_nobody(plant: Plant) -> None:
+async def test_a_poisoned_intent_that_never_compiled_holds_up_nobody(plant: BoxSystem) -> None:
     await plant.boxes("poisoned", text="swallows everything", settle=False)
     await plant.boxes("healthy", settle=False)
     async with running(plant):
@@ -58,7 +58,7 @@ async def test_a_poisoned_intent_that_never_compiled_holds_up_nobody(plant: Plan
         assert await plant.contents() == {"healthy": "hello"}
 
 
-async def test_what_a_cut_off_run_read_wakes_it(plant: Plant) -> None:
+async def test_what_a_cut_off_run_read_wakes_it(plant: BoxSystem) -> None:
     """It is evaluated again when that changes, and not only when its back-off is over."""
     async with running(plant):
         await plant.boxes("poisoned", text="reads the same for ever", settle=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Delete, Key
-from tests.scenario.scene import Scene, rule, rules
+from tests.support.memory_system import MemorySystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ def ref(name: str) -> dict[str, list[str]]:
     return {"to": ["default-domain", "blue", name]}
 
 
-async def tenant(scene: Scene) -> None:
+async def tenant(scene: MemorySystem) -> None:
     """Groups that name each other, networks with lists, and a router that joins two of them."""
     for number in range(GROUPS):
         other = f"group-{(number + 1) % GROUPS}"
@@ -48,14 +48,14 @@ async def tenant(scene: Scene) -> None:
 
 
 @pytest.fixture
-async def converged(scene: Scene) -> Scene:
+async def converged(scene: MemorySystem) -> MemorySystem:
     await tenant(scene)
     assert scene.problems == {}
     assert len(await scene.owned()) >= 20
     return scene
 
 
-async def test_a_restart_in_a_converged_world_writes_nothing(converged: Scene) -> None:
+async def test_a_restart_in_a_converged_world_writes_nothing(converged: MemorySystem) -> None:
     """docs/contrail.md ★17"""
     before, numbers = await converged.owned(), await converged.numbers()
     again = await converged.restart()
@@ -68,13 +68,13 @@ async def test_a_restart_in_a_converged_world_writes_nothing(converged: Scene) -
     assert await again.owned() == before
 
 
-async def test_a_further_pass_of_the_same_engine_writes_nothing(converged: Scene) -> None:
+async def test_a_further_pass_of_the_same_engine_writes_nothing(converged: MemorySystem) -> None:
     converged.forget()
     await converged.put(Key("project", "44444444-4444-4444-8444-444444444444"), {"fq_name": ["default-domain", "red"]})
     assert converged.calls.calls == 0
 
 
-async def test_what_was_deleted_while_nobody_compiled_leaves_nothing_behind(converged: Scene) -> None:
+async def test_what_was_deleted_while_nobody_compiled_leaves_nothing_behind(converged: MemorySystem) -> None:
     """docs/contrail.md ★16"""
     converged.stop()
     uuid = await converged.offline.server.identify("logical_router", ["default-domain", "blue", "router"])
@@ -92,7 +92,7 @@ async def test_what_was_deleted_while_nobody_compiled_leaves_nothing_behind(conv
     assert set(again.problems) == {"UnknownSecurityGroup"}  # others name the one that is gone
 
 
-async def test_what_changed_while_nobody_compiled_is_brought_up_to_date(converged: Scene) -> None:
+async def test_what_changed_while_nobody_compiled_is_brought_up_to_date(converged: MemorySystem) -> None:
     converged.stop()
     await converged.change("security_group", "blue:group-1", security_group_entries=rules())
     await converged.remove("access_control_list", "blue:group-2:ingress-access-control-list")
@@ -104,7 +104,7 @@ async def test_what_changed_while_nobody_compiled_is_brought_up_to_date(converge
     assert len(again.calls.written) == 2 + 1 + 2
 
 
-async def test_a_number_outlives_restarts_and_a_new_owner_never_gets_it(converged: Scene) -> None:
+async def test_a_number_outlives_restarts_and_a_new_owner_never_gets_it(converged: MemorySystem) -> None:
     before = await converged.numbers()
     again = await converged.restart()
     uuid = await again.apply("logical_router", "blue:second")
@@ -113,7 +113,7 @@ async def test_a_number_outlives_restarts_and_a_new_owner_never_gets_it(converge
     assert after[uuid] not in before.values()
 
 
-async def test_a_pass_that_would_delete_very_many_is_held(scene: Scene) -> None:
+async def test_a_pass_that_would_delete_very_many_is_held(scene: MemorySystem) -> None:
     """docs/engine.md §5.7: whatever made so many owners vanish may be a mistake."""
     for number in range(30):
         await scene.apply("security_group", f"blue:group-{number}")
@@ -125,7 +125,7 @@ async def test_a_pass_that_would_delete_very_many_is_held(scene: Scene) -> None:
     assert "allow-deletes" in again.problems["DeletesHeld"]
 
 
-async def test_an_unreadable_owner_keeps_its_outputs_over_a_restart(converged: Scene) -> None:
+async def test_an_unreadable_owner_keeps_its_outputs_over_a_restart(converged: MemorySystem) -> None:
     """docs/engine.md §7"""
     uuid = await converged.apply("security_group", "blue:alone", security_group_entries=rules(rule("all", "local")))
     lists = await converged.lists("blue:alone")

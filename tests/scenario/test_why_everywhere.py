@@ -16,7 +16,7 @@ from intentc.model import Name, ResourceClaim
 from intentc.model.provenance import claimed_part
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded, find_compilers, load_all
-from tests.golden.cases import COMPILERS, Case, cases
+from tests.support.golden.cases import COMPILERS, Case, cases
 
 pytestmark = pytest.mark.anyio
 

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from tests.property.laboratory import Laboratory
 from tests.property.steps import Step
-from tests.simulation.clock import simulate
 from tests.simulation.faults import Happening, happenings
 from tests.simulation.subjects import CONTRAIL, SUBJECTS, Begin, Subject
 from tests.simulation.world import Simulation
+from tests.support.simulated_clock import simulate
+from tests.support.simulated_system import SimulatedSystem
 
 _BYTES = 16_384
 """Of chance for one history: more than any needs."""
@@ -43,7 +43,7 @@ class Lived(NamedTuple):
 
 async def step_by_step(begin: Begin, history: Sequence[Step], subject: Subject = CONTRAIL) -> Lived:
     """One task does everything, in a fixed order."""
-    lab = Laboratory(subject.loaded)
+    lab = SimulatedSystem(subject.loaded)
     await lab.start()
     await subject.populate(lab, begin)
     for step in history:

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.property.examples import Examples
-from tests.property.laboratory import Laboratory
 from tests.property.steps import Settle, Step
-from tests.simulation.clock import simulated
 from tests.simulation.faults import Fault, Happening, live_faults, moments
 from tests.simulation.subjects import Subject
 from tests.simulation.world import Simulation
+from tests.support.simulated_clock import simulated
+from tests.support.simulated_system import SimulatedSystem
 
 
 class Machine(RuleBasedStateMachine):
     """A laboratory in simulated time from the first rule to the end; ``examples`` are told of runs that got there."""
 
-    def __init__(self, subject: Subject, lab: Callable[[], Laboratory], examples: Examples) -> None:
+    def __init__(self, subject: Subject, lab: Callable[[], SimulatedSystem], examples: Examples) -> None:
         super().__init__()
         self._subject = subject
         self._examples = examples
@@ -62,7 +62,7 @@ def stepped(subject: Subject, examples: Examples) -> type[Machine]:
 
     class SteppedMachine(Machine):
         def __init__(self) -> None:
-            super().__init__(subject, lambda: Laboratory(subject.loaded), examples)
+            super().__init__(subject, lambda: SimulatedSystem(subject.loaded), examples)
 
         @initialize(begin=subject.begin)
         def begin(self, begin: list[Any]) -> None:

@@ -22,10 +22,10 @@ from intentc.plugins import Loaded
 from intentc.service.service import build_service
 from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
-from tests.property.laboratory import INSTALLATION, LAYOUT, CountingService
-from tests.property.weather import Weather
-from tests.simulation.clock import now
 from tests.simulation.link import Link, nothing
+from tests.support.request_faults import RequestFaults
+from tests.support.simulated_clock import now
+from tests.support.simulated_system import INSTALLATION, LAYOUT, CountingService
 
 CONFIGURATION = Configuration(etcd=Etcd(path=LAYOUT.prefix.strip("/")), intentc=Intentc(installation=INSTALLATION))
 _WITH_CLOCKS: tuple[Callable[..., Any], ...] = (assemble, Election.__init__)
@@ -39,7 +39,7 @@ class DistantService(CountingService):
         pools: tuple[str, ...],
         store: MemoryStore,
         server: ApiServer,
-        weather: Weather,
+        weather: RequestFaults,
         pauses: Sequence[float],
         tell: Callable[[str], None],
         on_death: Callable[[], None],
@@ -95,7 +95,7 @@ class Process:
         loaded: Loaded,
         store: MemoryStore,
         server: ApiServer,
-        weather: Weather,
+        weather: RequestFaults,
         pauses: Sequence[float],
         tell: Callable[[str], None],
     ) -> None:

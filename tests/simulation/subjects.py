@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from intentc.plugins import Loaded
-from tests.property import demands, gateway_demands, gateway_steps, gateways, laboratory, resources, steps
-from tests.property.laboratory import Laboratory
+from tests.property import demands, gateway_demands, gateway_steps, gateways, resources, steps
 from tests.property.steps import Settle, Step
+from tests.support import simulated_system as laboratory
+from tests.support.simulated_system import SimulatedSystem
 
 Begin = Sequence[Any]
 """What users begin with, in this order."""
@@ -27,14 +28,14 @@ class Subject(NamedTuple):
 
     loaded: Loaded
     begin: st.SearchStrategy[Any]
-    populate: Callable[[Laboratory, Begin], Work]
+    populate: Callable[[SimulatedSystem, Begin], Work]
     relations: Callable[[list[Any]], set[str]]
     demanded: tuple[str, ...]
     users: st.SearchStrategy[Step]
     others: st.SearchStrategy[Step]
     faults: st.SearchStrategy[Step]
-    touch: Callable[[Laboratory], Work]
-    demands: Callable[[Laboratory], Coroutine[Any, Any, set[str]]]
+    touch: Callable[[SimulatedSystem], Work]
+    demands: Callable[[SimulatedSystem], Coroutine[Any, Any, set[str]]]
 
     @property
     def steps(self) -> st.SearchStrategy[Step]:
@@ -42,16 +43,16 @@ class Subject(NamedTuple):
         return st.one_of(self.users, self.users, self.others, self.faults, st.builds(Settle))
 
 
-async def _apply_all(lab: Laboratory, manifests: Begin) -> None:
+async def _apply_all(lab: SimulatedSystem, manifests: Begin) -> None:
     for manifest in manifests:
         await gateways.apply_manifest(lab, manifest)
 
 
-async def _touch_project(lab: Laboratory) -> None:
+async def _touch_project(lab: SimulatedSystem) -> None:
     await lab.put("project", resources.PROJECTS[0], {"display_name": "calm"})
 
 
-async def _touch_service(lab: Laboratory) -> None:
+async def _touch_service(lab: SimulatedSystem) -> None:
     metadata = {"namespace": "calm", "name": "nobody-asks-for-it"}
     await gateways.apply_manifest(lab, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}})
 
@@ -72,7 +73,7 @@ SUBJECTS = {
     "contrail": Subject(
         loaded=laboratory.LOADED,
         begin=resources.tenants(),
-        populate=Laboratory.put_all,
+        populate=SimulatedSystem.put_all,
         relations=resources.relations,
         demanded=("cross reference", "forward reference", "merged object"),
         users=steps.users_steps,

@@ -6,10 +6,10 @@ import pytest
 
 from tests.property.resources import NAMES, PROJECTS, Put
 from tests.property.steps import Apply, Forecast, Mend, Restart, TearDown
-from tests.property.weather import Outcome
-from tests.simulation.clock import simulate
 from tests.simulation.faults import BackUp, Fault, Happening, KillNow, Restore, Silence, Slow
 from tests.simulation.histories import in_service
+from tests.support.request_faults import Outcome
+from tests.support.simulated_clock import simulate
 
 PROJECT, OTHER_PROJECT = (Put("project", name, {}) for name in PROJECTS)
 

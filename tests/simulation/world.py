@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 from intentc.engine.engine import Engine
 from intentc.watch.protocol import Compacted
-from tests.property.laboratory import LAYOUT, Laboratory
-from tests.simulation.clock import now
 from tests.simulation.process import DistantService, Process
 from tests.simulation.subjects import CONTRAIL, Subject
+from tests.support.simulated_clock import now
+from tests.support.simulated_system import LAYOUT, SimulatedSystem
 
 _LONGEST = 900.0
 """Seconds after the last fault in which everything must have come to rest; back-offs grow up to a minute."""
@@ -24,7 +24,7 @@ _A_WHILE = 20.0
 _PAUSES = (0.002,)
 
 
-class Simulation(Laboratory):
+class Simulation(SimulatedSystem):
     """``processes``: how many compile; one of them leads. ``trace`` tells what happened, and when: the same history
     with the same seed leaves the same trace."""
 

@@ -31,7 +31,7 @@ def modules() -> list[tuple[Path, ast.Module]]:
 
 def test_whoever_waits_for_a_condition_waits_long_enough() -> None:
     short = [
-        f"{path}:{call.lineno}: ends after {end:g} s; use tests.patience.PATIENCE"
+        f"{path}:{call.lineno}: ends after {end:g} s; use tests.support.waiting.PATIENCE"
         for path, module in modules()
         for call in ast.walk(module)
         if isinstance(call, ast.Call) and (end := _end(call)) is not None and end < SHORTEST

@@ -12,7 +12,7 @@ from intentc.apiserver.auth import Keystone, StaticRole, StaticUser
 from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
-from tests.integration.apiserver.served_api import served
+from tests.support.api_server import served
 
 _PATHS = itertools.count(1)
 

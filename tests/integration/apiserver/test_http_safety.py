@@ -13,7 +13,7 @@ from intentc.apiserver.serving import AddressTaken, running_api_server
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
-from tests.integration.apiserver.served_api import served
+from tests.support.api_server import served
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

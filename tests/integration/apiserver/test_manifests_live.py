@@ -14,7 +14,7 @@ from intentc.loading import load_schema
 from intentc.model import Schema
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import prefix_end
-from tests import forking
+from tests.support import forking
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

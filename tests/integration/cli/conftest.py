@@ -11,16 +11,16 @@ from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from tests.integration.cli.plan_files import GROUP, written
-from tests.integration.cli.processes import Intentc
-from tests.integration.compile.contents import tenant
-from tests.integration.compile.fixtures import bare_world, loaded, world
-from tests.integration.compile.world import World, counted_world
+from tests.support.commands import Intentc
+from tests.support.contrail_content import tenant
+from tests.support.live_fixtures import bare_world, loaded, world
+from tests.support.live_system import LiveSystem, counted_world
 
 __all__ = ["bare_world", "loaded", "world"]
 
 
 @pytest.fixture
-def intentc(etcd: Etcd, world: World, tmp_path: Path) -> Iterator[Intentc]:
+def intentc(etcd: Etcd, world: LiveSystem, tmp_path: Path) -> Iterator[Intentc]:
     """Commands with a configuration file that names this test's servers; what still runs at the end is killed."""
     commands = Intentc(tmp_path, etcd.endpoint, world)
     yield commands
@@ -34,7 +34,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def compiled(world: World) -> World:
+async def compiled(world: LiveSystem) -> LiveSystem:
     """A world of more than twenty objects that a compiler has made, and no compiler at work."""
     await tenant(world)
     await world.compile_once()
@@ -43,7 +43,7 @@ async def compiled(world: World) -> World:
 
 
 @pytest.fixture(scope="module")
-async def shared(etcd: Etcd, loaded: Loaded) -> AsyncIterator[World]:
+async def shared(etcd: Etcd, loaded: Loaded) -> AsyncIterator[LiveSystem]:
     """As ``compiled``, one for all tests of a module."""
     store = EtcdStore([etcd.endpoint])
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +56,7 @@ async def shared(etcd: Etcd, loaded: Loaded) -> AsyncIterator[World]:
 
 
 @pytest.fixture
-async def looked_at(shared: World) -> AsyncIterator[World]:
+async def looked_at(shared: LiveSystem) -> AsyncIterator[LiveSystem]:
     """``shared``; a test that changes anything in it fails."""
     before, numbers = await shared.values(), await shared.numbers()
     shared.calls.seen.clear()

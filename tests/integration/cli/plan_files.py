@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.integration.compile.world import PROJECT
+from tests.support.live_system import PROJECT
 
 GROUP = (*PROJECT, "group-3")
 

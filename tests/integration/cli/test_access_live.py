@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.integration.cli.processes import Intentc
-from tests.integration.compile.world import World
-from tests.integration.security.authority import Authority
-from tests.patience import PATIENCE
+from tests.support.authority import Authority
+from tests.support.commands import Intentc
+from tests.support.live_system import LiveSystem
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -26,7 +26,7 @@ def configured(intentc: Intentc, **diagnostics: object) -> None:
 
 
 async def test_commands_are_answered_over_tls_with_the_token_of_the_same_file_and_others_are_not(
-    intentc: Intentc, world: World, tmp_path: Path
+    intentc: Intentc, world: LiveSystem, tmp_path: Path
 ) -> None:
     authority = Authority(tmp_path / "authority")
     server, secret = authority.issue("server"), tmp_path / "token"

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests import forking
-from tests.integration.cli.processes import environment_with
 from tests.integration.security.controlled_etcd import Control
+from tests.support import forking
+from tests.support.commands import environment_with
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 

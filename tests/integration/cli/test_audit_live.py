@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from intentc.service.audits import AuditProcess
-from tests.integration.cli.processes import ROOT, Intentc
-from tests.integration.compile.contents import network, tenant
-from tests.integration.compile.world import PROJECT, WITHIN_SECONDS, World, until
-from tests.patience import PATIENCE
+from tests.support.commands import ROOT, Intentc
+from tests.support.contrail_content import network, tenant
+from tests.support.live_system import PROJECT, WITHIN_SECONDS, LiveSystem, until
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -24,13 +24,15 @@ GROUP = "group-0"
 LIST = (*PROJECT, GROUP, "ingress-access-control-list")
 
 
-async def list_of(world: World) -> dict[str, Any]:
+async def list_of(world: LiveSystem) -> dict[str, Any]:
     """The ingress list of the first group."""
     lists = (await world.stored())["access_control_list"].values()
     return next(stored for stored in lists if tuple(stored["fq_name"]) == LIST)
 
 
-async def test_an_edited_object_is_named_and_the_next_compiler_repairs_it(compiled: World, intentc: Intentc) -> None:
+async def test_an_edited_object_is_named_and_the_next_compiler_repairs_it(
+    compiled: LiveSystem, intentc: Intentc
+) -> None:
     edited = await list_of(compiled)
     before = compiled.revision = max(revision for _, revision in (await compiled.values()).values())
     await compiled.update("access_control_list", edited["uuid"], access_control_list_entries={"acl_rule": []})
@@ -50,7 +52,7 @@ async def test_an_edited_object_is_named_and_the_next_compiler_repairs_it(compil
 
 
 async def test_a_missing_object_and_one_that_was_left_behind_are_reported_without_any_value(
-    compiled: World, intentc: Intentc
+    compiled: LiveSystem, intentc: Intentc
 ) -> None:
     lost = await list_of(compiled)
     await compiled.delete_raw("access_control_list", lost["uuid"])
@@ -70,7 +72,7 @@ async def test_a_missing_object_and_one_that_was_left_behind_are_reported_withou
 
 
 async def test_held_intents_have_an_exit_code_of_their_own_and_differences_come_first(
-    compiled: World, intentc: Intentc
+    compiled: LiveSystem, intentc: Intentc
 ) -> None:
     """The group itself, and the one whose rules name it."""
     uuid = (await list_of(compiled))["parent_uuid"]
@@ -83,13 +85,13 @@ async def test_held_intents_have_an_exit_code_of_their_own_and_differences_come_
     assert (await intentc("audit")).code == 1
 
 
-async def test_the_service_has_it_made_with_its_own_configuration(compiled: World, intentc: Intentc) -> None:
+async def test_the_service_has_it_made_with_its_own_configuration(compiled: LiveSystem, intentc: Intentc) -> None:
     await network(compiled, "new")
     report = await AuditProcess(str(intentc.configuration), time_limit=PATIENCE)()
     assert any(difference.name.endswith(":new:new") for difference in report.differences)
 
 
-async def test_a_running_service_audits_itself_every_period_and_reports_it(world: World, intentc: Intentc) -> None:
+async def test_a_running_service_audits_itself_every_period_and_reports_it(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start(environment={"INTENTC_INTENTC__AUDIT__PERIOD": "1s"})
     await tenant(world)
     await service.settled(world.revision)

@@ -7,15 +7,15 @@ import pytest
 
 from intentc.watch.keys import claim_key, leader_key
 from intentc.watch.protocol import Delete, Put
-from tests.integration.cli.processes import Intentc
-from tests.integration.compile.contents import tenant
-from tests.integration.compile.world import World, until
+from tests.support.commands import Intentc
+from tests.support.contrail_content import tenant
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
 async def test_a_second_installation_refuses_to_start_until_the_first_gives_the_path_up(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     first = intentc.start()
     await tenant(world)
@@ -45,7 +45,7 @@ async def test_a_second_installation_refuses_to_start_until_the_first_gives_the_
 
 
 async def test_a_path_that_another_installation_marked_before_there_were_claims_is_not_claimed(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     """As after an upgrade from a version without claims."""
     first = intentc.start()
@@ -71,7 +71,7 @@ async def test_a_path_that_another_installation_marked_before_there_were_claims_
 
 
 async def test_a_claim_that_can_not_be_read_ends_the_compiler_and_the_message_puts_it_right(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     await tenant(world)
     key = claim_key(world.path)
@@ -87,7 +87,7 @@ async def test_a_claim_that_can_not_be_read_ends_the_compiler_and_the_message_pu
     await intentc.start().settled(world.revision)
 
 
-async def test_a_compiler_says_for_which_other_one_it_waits(world: World, intentc: Intentc) -> None:
+async def test_a_compiler_says_for_which_other_one_it_waits(world: LiveSystem, intentc: Intentc) -> None:
     """Another installation's compiler, of a version without claims, leads and may write below any path."""
     lease = await world.store.grant_lease(600)
     other = f"before-{world.path}"

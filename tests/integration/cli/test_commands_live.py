@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from intentc.cli.entry import intentc as command_line
 from intentc.cli.registry import COMMANDS
-from tests.integration.cli.processes import SAMPLE, Intentc, Service
-from tests.integration.compile.world import World, until
 from tests.oracle.contrail import mark, normal
+from tests.support.commands import SAMPLE, Intentc, Service
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -40,7 +40,7 @@ def _named(resources: Any) -> dict[tuple[str, ...], Any]:
     return found
 
 
-async def test_the_sample_tenant_compiles_live_and_offline_to_the_same(world: World, intentc: Intentc) -> None:
+async def test_the_sample_tenant_compiles_live_and_offline_to_the_same(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start()
     await service.settled(world.revision)
     before = {resource["uuid"] for resource in await world.owned()}
@@ -74,7 +74,7 @@ async def test_compile_gives_the_same_bytes_for_the_same_input(intentc: Intentc)
     assert first.out and first.out == second.out
 
 
-async def test_applying_what_is_there_already_converges_too(world: World, intentc: Intentc) -> None:
+async def test_applying_what_is_there_already_converges_too(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start()
     environment = await _diagnostics(service)
     assert (await intentc("apply", "--wait", SAMPLE, environment=environment)).code == 0
@@ -90,7 +90,7 @@ async def test_applying_what_is_there_already_converges_too(world: World, intent
     assert compilers == {call: count for call, count in calls.items() if call != "POST /sync"}
 
 
-async def test_get_shows_and_delete_takes_everything_back(world: World, intentc: Intentc) -> None:
+async def test_get_shows_and_delete_takes_everything_back(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start()
     status = await service.settled(world.revision)
     before = {kind: set(found) for kind, found in (await world.stored()).items()}
@@ -117,7 +117,9 @@ async def test_get_shows_and_delete_takes_everything_back(world: World, intentc:
     assert (absent.code, {result["action"] for result in absent.json["results"]}) == (0, {"absent"})
 
 
-async def test_apply_does_not_wait_for_what_is_held_and_does_not_follow_from_it(world: World, intentc: Intentc) -> None:
+async def test_apply_does_not_wait_for_what_is_held_and_does_not_follow_from_it(
+    world: LiveSystem, intentc: Intentc
+) -> None:
     service = intentc.start()
     await world.put_raw("security_group", BROKEN, b"{")
     await service.settled(world.revision)
@@ -153,7 +155,9 @@ async def test_dev_shows_a_refused_resource_with_its_line(intentc: Intentc, tmp_
     assert offline.err.splitlines()[:2] == ended.err.splitlines()[-3:-1]
 
 
-async def test_what_holds_a_deletion_up_is_reported_by_its_name(world: World, intentc: Intentc, tmp_path: Path) -> None:
+async def test_what_holds_a_deletion_up_is_reported_by_its_name(
+    world: LiveSystem, intentc: Intentc, tmp_path: Path
+) -> None:
     assert (await intentc("apply", SAMPLE)).code == 0
     project = tmp_path / "project.yml"
     project.write_text("kind: project\ndata: {fq_name: [default-domain, shop]}\n")
@@ -176,7 +180,9 @@ async def test_dev_ended_by_two_signals_at_once_leaves_nothing_behind(intentc: I
     assert list(folder.iterdir()) == []
 
 
-async def test_an_api_server_as_a_process_prints_its_url_serves_and_ends_with_0(world: World, intentc: Intentc) -> None:
+async def test_an_api_server_as_a_process_prints_its_url_serves_and_ends_with_0(
+    world: LiveSystem, intentc: Intentc
+) -> None:
     configuration = json.loads(intentc.configuration.read_text())
     intentc.write(configuration | {"server": {"address": "127.0.0.1:0"}, "no_auth": True})
     service = intentc.start("apiserver")

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import anyio
 import pytest
 
-from tests import forking
-from tests.integration.cli.processes import environment_with
+from tests.support import forking
+from tests.support.commands import environment_with
 
 ROOT = Path(__file__).parents[3]
 _BLOCK = re.compile(

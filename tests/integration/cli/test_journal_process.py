@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from intentc.journal.files import newest_first
-from tests.integration.cli.processes import Intentc, Service
-from tests.integration.compile.world import World, until
-from tests.patience import PATIENCE
+from tests.support.commands import Intentc, Service
+from tests.support.live_system import LiveSystem, until
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -28,7 +28,7 @@ def keeping(intentc: Intentc, directory: Path) -> None:
     intentc.write(configuration)
 
 
-async def group_written(world: World, service: Service) -> str:
+async def group_written(world: LiveSystem, service: Service) -> str:
     """A group comes, and its lists are written; its uuid."""
     await service.settled(world.revision)
     group = await world.create("security_group", "g")
@@ -43,7 +43,7 @@ async def why(service: Service) -> dict[str, Any]:
 
 
 async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_files(
-    world: World, intentc: Intentc, tmp_path: Path
+    world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     directory = tmp_path / "journal"
     keeping(intentc, directory)
@@ -72,7 +72,7 @@ async def test_when_and_by_which_path_is_known_after_a_kill_if_it_is_kept_in_fil
 
 
 async def test_a_read_of_the_files_that_hangs_costs_an_answer_only_the_past_and_holds_no_end_up(
-    world: World, intentc: Intentc, tmp_path: Path
+    world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     keeping(intentc, tmp_path / "journal")
     first = intentc.start()
@@ -122,7 +122,7 @@ async def recorded_in_files(service: Service) -> dict[str, Any]:
     return answer
 
 
-async def test_without_files_a_process_says_that_it_was_before_its_start(world: World, intentc: Intentc) -> None:
+async def test_without_files_a_process_says_that_it_was_before_its_start(world: LiveSystem, intentc: Intentc) -> None:
     first = intentc.start()
     await group_written(world, first)
     first.kill()
@@ -133,7 +133,7 @@ async def test_without_files_a_process_says_that_it_was_before_its_start(world: 
     assert answer["evaluations"][0]["path"] is None
 
 
-async def test_the_journal_and_the_reactions_of_a_process_can_be_asked_for(world: World, intentc: Intentc) -> None:
+async def test_the_journal_and_the_reactions_of_a_process_can_be_asked_for(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start()
     group = await group_written(world, service)
     answer = (await service.get(f"/journal?kind=security-group&name={group}&sort=evaluation")).json()
@@ -160,7 +160,7 @@ async def test_a_directory_that_cannot_be_written_ends_the_start_with_one_clear_
 
 
 async def test_each_line_about_an_intent_or_an_object_names_it_its_revision_and_its_path(
-    world: World, intentc: Intentc, tmp_path: Path
+    world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     keeping(intentc, tmp_path / "journal")
     service = intentc.start()

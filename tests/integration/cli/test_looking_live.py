@@ -12,10 +12,10 @@ from intentc.loading.paths import reactions_file
 from intentc.logic.dependencies import ReactionMap
 from intentc.service.audits import AuditFailed, AuditProcess
 from tests.integration.cli.plan_files import GROUP, changes_of, written
-from tests.integration.cli.processes import ROOT, SAMPLE, Intentc
-from tests.integration.compile.world import PROJECT, World
-from tests.patience import PATIENCE
-from tests.scenario.scene import Scene
+from tests.support.commands import ROOT, SAMPLE, Intentc
+from tests.support.live_system import PROJECT, LiveSystem
+from tests.support.memory_system import MemorySystem
+from tests.support.waiting import PATIENCE
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -24,18 +24,18 @@ LISTS = {f"{direction}-access-control-list" for direction in ("ingress", "egress
 
 
 @pytest.fixture
-def world(looked_at: World) -> World:
+def world(looked_at: LiveSystem) -> LiveSystem:
     """The one of this module, for the commands' configuration."""
     return looked_at
 
 
 @pytest.fixture
-def compiled(looked_at: World) -> World:
+def compiled(looked_at: LiveSystem) -> LiveSystem:
     return looked_at
 
 
 async def test_what_deleting_a_group_would_do_is_reported_and_nothing_is_written(
-    compiled: World, intentc: Intentc
+    compiled: LiveSystem, intentc: Intentc
 ) -> None:
     before, numbers = await compiled.values(), await compiled.numbers()
     ended = await intentc("plan", "--delete", "--kind", "security-group", "group-3", "-o", "json")
@@ -57,7 +57,9 @@ async def test_what_deleting_a_group_would_do_is_reported_and_nothing_is_written
     assert compiled.calls.mutations == {}
 
 
-async def test_numbers_that_nobody_has_yet_are_reported_by_pool_and_owner(compiled: World, intentc: Intentc) -> None:
+async def test_numbers_that_nobody_has_yet_are_reported_by_pool_and_owner(
+    compiled: LiveSystem, intentc: Intentc
+) -> None:
     numbers = await compiled.numbers()
     ended = await intentc("plan", SAMPLE)
     assert ended.code == 0, ended.err
@@ -68,7 +70,7 @@ async def test_numbers_that_nobody_has_yet_are_reported_by_pool_and_owner(compil
 
 
 async def test_nothing_to_do_is_said_and_the_exit_code_says_so_on_demand(
-    compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, renamed: Path, tmp_path: Path
 ) -> None:
     same = written(tmp_path, {"fq_name": GROUP}, "same.yml")
     nothing = await intentc("plan", same, "--exit-code")
@@ -80,7 +82,7 @@ async def test_nothing_to_do_is_said_and_the_exit_code_says_so_on_demand(
 
 
 async def test_bad_input_is_reported_with_its_line_as_apply_would(
-    compiled: World, intentc: Intentc, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     bad = written(tmp_path, {"fq_name": (*PROJECT, "new"), "security_group_entries": "none"})
     planned, applied = await intentc("plan", bad), await intentc("apply", bad)
@@ -94,7 +96,7 @@ async def test_bad_input_is_reported_with_its_line_as_apply_would(
 
 @pytest.mark.parametrize("away", ["etcd", "client"])
 async def test_without_etcd_or_without_the_api_server_it_says_who_is_away(
-    compiled: World, intentc: Intentc, renamed: Path, away: str
+    compiled: LiveSystem, intentc: Intentc, renamed: Path, away: str
 ) -> None:
     variable = {
         "etcd": ("INTENTC_ETCD__ENDPOINTS", "127.0.0.1:1"),
@@ -105,7 +107,9 @@ async def test_without_etcd_or_without_the_api_server_it_says_who_is_away(
     assert {"etcd": "etcd", "client": "http://127.0.0.1:1"}[away] in ended.err
 
 
-async def test_another_map_is_compared_over_the_live_world(compiled: World, intentc: Intentc, tmp_path: Path) -> None:
+async def test_another_map_is_compared_over_the_live_world(
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
+) -> None:
     own = (ROOT / "reactions" / "contrail.yml").read_text()
     file = tmp_path / "map.yml"
     file.write_text(own.replace("bgp_as_a_service, logical_router]", "bgp_as_a_service]", 1))
@@ -127,10 +131,10 @@ async def test_another_map_is_compared_over_the_live_world(compiled: World, inte
 
 
 async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_compared_with(
-    compiled: World, intentc: Intentc
+    compiled: LiveSystem, intentc: Intentc
 ) -> None:
     """Its file says something else by now."""
-    scene = await Scene().begin()
+    scene = await MemorySystem().begin()
     lacking = ReactionMap([r for r in scene.offline.engine.parts.logic.reactions if r.kind != "security_group"])
     scene.offline.engine.parts.logic.set_reactions(lacking)
     async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answers(scene.offline.engine)) as url:
@@ -141,7 +145,9 @@ async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_c
     assert {(edge["action"], edge["kind"]) for edge in ended.json["edges"]} == {("added", "security_group")}
 
 
-async def test_an_invalid_map_ends_with_3_and_says_where(compiled: World, intentc: Intentc, tmp_path: Path) -> None:
+async def test_an_invalid_map_ends_with_3_and_says_where(
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
+) -> None:
     file = tmp_path / "map.yml"
     file.write_text("intent-compiler:\n  virtual_network:\n    self: [routing_instance, bogus]\n")
     unknown = await intentc("plan", "--reactions", file)
@@ -158,7 +164,7 @@ async def test_an_invalid_map_ends_with_3_and_says_where(compiled: World, intent
 
 
 async def test_a_saved_plan_is_nothing_to_plan_for(
-    compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, renamed: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "rename.plan"
     assert (await intentc("plan", renamed, "--out", file)).code == 0
@@ -168,14 +174,16 @@ async def test_a_saved_plan_is_nothing_to_plan_for(
     assert f"`intentc apply {file}` carries it out" in refused.err
 
 
-async def test_a_map_of_a_compiler_that_is_not_in_use_is_said_to_be_nobodys(compiled: World, intentc: Intentc) -> None:
+async def test_a_map_of_a_compiler_that_is_not_in_use_is_said_to_be_nobodys(
+    compiled: LiveSystem, intentc: Intentc
+) -> None:
     refused = await intentc("plan", "--reactions", ROOT / "reactions" / "ambassador.yml")
     assert refused.code == 2
     assert "no compiler in use has these kinds; in use: contrail" in refused.err
     assert "--compiler" not in refused.err
 
 
-async def test_who_cannot_let_go_is_named(compiled: World, intentc: Intentc) -> None:
+async def test_who_cannot_let_go_is_named(compiled: LiveSystem, intentc: Intentc) -> None:
     refused = await intentc("plan", "--delete", "--kind", "virtual_network", "network-3", "--let-go")
     assert refused.code == 3
     name = ":".join((*PROJECT, "foot-3"))
@@ -183,7 +191,7 @@ async def test_who_cannot_let_go_is_named(compiled: World, intentc: Intentc) -> 
     assert "delete it first" in refused.err
 
 
-async def test_a_converged_world_does_not_differ(compiled: World, intentc: Intentc) -> None:
+async def test_a_converged_world_does_not_differ(compiled: LiveSystem, intentc: Intentc) -> None:
     before = await compiled.values()
     ended = await intentc("audit")
     assert (ended.code, ended.out) == (0, ""), ended.err
@@ -197,7 +205,9 @@ async def test_a_converged_world_does_not_differ(compiled: World, intentc: Inten
     assert compiled.calls.mutations == {}
 
 
-async def test_an_audit_of_a_revision_to_come_says_that_it_cannot_be_read(compiled: World, intentc: Intentc) -> None:
+async def test_an_audit_of_a_revision_to_come_says_that_it_cannot_be_read(
+    compiled: LiveSystem, intentc: Intentc
+) -> None:
     ended = await intentc("audit", "--revision", 10**12)
     assert ended.code == 3
     assert f"revision {10**12} can't be read" in ended.err
@@ -206,7 +216,7 @@ async def test_an_audit_of_a_revision_to_come_says_that_it_cannot_be_read(compil
 
 @pytest.mark.parametrize("away", ["etcd", "client"])
 async def test_an_audit_without_etcd_or_without_the_ledger_says_who_is_away(
-    compiled: World, intentc: Intentc, away: str
+    compiled: LiveSystem, intentc: Intentc, away: str
 ) -> None:
     variable = {
         "etcd": ("INTENTC_ETCD__ENDPOINTS", "127.0.0.1:1"),
@@ -218,7 +228,7 @@ async def test_an_audit_without_etcd_or_without_the_ledger_says_who_is_away(
 
 
 async def test_the_service_is_reported_why_there_is_no_report(
-    compiled: World, intentc: Intentc, monkeypatch: pytest.MonkeyPatch
+    compiled: LiveSystem, intentc: Intentc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INTENTC_CLIENT__ENDPOINT", "http://127.0.0.1:1")
     with pytest.raises(AuditFailed, match="ended with code 4"):

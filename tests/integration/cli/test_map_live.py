@@ -10,16 +10,16 @@ import msgspec
 import pytest
 
 from intentc.loading.paths import reactions_file
-from tests.integration.cli.processes import Intentc
-from tests.integration.compile.contents import LOCAL, group, rule, rules
-from tests.integration.compile.world import World
+from tests.support.commands import Intentc
+from tests.support.contrail_content import LOCAL, group, rule, rules
+from tests.support.live_system import LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 RULE = "11111111-0000-4000-8000-000000000000"
 
 
-async def document_of(world: World, intentc: Intentc, *command: str) -> dict[str, Any]:
+async def document_of(world: LiveSystem, intentc: Intentc, *command: str) -> dict[str, Any]:
     """What a command says of a compiler under whose eyes ``db``, which ``web`` mentions, gets another number."""
     service = intentc.start()
     db = await world.create("security_group", "db")
@@ -33,7 +33,7 @@ async def document_of(world: World, intentc: Intentc, *command: str) -> dict[str
     return dict(ended.json)
 
 
-async def test_an_edge_that_was_of_use_is_not_idle(world: World, intentc: Intentc) -> None:
+async def test_an_edge_that_was_of_use_is_not_idle(world: LiveSystem, intentc: Intentc) -> None:
     found = await document_of(world, intentc, "check", "--reads", "-o", "json")
     assert found["reads"]["missing"] == []
     used = [edge for edge in found["reads"]["edges"] if edge["changed"]]
@@ -45,7 +45,7 @@ async def test_an_edge_that_was_of_use_is_not_idle(world: World, intentc: Intent
     assert any("port_tuple (from self)" in message for message in idle)
 
 
-async def test_a_reaction_that_is_missing_was_counted(world: World, intentc: Intentc, tmp_path: Path) -> None:
+async def test_a_reaction_that_is_missing_was_counted(world: LiveSystem, intentc: Intentc, tmp_path: Path) -> None:
     lacking = tmp_path / "map.yml"
     shipped = reactions_file("contrail").read_text()
     lacking.write_text(shipped.replace("self: [security_group, security_logging_object]", "self: []"))
@@ -59,7 +59,7 @@ async def test_a_reaction_that_is_missing_was_counted(world: World, intentc: Int
     assert finding["source"].startswith(f"{lacking}:")
 
 
-async def test_what_is_around_an_object_is_what_stands_in_etcd(world: World, intentc: Intentc) -> None:
+async def test_what_is_around_an_object_is_what_stands_in_etcd(world: LiveSystem, intentc: Intentc) -> None:
     found = await document_of(world, intentc, "graph", "security_group", "web", "-o", "json")
     names = {(node["kind"], node["name"].rpartition(":")[2]) for node in found["nodes"]}
     assert {("access_control_list", "ingress-access-control-list"), ("security_group", "db")} <= names

@@ -12,10 +12,10 @@ import pytest
 from intentc.directives import hold_suspects
 from intentc.model import Key
 from intentc.watch.protocol import prefix_end
-from tests.integration.cli.processes import Ended, Intentc, Service
-from tests.integration.compile.contents import LOCAL, group, rule, rules, tenant
-from tests.integration.compile.world import WITHIN_SECONDS, World
 from tests.oracle.contrail import mark
+from tests.support.commands import Ended, Intentc, Service
+from tests.support.contrail_content import LOCAL, group, rule, rules, tenant
+from tests.support.live_system import WITHIN_SECONDS, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -25,7 +25,7 @@ FIRST, SECOND = "11111111-0000-4000-8000-000000000000", "22222222-0000-4000-8000
 class OperatorActions:
     """Commands of an operator beside a running compiler."""
 
-    def __init__(self, world: World, intentc: Intentc, state: Path) -> None:
+    def __init__(self, world: LiveSystem, intentc: Intentc, state: Path) -> None:
         self.world = world
         self.intentc = intentc
         self._environment = {"STATE_DIRECTORY": str(state)}
@@ -74,7 +74,7 @@ class OperatorActions:
 
 
 @pytest.fixture
-def actions(world: World, intentc: Intentc, tmp_path: Path) -> OperatorActions:
+def actions(world: LiveSystem, intentc: Intentc, tmp_path: Path) -> OperatorActions:
     """An installation in which any two deletes of a kind at once need leave."""
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())
     configuration["intentc"]["limits"] |= {"max_deletes": 1, "max_deletes_percent": 0}
@@ -82,12 +82,12 @@ def actions(world: World, intentc: Intentc, tmp_path: Path) -> OperatorActions:
     return OperatorActions(world, intentc, tmp_path / "state")
 
 
-async def a_group(world: World, name: str, rule_uuid: str = FIRST) -> str:
+async def a_group(world: LiveSystem, name: str, rule_uuid: str = FIRST) -> str:
     return await world.create("security_group", name, **rules(rule(rule_uuid, group(name), LOCAL)))
 
 
 async def test_a_paused_intent_keeps_what_it_made_over_restarts_until_it_is_resumed(
-    world: World, actions: OperatorActions
+    world: LiveSystem, actions: OperatorActions
 ) -> None:
     await actions.start()
     uuid = await a_group(world, "web")
@@ -112,7 +112,7 @@ async def test_a_paused_intent_keeps_what_it_made_over_restarts_until_it_is_resu
     await world.assert_compiled()
 
 
-async def test_a_paused_object_is_left_alone_until_it_is_resumed(world: World, actions: OperatorActions) -> None:
+async def test_a_paused_object_is_left_alone_until_it_is_resumed(world: LiveSystem, actions: OperatorActions) -> None:
     await actions.start()
     await a_group(world, "web")
     await actions.settled()
@@ -127,7 +127,7 @@ async def test_a_paused_object_is_left_alone_until_it_is_resumed(world: World, a
     await world.assert_compiled()
 
 
-async def test_withheld_deletes_go_with_leave_and_not_without(world: World, actions: OperatorActions) -> None:
+async def test_withheld_deletes_go_with_leave_and_not_without(world: LiveSystem, actions: OperatorActions) -> None:
     await actions.start()
     uuids = [await a_group(world, f"group-{number}") for number in range(3)]
     await actions.settled()
@@ -147,7 +147,7 @@ async def test_withheld_deletes_go_with_leave_and_not_without(world: World, acti
 
 
 async def test_a_held_intent_is_given_up_and_comes_back_when_its_resource_changes(
-    world: World, actions: OperatorActions
+    world: LiveSystem, actions: OperatorActions
 ) -> None:
     await actions.start()
     uuid = await a_group(world, "web")
@@ -176,7 +176,7 @@ async def test_a_held_intent_is_given_up_and_comes_back_when_its_resource_change
     assert await actions.states() == {}
 
 
-async def test_a_retry_takes_it_back_that_an_intent_was_given_up(world: World, actions: OperatorActions) -> None:
+async def test_a_retry_takes_it_back_that_an_intent_was_given_up(world: LiveSystem, actions: OperatorActions) -> None:
     await actions.start()
     uuid = await a_group(world, "web")
     await actions.settled()
@@ -196,7 +196,7 @@ async def test_a_retry_takes_it_back_that_an_intent_was_given_up(world: World, a
 
 
 async def test_a_suspect_is_held_at_the_start_and_tried_again_by_a_retry(
-    world: World, actions: OperatorActions
+    world: LiveSystem, actions: OperatorActions
 ) -> None:
     suspect = await a_group(world, "web")
     await a_group(world, "other")
@@ -216,7 +216,7 @@ async def test_a_suspect_is_held_at_the_start_and_tried_again_by_a_retry(
 
 
 async def test_an_order_that_was_put_while_nobody_ran_is_obeyed_at_the_start(
-    world: World, actions: OperatorActions, intentc: Intentc
+    world: LiveSystem, actions: OperatorActions, intentc: Intentc
 ) -> None:
     uuid = await a_group(world, "web")
     nobody = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": "127.0.0.1:1"}
@@ -228,7 +228,7 @@ async def test_an_order_that_was_put_while_nobody_ran_is_obeyed_at_the_start(
 
 
 async def test_released_objects_stay_as_they_are_and_are_nobodys(
-    world: World, actions: OperatorActions, intentc: Intentc
+    world: LiveSystem, actions: OperatorActions, intentc: Intentc
 ) -> None:
     made = await tenant(world)
     await actions.start()

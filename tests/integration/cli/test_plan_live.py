@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.integration.cli.plan_files import GROUP, changes_of, written
-from tests.integration.cli.processes import SAMPLE, Intentc
-from tests.integration.compile.contents import tenant
-from tests.integration.compile.world import POOL, PROJECT, World
+from tests.support.commands import SAMPLE, Intentc
+from tests.support.contrail_content import tenant
+from tests.support.live_system import POOL, PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_what_was_planned_is_what_a_running_compiler_writes(world: World, intentc: Intentc) -> None:
+async def test_what_was_planned_is_what_a_running_compiler_writes(world: LiveSystem, intentc: Intentc) -> None:
     await world.compile_once()
     before = await names(world)
     plan = (await intentc("plan", SAMPLE, "-o", "json")).json
@@ -37,7 +37,7 @@ async def test_what_was_planned_is_what_a_running_compiler_writes(world: World, 
     await world.assert_compiled()
 
 
-async def names(world: World) -> set[tuple[str, str]]:
+async def names(world: LiveSystem) -> set[tuple[str, str]]:
     return {(kind, name) for kind, found in (await world.stored()).items() for _, name in _named(found)}
 
 
@@ -46,7 +46,7 @@ def _named(resources: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 async def test_writes_that_are_due_anyway_are_reported_separately(
-    world: World, intentc: Intentc, tmp_path: Path
+    world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     await tenant(world)
     plan = (await intentc("plan", written(tmp_path, {"fq_name": GROUP, "display_name": "third"}), "-o", "json")).json
@@ -56,7 +56,7 @@ async def test_writes_that_are_due_anyway_are_reported_separately(
 
 
 async def test_a_saved_plan_is_for_its_owner_alone_and_does_what_it_said(
-    compiled: World, intentc: Intentc, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     file = tmp_path / "delete.plan"
     planned = await intentc(
@@ -77,7 +77,7 @@ async def test_a_saved_plan_is_for_its_owner_alone_and_does_what_it_said(
 
 
 async def test_a_stale_plan_is_refused_with_what_differs_and_leaves_nothing_behind(
-    compiled: World, intentc: Intentc, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     file = tmp_path / "delete.plan"
     assert (await intentc("plan", "--delete", "--kind", "security_group", "group-3", "--out", file)).code == 0
@@ -95,7 +95,7 @@ async def test_a_stale_plan_is_refused_with_what_differs_and_leaves_nothing_behi
 
 
 async def test_a_plan_that_was_carried_out_is_stale_and_says_what_is_missing(
-    compiled: World, intentc: Intentc, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     file = tmp_path / "saved.plan"
     assert (await intentc("plan", "--delete", "--kind", "security_group", "group-3", "--out", file)).code == 0
@@ -106,7 +106,7 @@ async def test_a_plan_that_was_carried_out_is_stale_and_says_what_is_missing(
     assert f"where: {file}" in again.err
 
 
-async def test_a_plan_is_for_one_system(compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path) -> None:
+async def test_a_plan_is_for_one_system(compiled: LiveSystem, intentc: Intentc, renamed: Path, tmp_path: Path) -> None:
     file = tmp_path / "rename.plan"
     assert (await intentc("plan", renamed, "--out", file)).code == 0
     other = {"INTENTC_INTENTC__INSTALLATION": "another"}
@@ -117,7 +117,9 @@ async def test_a_plan_is_for_one_system(compiled: World, intentc: Intentc, renam
     assert (await intentc("apply", file)).code == 0
 
 
-async def test_what_holds_a_resource_is_named_and_can_let_go(compiled: World, intentc: Intentc, tmp_path: Path) -> None:
+async def test_what_holds_a_resource_is_named_and_can_let_go(
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
+) -> None:
     held = ("--kind", "virtual_network", "network-3")
     refused = await intentc("plan", "--delete", *held)
     assert refused.code == 3

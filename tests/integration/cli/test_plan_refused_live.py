@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.processes import Intentc
-from tests.integration.compile.world import World
+from tests.support.commands import Intentc
+from tests.support.live_system import LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -24,7 +24,7 @@ def router(folder: Path, password: str) -> Path:
 
 
 async def test_a_saved_plan_does_not_overwrite_a_secret_that_was_rotated_meanwhile(
-    compiled: World, intentc: Intentc, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     plan = tmp_path / "rotate.plan"
     assert (await intentc("apply", router(tmp_path, "canary-at-first"))).code == 0
@@ -42,7 +42,7 @@ async def test_a_saved_plan_does_not_overwrite_a_secret_that_was_rotated_meanwhi
 
 
 async def test_a_plan_that_an_editor_laid_out_is_still_one(
-    compiled: World, intentc: Intentc, renamed: Path, tmp_path: Path
+    compiled: LiveSystem, intentc: Intentc, renamed: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "rename.plan"
     assert (await intentc("plan", renamed, "--out", file)).code == 0

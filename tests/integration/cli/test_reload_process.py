@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.integration.cli.processes import PROGRAM, ROOT, environment_with
+from tests.support.commands import PROGRAM, ROOT, environment_with
 
 WITHIN = 60.0
 _HANGS = """

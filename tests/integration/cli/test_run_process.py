@@ -6,16 +6,16 @@ import anyio
 import msgspec
 import pytest
 
-from tests.integration.cli.processes import Intentc, Service
-from tests.integration.compile.contents import network, tenant
-from tests.integration.compile.world import World, until
+from tests.support.commands import Intentc, Service
+from tests.support.contrail_content import network, tenant
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
 @pytest.mark.parametrize("calls", [1, 6, 14])
 async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_that_the_next_does_not_repair(
-    world: World, intentc: Intentc, calls: int
+    world: LiveSystem, intentc: Intentc, calls: int
 ) -> None:
     """Killed when so many mutating requests have arrived; no object twice, no number leaked, none changed."""
     await tenant(world)
@@ -39,7 +39,7 @@ async def test_a_process_that_is_killed_in_the_middle_of_a_load_leaves_nothing_t
 
 
 async def test_the_successor_of_a_lone_compiler_that_was_killed_does_not_wait_for_its_lease(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     """The lease lasts ten minutes, longer than any wait here."""
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())
@@ -66,14 +66,16 @@ async def test_the_successor_of_a_lone_compiler_that_was_killed_does_not_wait_fo
     await world.assert_compiled()
 
 
-async def test_the_running_compiler_can_be_asked_for_its_views(world: World, intentc: Intentc) -> None:
+async def test_the_running_compiler_can_be_asked_for_its_views(world: LiveSystem, intentc: Intentc) -> None:
     service = intentc.start()
     await service.settled(world.revision)
     assert sorted((await service.get("/views")).json()["views"]) == ["problems"]
     assert (await service.get("/views/problems")).json()["rows"] == []
 
 
-async def test_sigterm_drains_and_exits_with_0_also_in_the_middle_of_a_load(world: World, intentc: Intentc) -> None:
+async def test_sigterm_drains_and_exits_with_0_also_in_the_middle_of_a_load(
+    world: LiveSystem, intentc: Intentc
+) -> None:
     await tenant(world)
     service = intentc.start()
     await until(lambda: sum(world.calls.mutations.values()) >= 4)
@@ -88,7 +90,7 @@ async def test_sigterm_drains_and_exits_with_0_also_in_the_middle_of_a_load(worl
 
 
 async def test_observe_writes_and_allocates_nothing_and_its_status_shows_what_it_would_do(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     await tenant(world, 3)
     before = await world.values()
@@ -101,7 +103,9 @@ async def test_observe_writes_and_allocates_nothing_and_its_status_shows_what_it
     assert any("group-0" in entry["object"] and entry["writes"] == ["create"] for entry in status["planned"])
 
 
-async def test_a_running_process_shows_its_health_readiness_status_and_metrics(world: World, intentc: Intentc) -> None:
+async def test_a_running_process_shows_its_health_readiness_status_and_metrics(
+    world: LiveSystem, intentc: Intentc
+) -> None:
     service = intentc.start("run")
     await service.settled(world.revision)
     await network(world, "v")
@@ -116,7 +120,7 @@ async def test_a_running_process_shows_its_health_readiness_status_and_metrics(w
 
 
 async def test_a_process_whose_etcd_and_api_server_are_away_is_alive_and_not_ready(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     intentc.write(
         {
@@ -134,7 +138,7 @@ async def test_a_process_whose_etcd_and_api_server_are_away_is_alive_and_not_rea
 
 
 async def test_the_log_of_a_process_is_one_json_object_a_line_and_holds_no_bodies(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     service = intentc.start()
     await service.settled(world.revision)

@@ -18,8 +18,8 @@ from intentc.model.manifest import manifest_uuid
 from intentc.plugins import find_compilers, load_all
 from intentc.service.service import CompilerService
 from intentc.watch.etcd import EtcdStore
-from tests import forking
-from tests.integration.compile.world import World, counted_world
+from tests.support import forking
+from tests.support.live_system import LiveSystem, counted_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -45,7 +45,7 @@ TLS_HOST = manifest("Host", "shop", {"hostname": "shop.example", "tlsSecret": {"
 class Gateway(NamedTuple):
     """A running compiler, and people who apply and ask. ``address``: of its diagnostics."""
 
-    world: World
+    world: LiveSystem
     service: CompilerService
     address: str
 

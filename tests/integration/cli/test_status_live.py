@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from intentc.watch.protocol import Put
-from tests.integration.cli.processes import SAMPLE, Intentc, Service
-from tests.integration.compile.world import World, until
+from tests.support.commands import SAMPLE, Intentc, Service
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -24,7 +24,9 @@ async def status(intentc: Intentc, service: Service) -> tuple[int, dict[str, Any
     return ended.code, ended.json
 
 
-async def test_a_leader_and_a_standby_show_what_they_are_and_that_all_is_done(intentc: Intentc, world: World) -> None:
+async def test_a_leader_and_a_standby_show_what_they_are_and_that_all_is_done(
+    intentc: Intentc, world: LiveSystem
+) -> None:
     assert (await intentc("apply", SAMPLE)).code == 0
     leader = intentc.start()
     await leader.settled(1)
@@ -38,7 +40,7 @@ async def test_a_leader_and_a_standby_show_what_they_are_and_that_all_is_done(in
         assert shown["progress"] is None
 
 
-async def test_one_that_holds_something_ends_with_5_and_names_the_command(intentc: Intentc, world: World) -> None:
+async def test_one_that_holds_something_ends_with_5_and_names_the_command(intentc: Intentc, world: LiveSystem) -> None:
     assert (await intentc("apply", SAMPLE)).code == 0
     service = intentc.start()
     await service.settled(1)
@@ -50,7 +52,7 @@ async def test_one_that_holds_something_ends_with_5_and_names_the_command(intent
     assert "`intentc quarantine list`" in shown["attention"][0]
 
 
-async def test_a_service_reloads_at_sighup_and_ends_at_sigterm(intentc: Intentc, world: World) -> None:
+async def test_a_service_reloads_at_sighup_and_ends_at_sigterm(intentc: Intentc, world: LiveSystem) -> None:
     service = intentc.start()
     await service.settled(1)
     right = intentc.configuration.read_bytes()

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from intentc.watch.protocol import Put
-from tests.integration.cli.processes import Ended, Intentc
-from tests.integration.compile.world import PROJECT, World
+from tests.support.commands import Ended, Intentc
+from tests.support.live_system import PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -18,7 +18,7 @@ _DELETES = re.compile(r"`intentc (delete --kind security_group [^`]+)`")
 
 
 async def test_every_unreadable_key_is_named_and_goes_by_the_command_that_names_it(
-    world: World, intentc: Intentc
+    world: LiveSystem, intentc: Intentc
 ) -> None:
     broken = await world.create("security_group", "broken")
     service = intentc.start()

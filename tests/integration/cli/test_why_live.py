@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from intentc.cli.errors import Exit
-from tests.integration.cli.processes import Intentc, Service
-from tests.integration.compile.contents import LOCAL, group, rule, rules
-from tests.integration.compile.world import World
+from tests.support.commands import Intentc, Service
+from tests.support.contrail_content import LOCAL, group, rule, rules
+from tests.support.live_system import LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -23,7 +23,7 @@ EGRESS = "web:egress-access-control-list"
 class Asking:
     """A compiler, started again as often as a test wants, and people who ask it."""
 
-    def __init__(self, world: World, intentc: Intentc) -> None:
+    def __init__(self, world: LiveSystem, intentc: Intentc) -> None:
         self.world = world
         self.intentc = intentc
         self.service: Service
@@ -48,7 +48,7 @@ class Asking:
 
 
 @pytest.fixture
-async def asking(world: World, intentc: Intentc) -> Asking:
+async def asking(world: LiveSystem, intentc: Intentc) -> Asking:
     asking = Asking(world, intentc)
     await asking.start()
     return asking
@@ -104,7 +104,7 @@ async def test_after_a_restart_all_but_when_and_by_which_way_is_reported_in_full
 
 
 async def test_after_a_restart_with_a_journal_in_files_these_show_when_and_by_which_way(
-    world: World, intentc: Intentc, tmp_path: Path
+    world: LiveSystem, intentc: Intentc, tmp_path: Path
 ) -> None:
     configuration = msgspec.json.decode(intentc.configuration.read_bytes())
     configuration["intentc"]["journal"] = {"directory": str(tmp_path / "journal")}

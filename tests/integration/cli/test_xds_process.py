@@ -12,8 +12,8 @@ from intentc.bridges.xds.kinds import Type
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import Layout
 from intentc.watch.protocol import Put
-from tests.integration.cli.processes import Intentc
-from tests.integration.compile.world import until
+from tests.support.commands import Intentc
+from tests.support.live_system import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.compile.contents import (
+from tests.support.contrail_content import (
     EVERYWHERE,
     LOCAL,
     feet,
@@ -19,7 +19,7 @@ from tests.integration.compile.contents import (
     rules,
     targets,
 )
-from tests.integration.compile.world import World, until
+from tests.support.live_system import LiveSystem, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -28,7 +28,7 @@ NAMES = ("a", "b", "c", "d", "e")
 USERS = "target:65000:9"
 
 
-async def test_a_group_that_is_made_anew_under_its_name_gets_lists_of_its_own(world: World) -> None:
+async def test_a_group_that_is_made_anew_under_its_name_gets_lists_of_its_own(world: LiveSystem) -> None:
     """The old lists have the names of the new ones and must go first; the late delete must not take the new ones."""
     async with world.compiling() as service:
         for turn in range(6):
@@ -44,7 +44,7 @@ async def test_a_group_that_is_made_anew_under_its_name_gets_lists_of_its_own(wo
     await world.assert_compiled()
 
 
-async def test_a_network_that_is_made_anew_under_its_name_gets_a_number_of_its_own(world: World) -> None:
+async def test_a_network_that_is_made_anew_under_its_name_gets_a_number_of_its_own(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await world.settle(service)
         before = await world.numbers()
@@ -60,7 +60,7 @@ async def test_a_network_that_is_made_anew_under_its_name_gets_a_number_of_its_o
     await world.assert_compiled()
 
 
-async def test_our_references_never_stand_in_the_way_of_a_users_delete(world: World) -> None:
+async def test_our_references_never_stand_in_the_way_of_a_users_delete(world: LiveSystem) -> None:
     """A user's own route target that a list names: it may go, and comes again as ours while the list names it."""
     async with world.compiling() as service:
         mine = await world.create("route_target", USERS, ())
@@ -80,7 +80,9 @@ async def test_our_references_never_stand_in_the_way_of_a_users_delete(world: Wo
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_a_storm_of_changes_with_restarts_in_it_ends_as_a_compile_of_its_end(world: World, seed: int) -> None:
+async def test_a_storm_of_changes_with_restarts_in_it_ends_as_a_compile_of_its_end(
+    world: LiveSystem, seed: int
+) -> None:
     """Names from a pool of five, so that things refer to each other, come again and meet on one instance. Any number of
     histories in simulated time: tests/simulation; with faults besides: tests/chaos."""
     chance = random.Random(seed)
@@ -104,7 +106,7 @@ async def test_a_storm_of_changes_with_restarts_in_it_ends_as_a_compile_of_its_e
 
 @pytest.mark.parametrize("seed", range(2))
 async def test_a_storm_over_an_api_server_that_comes_and_goes_ends_as_a_compile_of_its_end(
-    bare_world: World, seed: int
+    bare_world: LiveSystem, seed: int
 ) -> None:
     """The compiler's server is cut off again and again, requests under way included; the person's stays."""
     world = bare_world
@@ -129,7 +131,7 @@ async def test_a_storm_over_an_api_server_that_comes_and_goes_ends_as_a_compile_
 class _Storm:
     """Makes, changes and deletes groups, networks and routers by chance; never what the API server would refuse."""
 
-    def __init__(self, world: World, chance: random.Random) -> None:
+    def __init__(self, world: LiveSystem, chance: random.Random) -> None:
         self._world = world
         self._chance = chance
         self._there: dict[tuple[str, str], str] = {}

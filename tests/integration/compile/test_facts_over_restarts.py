@@ -16,7 +16,7 @@ from intentc.plugins import Loaded, find_compilers, load_all
 from intentc.retained import retained_facts_prefix
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import prefix_end
-from tests.integration.compile.world import WITHIN_SECONDS, World, counted_world
+from tests.support.live_system import WITHIN_SECONDS, LiveSystem, counted_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -29,7 +29,9 @@ def gateways() -> Loaded:
 
 
 @pytest.fixture
-async def gateway(etcd_store: EtcdStore, gateways: Loaded, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def gateway(
+    etcd_store: EtcdStore, gateways: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[LiveSystem]:
     async with counted_world(etcd_store, gateways, monkeypatch) as world, world.serving():
         yield world
 
@@ -39,26 +41,28 @@ def mapping(name: str, service: str, **fields: Any) -> tuple[str, str, dict[str,
     return "CREATE", "mapping", data
 
 
-async def elements(world: World) -> dict[str, Any]:
+async def elements(world: LiveSystem) -> dict[str, Any]:
     """What is made for Envoy: name → configuration, of routes and clusters."""
     stored = await world.stored()
     kinds = [kind for kind in stored if kind.startswith("envoy_")]
     return {":".join(one["fq_name"]): one.get("config") for kind in kinds for one in stored[kind].values()}
 
 
-async def kept(world: World) -> list[Any]:
+async def kept(world: LiveSystem) -> list[Any]:
     prefix = retained_facts_prefix(world.path)
     items = (await world.store.range(prefix, prefix_end(prefix))).items
     return [msgspec.json.decode(item.value) for item in items]
 
 
-async def until_kept(world: World, count: int) -> None:
+async def until_kept(world: LiveSystem, count: int) -> None:
     with anyio.fail_after(WITHIN_SECONDS):
         while len(await kept(world)) != count:  # noqa: ASYNC110 - etcd is asked again and again
             await anyio.sleep(0.05)
 
 
-async def test_a_failing_mapping_keeps_its_share_over_restarts(gateway: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_mapping_keeps_its_share_over_restarts(
+    gateway: LiveSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     evaluate = MappingIntent.evaluate
 
     def breaking(self: Any, ctx: Context) -> Iterator[Any]:

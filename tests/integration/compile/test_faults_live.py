@@ -12,8 +12,8 @@ from anyio.to_thread import run_sync
 from intentc.embedded.etcd import Etcd
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
-from tests.integration.compile.contents import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
-from tests.integration.compile.world import World, counted_world, until
+from tests.support.contrail_content import LOCAL, group, instance_targets, network, rule, rules, targets, tenant
+from tests.support.live_system import LiveSystem, counted_world, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -24,14 +24,14 @@ NEVER_READABLE = "5b0f0000-0000-4000-8000-0000000000ff"
 @pytest.fixture
 async def world_on_fresh_etcd(
     fresh_etcd_store: EtcdStore, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[World]:
+) -> AsyncIterator[LiveSystem]:
     """A world whose etcd may be stopped, with an API server."""
     async with counted_world(fresh_etcd_store, loaded, monkeypatch) as made, made.serving():
         yield made
 
 
 async def test_malformed_json_is_reported_deletes_nothing_and_holds_up_nothing_else_also_over_a_restart(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: LiveSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with world.compiling() as service:
         spoilt = (await tenant(world, 3))["security_group"][0]
@@ -76,7 +76,7 @@ async def test_malformed_json_is_reported_deletes_nothing_and_holds_up_nothing_e
 
 
 async def test_an_etcd_that_is_restarted_under_way_costs_nothing_but_the_pause(
-    world_on_fresh_etcd: World, fresh_etcd: Etcd
+    world_on_fresh_etcd: LiveSystem, fresh_etcd: Etcd
 ) -> None:
     world = world_on_fresh_etcd
     async with world.compiling() as service:
@@ -97,7 +97,7 @@ async def test_an_etcd_that_is_restarted_under_way_costs_nothing_but_the_pause(
 
 
 async def test_an_etcd_that_is_killed_while_changes_come_in_loses_none_of_them(
-    world_on_fresh_etcd: World, fresh_etcd: Etcd
+    world_on_fresh_etcd: LiveSystem, fresh_etcd: Etcd
 ) -> None:
     """What the person was told is done is compiled, whatever the compiler was doing when etcd went."""
     world = world_on_fresh_etcd
@@ -112,7 +112,7 @@ async def test_an_etcd_that_is_killed_while_changes_come_in_loses_none_of_them(
         await world.assert_compiled()
 
 
-async def test_an_api_server_that_is_away_while_changes_come_in_is_caught_up_with(bare_world: World) -> None:
+async def test_an_api_server_that_is_away_while_changes_come_in_is_caught_up_with(bare_world: LiveSystem) -> None:
     """The person speaks to another server on the same etcd, which stays."""
     world = bare_world
     async with world.serving(port=0) as persons:
@@ -134,7 +134,7 @@ async def test_an_api_server_that_is_away_while_changes_come_in_is_caught_up_wit
                 await world.assert_compiled()
 
 
-async def test_two_api_servers_on_one_etcd_serve_person_and_compiler(bare_world: World) -> None:
+async def test_two_api_servers_on_one_etcd_serve_person_and_compiler(bare_world: LiveSystem) -> None:
     world = bare_world
     async with world.serving(), world.serving(port=0) as other, world.compiling() as service:
         first = world.url

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from intentc.engine.drift import REVERTS
-from tests.integration.compile.contents import instance_targets, network, targets
-from tests.integration.compile.world import World
+from tests.support.contrail_content import instance_targets, network, targets
+from tests.support.live_system import LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_networks_that_come_and_go_under_a_listed_number_are_joined_with_nobody(world: World) -> None:
+async def test_networks_that_come_and_go_under_a_listed_number_are_joined_with_nobody(world: LiveSystem) -> None:
     async with world.compiling() as service:
         mine = await network(world, "a", route_target_list=targets("target:1:1"))
         await world.settle(service)
@@ -50,7 +50,9 @@ async def test_networks_that_come_and_go_under_a_listed_number_are_joined_with_n
     await world.assert_compiled()
 
 
-async def test_a_route_target_under_the_next_number_and_a_router_that_refers_to_it_join_nobody(world: World) -> None:
+async def test_a_route_target_under_the_next_number_and_a_router_that_refers_to_it_join_nobody(
+    world: LiveSystem,
+) -> None:
     """The network that would have got it has the next number, and goes back to its first once that one is deleted."""
     async with world.compiling() as service:
         first = await network(world, "a")

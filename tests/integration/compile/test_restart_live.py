@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.integration.compile.contents import LOCAL, group, network, remove, rule, rules, tenant
-from tests.integration.compile.world import PROJECT, World
 from tests.oracle.contrail import mark
+from tests.support.contrail_content import LOCAL, group, network, remove, rule, rules, tenant
+from tests.support.live_system import PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 RULE = "bdf042c0-0000-4000-8000-000000000001"
 
 
-async def test_star_16_what_was_deleted_while_the_compiler_was_down_is_cleaned_up(world: World) -> None:
+async def test_star_16_what_was_deleted_while_the_compiler_was_down_is_cleaned_up(world: LiveSystem) -> None:
     async with world.compiling() as service:
         gone = await network(world, "v")
         await network(world, "other")
@@ -34,7 +34,9 @@ async def test_star_16_what_was_deleted_while_the_compiler_was_down_is_cleaned_u
     await world.assert_compiled()
 
 
-async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_object_is_repaired(world: World) -> None:
+async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_object_is_repaired(
+    world: LiveSystem,
+) -> None:
     """Groups, routers and configured targets; counted at the server, numbers included."""
     async with world.compiling() as service:
         await tenant(world)
@@ -73,7 +75,7 @@ async def test_star_17_a_second_pass_and_a_restart_write_nothing_and_a_deleted_o
     await world.assert_compiled()
 
 
-async def test_a_reference_that_arrives_before_its_target_is_healed(world: World) -> None:
+async def test_a_reference_that_arrives_before_its_target_is_healed(world: LiveSystem) -> None:
     """Past the API server, which would refuse it: the router and its interface are in etcd before the network."""
     uuids = {kind: f"5b0f0000-0000-4000-8000-00000000000{n}" for n, kind in enumerate(("vn", "vmi", "lr"))}
     project = next(uuid for uuid, p in (await world.stored())["project"].items() if tuple(p["fq_name"]) == PROJECT)
@@ -99,7 +101,7 @@ async def test_a_reference_that_arrives_before_its_target_is_healed(world: World
         assert numbers < (await world.targets("routing_instance", *PROJECT, "v", "v")).keys()
 
 
-async def test_groups_that_come_in_any_order_compile_to_the_same(world: World) -> None:
+async def test_groups_that_come_in_any_order_compile_to_the_same(world: LiveSystem) -> None:
     async with world.compiling() as service:
         for number in (2, 0, 3, 1):
             ring = rules(rule(RULE, group(f"g{(number + 1) % 4}"), LOCAL))
@@ -109,7 +111,7 @@ async def test_groups_that_come_in_any_order_compile_to_the_same(world: World) -
     await world.assert_compiled()
 
 
-async def test_deleting_everything_leaves_nothing_behind_numbers_included(world: World) -> None:
+async def test_deleting_everything_leaves_nothing_behind_numbers_included(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await world.settle(service)
         empty, numbers = await world.stored(), await world.numbers()
@@ -125,7 +127,7 @@ async def test_deleting_everything_leaves_nothing_behind_numbers_included(world:
     await world.assert_compiled()
 
 
-async def test_deleting_everything_in_one_transaction_leaves_nothing_behind(world: World) -> None:
+async def test_deleting_everything_in_one_transaction_leaves_nothing_behind(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await world.settle(service)
         empty = {kind: set(found) for kind, found in (await world.stored()).items()}
@@ -137,7 +139,7 @@ async def test_deleting_everything_in_one_transaction_leaves_nothing_behind(worl
     await world.assert_compiled()
 
 
-async def test_drift_is_repaired_and_what_is_not_ours_is_left_alone(world: World) -> None:
+async def test_drift_is_repaired_and_what_is_not_ours_is_left_alone(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await tenant(world, 3)
         look_alike = await world.create(
@@ -160,7 +162,9 @@ async def test_drift_is_repaired_and_what_is_not_ours_is_left_alone(world: World
     await world.assert_compiled()
 
 
-async def test_orphans_are_collected_only_after_a_complete_pass(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_orphans_are_collected_only_after_a_complete_pass(
+    world: LiveSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with world.compiling() as service:
         made = await tenant(world, 3)
         await world.settle(service)
@@ -186,7 +190,7 @@ async def test_orphans_are_collected_only_after_a_complete_pass(world: World, mo
     await world.assert_compiled()
 
 
-async def test_observing_writes_and_allocates_nothing_and_shows_what_it_would_do(world: World) -> None:
+async def test_observing_writes_and_allocates_nothing_and_shows_what_it_would_do(world: LiveSystem) -> None:
     await tenant(world, 3)
     before, numbers = await world.values(), await world.numbers()
     world.calls.seen.clear()

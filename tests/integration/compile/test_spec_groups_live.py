@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.integration.compile.contents import EVERYWHERE, EVERYWHERE_V6, LOCAL, acl_rule, anywhere, group, rule, rules
-from tests.integration.compile.world import World
+from tests.support.contrail_content import EVERYWHERE, EVERYWHERE_V6, LOCAL, acl_rule, anywhere, group, rule, rules
+from tests.support.live_system import LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
@@ -18,7 +18,7 @@ FIRST_ID = "8000001"
 """The first number that the API server gives to a group."""
 
 
-async def test_star_2_the_default_group_has_what_comes_from_itself_and_what_goes_anywhere(world: World) -> None:
+async def test_star_2_the_default_group_has_what_comes_from_itself_and_what_goes_anywhere(world: LiveSystem) -> None:
     own = group("default")
     given = rules(
         rule(R1, own, LOCAL),
@@ -43,7 +43,7 @@ async def test_star_2_the_default_group_has_what_comes_from_itself_and_what_goes
     assert not any(acl["access_control_list_entries"].get("dynamic") for acl in lists)
 
 
-async def test_star_5_local_does_not_stick_to_the_pairs_after_it(world: World) -> None:
+async def test_star_5_local_does_not_stick_to_the_pairs_after_it(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await world.create("security_group", "a", **rules(rule(R1, LOCAL, [EVERYWHERE, LOCAL, EVERYWHERE])))
         await world.create("security_group", "b", **rules(rule(R2, [LOCAL, EVERYWHERE], EVERYWHERE)))
@@ -55,7 +55,7 @@ async def test_star_5_local_does_not_stick_to_the_pairs_after_it(world: World) -
     assert await world.rules("b", "egress") == [acl_rule(R2, None, out)]
 
 
-async def test_star_6_bad_parts_are_left_out_alone_and_told(world: World) -> None:
+async def test_star_6_bad_parts_are_left_out_alone_and_told(world: LiveSystem) -> None:
     """An unknown protocol is refused by the API server itself (docs/contrail.md B.7), so the value comes past it."""
     async with world.compiling() as service:
         uuid = await world.create("security_group", "bad", **rules(rule(R2, LOCAL, [EVERYWHERE_V6, LOCAL], "IPv6")))
@@ -85,7 +85,7 @@ async def test_star_6_bad_parts_are_left_out_alone_and_told(world: World) -> Non
     }
 
 
-async def test_star_7_a_group_by_its_whole_way_and_back(world: World) -> None:
+async def test_star_7_a_group_by_its_whole_way_and_back(world: LiveSystem) -> None:
     uuid = "9d0416ac-9caa-11e9-a635-079cc53fe7b5"
     project = ("default-domain", "admin")
     async with world.compiling() as service:
@@ -104,7 +104,7 @@ async def test_star_7_a_group_by_its_whole_way_and_back(world: World) -> None:
     assert await world.rules("sg_name", "egress", project) is None
 
 
-async def test_star_8_a_group_that_is_deleted_leaves_the_rules_of_those_that_name_it(world: World) -> None:
+async def test_star_8_a_group_that_is_deleted_leaves_the_rules_of_those_that_name_it(world: LiveSystem) -> None:
     async with world.compiling() as service:
         uuid = await world.create("security_group", "sg", **rules(rule(R1, LOCAL, LOCAL)))
         await world.create(
@@ -125,7 +125,7 @@ async def test_star_8_a_group_that_is_deleted_leaves_the_rules_of_those_that_nam
     assert await world.rules("sg_referring", "egress") == egress
 
 
-async def test_star_18_rules_that_name_groups_to_come_are_healed_when_these_come_and_go(world: World) -> None:
+async def test_star_18_rules_that_name_groups_to_come_are_healed_when_these_come_and_go(world: LiveSystem) -> None:
     async with world.compiling() as service:
         to_both = rules(rule(R1, LOCAL, group("sg-2")), rule(R2, LOCAL, group("sg-3")))
         one = await world.create("security_group", "sg-1", **to_both)
@@ -159,7 +159,7 @@ async def test_star_18_rules_that_name_groups_to_come_are_healed_when_these_come
     await world.assert_compiled()
 
 
-async def test_star_19_rules_carry_the_numbers_of_their_groups_also_configured_ones(world: World) -> None:
+async def test_star_19_rules_carry_the_numbers_of_their_groups_also_configured_ones(world: LiveSystem) -> None:
     async with world.compiling() as service:
         one = await world.create("security_group", "sg1", **rules(rule(R1, LOCAL, group("sg1"))))
         await world.settle(service)

@@ -10,15 +10,15 @@ from intentc.logic.cache import Cache
 from intentc.logic.dependencies import DependencyProcessor
 from intentc.logic.dependencies.reactions import load
 from intentc.model import Key
-from tests.integration.compile.contents import feet, instance_targets, interface, network, own_target, targets
-from tests.integration.compile.world import PROJECT, World
+from tests.support.contrail_content import feet, instance_targets, interface, network, own_target, targets
+from tests.support.live_system import PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 USERS = "target:65000:1"
 
 
-async def test_star_1_a_walk_from_a_network_reaches_the_networks_on_its_policies(world: World) -> None:
+async def test_star_1_a_walk_from_a_network_reaches_the_networks_on_its_policies(world: LiveSystem) -> None:
     """Each policy holds the networks that refer to it together; what the walk reaches is judged on live relations."""
     async with world.compiling() as service:
         policies = [await world.create("network_policy", name) for name in ("NP1", "NP2")]
@@ -48,7 +48,7 @@ class _Neighbours:
         self.all = cache.all
 
 
-async def test_star_3_a_primary_instance_gets_a_route_target_with_the_lowest_number(world: World) -> None:
+async def test_star_3_a_primary_instance_gets_a_route_target_with_the_lowest_number(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await network(world, "vn-blue")
         await world.settle(service)
@@ -63,7 +63,7 @@ async def test_star_3_a_primary_instance_gets_a_route_target_with_the_lowest_num
         assert await world.targets("routing_instance", *PROJECT, *special) == {}
 
 
-async def test_star_4_a_router_gets_a_route_target_that_goes_onto_its_networks(world: World) -> None:
+async def test_star_4_a_router_gets_a_route_target_that_goes_onto_its_networks(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await network(world, "v")
         await interface(world, "i", "v")
@@ -79,7 +79,7 @@ async def test_star_4_a_router_gets_a_route_target_that_goes_onto_its_networks(w
     await world.assert_compiled()
 
 
-async def test_star_4_a_users_own_route_target_on_a_router_is_respected(world: World) -> None:
+async def test_star_4_a_users_own_route_target_on_a_router_is_respected(world: LiveSystem) -> None:
     """Given at the start it takes the place of an own one; no number is allocated, and the user's stays."""
     async with world.compiling() as service:
         await network(world, "v")
@@ -103,7 +103,7 @@ async def test_star_4_a_users_own_route_target_on_a_router_is_respected(world: W
     await world.assert_compiled()
 
 
-async def test_a_route_target_that_a_user_adds_to_a_router_later_takes_the_place_of_its_own(world: World) -> None:
+async def test_a_route_target_that_a_user_adds_to_a_router_later_takes_the_place_of_its_own(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await network(world, "v")
         await interface(world, "i", "v")
@@ -126,7 +126,7 @@ async def test_a_route_target_that_a_user_adds_to_a_router_later_takes_the_place
     await world.assert_compiled()
 
 
-async def test_star_4_vxlan_routing_keeps_a_router_off_its_networks(world: World) -> None:
+async def test_star_4_vxlan_routing_keeps_a_router_off_its_networks(world: LiveSystem) -> None:
     """The flag of a project can only change while it has no routers (docs/contrail.md B.7); so the router comes after
     it."""
     shop = ("default-domain", "shop")
@@ -150,7 +150,7 @@ async def test_star_4_vxlan_routing_keeps_a_router_off_its_networks(world: World
     assert own not in on_network and "target:7:7" not in on_network and len(on_network) == 1
 
 
-async def test_star_9_a_router_joins_two_networks_by_one_route_target(world: World) -> None:
+async def test_star_9_a_router_joins_two_networks_by_one_route_target(world: LiveSystem) -> None:
     async with world.compiling() as service:
         for number, prefix in ((1, "13.32.0.0"), (2, "14.32.0.0")):
             subnet = {"subnet": {"ip_prefix": prefix, "ip_prefix_len": 12}}
@@ -174,7 +174,7 @@ async def test_star_9_a_router_joins_two_networks_by_one_route_target(world: Wor
     await world.assert_compiled()
 
 
-async def test_star_21_a_networks_three_lists_and_back_again(world: World) -> None:
+async def test_star_21_a_networks_three_lists_and_back_again(world: LiveSystem) -> None:
     first = {
         "route_target_list": targets("target:1:1"),
         "export_route_target_list": targets("target:2:1"),
@@ -200,7 +200,7 @@ async def test_star_21_a_networks_three_lists_and_back_again(world: World) -> No
     await world.assert_compiled()
 
 
-async def test_star_23_a_routers_configured_targets_through_its_life(world: World) -> None:
+async def test_star_23_a_routers_configured_targets_through_its_life(world: LiveSystem) -> None:
     async with world.compiling() as service:
         await network(world, "vn1")
         await interface(world, "i", "vn1")
@@ -236,7 +236,9 @@ async def test_star_23_a_routers_configured_targets_through_its_life(world: Worl
     await world.assert_compiled()
 
 
-async def test_another_autonomous_system_renames_every_own_route_target_and_keeps_the_numbers(world: World) -> None:
+async def test_another_autonomous_system_renames_every_own_route_target_and_keeps_the_numbers(
+    world: LiveSystem,
+) -> None:
     async with world.compiling() as service:
         await network(world, "v", route_target_list=targets("target:64512:7"))
         await interface(world, "i", "v")
@@ -253,7 +255,7 @@ async def test_another_autonomous_system_renames_every_own_route_target_and_keep
     await world.assert_compiled()
 
 
-async def test_two_routers_and_a_network_on_one_instance_never_overwrite_each_other(world: World) -> None:
+async def test_two_routers_and_a_network_on_one_instance_never_overwrite_each_other(world: LiveSystem) -> None:
     """All three change their lists at the same time, round after round; the instance has the union."""
     async with world.compiling() as service:
         vn = await network(world, "v", route_target_list=targets("target:9:0"))
@@ -281,6 +283,6 @@ async def test_two_routers_and_a_network_on_one_instance_never_overwrite_each_ot
     await world.assert_compiled()
 
 
-async def _change_list(world: World, kind: str, uuid: str, target: str) -> None:
+async def _change_list(world: LiveSystem, kind: str, uuid: str, target: str) -> None:
     field = "route_target_list" if kind == "virtual_network" else "configured_route_target_list"
     await world.update(kind, uuid, **{field: targets(target)})

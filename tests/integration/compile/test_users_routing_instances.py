@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integration.compile.contents import instance_targets, network, targets
-from tests.integration.compile.world import PROJECT, World
+from tests.support.contrail_content import instance_targets, network, targets
+from tests.support.live_system import PROJECT, LiveSystem
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 
 
-async def test_it_has_a_route_target_of_its_own_and_goes_with_its_network(world: World) -> None:
+async def test_it_has_a_route_target_of_its_own_and_goes_with_its_network(world: LiveSystem) -> None:
     async with world.compiling() as service:
         uuid = await network(world, "a", route_target_list=targets("target:1:1"))
         below = (*PROJECT, "a")
@@ -33,7 +33,7 @@ async def test_it_has_a_route_target_of_its_own_and_goes_with_its_network(world:
         await world.assert_compiled()
 
 
-async def test_one_that_a_former_compiler_left_as_an_orphan_is_deleted_at_the_start(world: World) -> None:
+async def test_one_that_a_former_compiler_left_as_an_orphan_is_deleted_at_the_start(world: LiveSystem) -> None:
     uuid = await network(world, "a")
     mine = await world.create("routing_instance", "mine", (*PROJECT, "a"), parent_type="virtual-network")
     await world.delete("virtual_network", uuid)

@@ -15,7 +15,7 @@ import grpc
 
 from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 PASSWORD = "secret"
 

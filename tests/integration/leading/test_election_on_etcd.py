@@ -16,7 +16,7 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.keys import leader_key
 from intentc.watch.lease_keeper import EtcdLeaseKeepers
 from intentc.watch.protocol import Compare, Put, Relation, Target
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 

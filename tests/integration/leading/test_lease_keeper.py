@@ -18,9 +18,9 @@ from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.lease_keeper import EtcdLeaseKeeper, EtcdLeaseKeepers
 from intentc.watch.protocol import Put
-from tests.integration.certificates import write_certificate
 from tests.integration.leading.lease_server import PASSWORD, LeaseServer
-from tests.patience import PATIENCE
+from tests.support.certificates import write_certificate
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

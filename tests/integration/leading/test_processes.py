@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.etcd
 

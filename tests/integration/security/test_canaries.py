@@ -16,12 +16,12 @@ import pytest
 from intentc.embedded.etcd import Etcd
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Put
-from tests import forking
-from tests.faults.processes import Process, start
-from tests.integration.cli.processes import environment_with
-from tests.integration.compile.world import WITHIN_SECONDS
 from tests.integration.security.controlled_etcd import ROOT_PASSWORD, Control
-from tests.patience import PATIENCE
+from tests.support import forking
+from tests.support.commands import environment_with
+from tests.support.live_system import WITHIN_SECONDS
+from tests.support.processes import Process, start
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

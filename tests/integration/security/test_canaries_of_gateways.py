@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests.faults.processes import Process, start
-from tests.integration.compile.world import WITHIN_SECONDS
 from tests.integration.security.test_canaries import PAGES, Place, processes
+from tests.support.live_system import WITHIN_SECONDS
+from tests.support.processes import Process, start
 
 __all__ = ["processes"]
 

@@ -12,12 +12,12 @@ import anyio
 import msgspec
 import pytest
 
-from tests import forking
-from tests.faults.processes import Process, start
-from tests.integration.cli.processes import SAMPLE, environment_with
-from tests.integration.compile.world import WITHIN_SECONDS
-from tests.integration.security.authority import Authority, Issued
 from tests.integration.security.controlled_etcd import asking_for_certificates, etcd_with
+from tests.support import forking
+from tests.support.authority import Authority, Issued
+from tests.support.commands import SAMPLE, environment_with
+from tests.support.live_system import WITHIN_SECONDS
+from tests.support.processes import Process, start
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -16,9 +16,9 @@ from intentc.apiserver.serving import running_api_server
 from intentc.embedded.etcd import Etcd
 from intentc.loading import load_schema
 from intentc.watch.memory import MemoryStore
-from tests.integration.cli.processes import PROGRAM, ROOT, environment_with
-from tests.integration.compile.world import until
-from tests.patience import PATIENCE
+from tests.support.commands import PROGRAM, ROOT, environment_with
+from tests.support.live_system import until
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.http]
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests.faults.processes import Process, start
-from tests.integration.cli.processes import PROGRAM, ROOT, environment_with
-from tests.integration.compile.world import WITHIN_SECONDS
+from tests.support.commands import PROGRAM, ROOT, environment_with
+from tests.support.live_system import WITHIN_SECONDS
+from tests.support.processes import Process, start
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -24,7 +24,7 @@ from intentc.watch.protocol import (
     present,
     unchanged,
 )
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from intentc.watch.protocol import Compacted, Delete, Put, Store, StoreError, Watch, WatchBatch, WatchProgress
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

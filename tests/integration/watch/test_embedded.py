@@ -17,7 +17,7 @@ from intentc.embedded import etcd as embedded
 from intentc.embedded.etcd import Etcd, EtcdNotStarted, find_binary, running_etcd, wheel_binary
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Operation, Put, TooManyOperations
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 

@@ -15,7 +15,7 @@ from intentc.watch import rpc_pb2 as rpc
 from intentc.watch.addresses import Tls
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import AccessDenied, NotTrusted, Put, StoreUnavailable
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 

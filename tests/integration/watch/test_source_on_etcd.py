@@ -15,7 +15,7 @@ from intentc.watch.etcd import EtcdStore
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Delete, Put
 from intentc.watch.source import Source
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd]
 

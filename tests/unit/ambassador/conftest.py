@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.ambassador.pems import Pems
+from tests.support.ambassador.pems import Pems
 
 
 @pytest.fixture(scope="session")

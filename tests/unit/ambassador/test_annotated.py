@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.host_world import NAMESPACE, Gate, host, listener, manifest, route
+from tests.support.ambassador.hosts import NAMESPACE, MemoryGateway, host, listener, manifest, route
 
 pytestmark = pytest.mark.anyio
 
@@ -38,15 +38,15 @@ def carrier(config: str | None, name: str = "echo", kind: str = "Service", **lab
     return {"apiVersion": "networking.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-async def gate(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> Gate:
-    return await Gate(settings).apply(EVERYBODY, listener(), *resources)
+async def gate(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> MemoryGateway:
+    return await MemoryGateway(settings).apply(EVERYBODY, listener(), *resources)
 
 
-def prefixes(found: Gate) -> list[str]:
+def prefixes(found: MemoryGateway) -> list[str]:
     return sorted(one["config"]["match"]["prefix"] for one in found.elements("envoy_route").values())
 
 
-def messages(found: Gate) -> list[tuple[str, str]]:
+def messages(found: MemoryGateway) -> list[tuple[str, str]]:
     return sorted((problem.name, problem.message) for problem in found.service.problems)
 
 

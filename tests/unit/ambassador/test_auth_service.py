@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.gateway_world import auth, clusters, filters, gateway, guards, module, script
-from tests.unit.ambassador.host_world import Gate, manifest
+from tests.support.ambassador.hosts import MemoryGateway, manifest
+from tests.support.ambassador.services import auth, clusters, filters, gateway, guards, module, script
 
 pytestmark = pytest.mark.anyio
 
 
-def authorization(gate: Gate) -> dict[str, Any]:
+def authorization(gate: MemoryGateway) -> dict[str, Any]:
     return filters(gate)["envoy.filters.http.ext_authz"]
 
 

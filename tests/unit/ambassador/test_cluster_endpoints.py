@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.cluster_world import Clusters, cluster_of, clusters, endpoints, resolver, service, subset
-from tests.unit.ambassador.mapping_world import mapping, module
+from tests.support.ambassador.clusters import Clusters, cluster_of, clusters, endpoints, resolver, service, subset
+from tests.support.ambassador.mappings import mapping, module
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.integration.security.authority import Authority
-from tests.unit.ambassador.cluster_world import NAMESPACE, Clusters, cluster_of, endpoints, service, subset
-from tests.unit.ambassador.host_world import manifest, secret
+from tests.support.ambassador.clusters import NAMESPACE, Clusters, cluster_of, endpoints, service, subset
+from tests.support.ambassador.hosts import manifest, secret
+from tests.support.authority import Authority
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.cluster_world import addresses, cluster_of, clusters, resolver
-from tests.unit.ambassador.mapping_world import mapping, module
+from tests.support.ambassador.clusters import addresses, cluster_of, clusters, resolver
+from tests.support.ambassador.mappings import mapping, module
 
 pytestmark = pytest.mark.anyio
 

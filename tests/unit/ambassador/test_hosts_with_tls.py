@@ -12,8 +12,8 @@ import pytest
 from intentc.bridges.xds.elements import decode_element
 from intentc.compilers.ambassador.secret import SecretIntent
 from intentc.model.events import Change
-from tests.unit.ambassador.host_world import (
-    Gate,
+from tests.support.ambassador.hosts import (
+    MemoryGateway,
     host,
     listener,
     manifest,
@@ -22,7 +22,7 @@ from tests.unit.ambassador.host_world import (
     secret,
     tls_host,
 )
-from tests.unit.ambassador.pems import Pems
+from tests.support.ambassador.pems import Pems
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ def common(chain: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_a_host_with_a_secret_is_served_by_tls_and_in_clear_text(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
     encrypted, clear = gate.chains("gate/https")
     assert encrypted["filter_chain_match"] == {"transport_protocol": "tls", "server_names": ["shop.example"]}
     assert route_configurations([encrypted, clear]) == ["gate/https|tls", "gate/https|cleartext"]
@@ -54,7 +54,7 @@ async def test_a_host_with_a_secret_is_served_by_tls_and_in_clear_text(pems: Pem
 
 
 async def test_the_certificate_goes_to_envoy_as_a_secret(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
     assert gate.elements("envoy_secret")["gate:cert|tls"]["config"] == {
         "name": "gate:cert|tls",
         "tls_certificate": {
@@ -65,19 +65,21 @@ async def test_the_certificate_goes_to_envoy_as_a_secret(pems: Pems) -> None:
 
 
 async def test_a_secret_that_nobody_uses_does_not_go_to_envoy(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), secret("token", token=b"abc"), https(), host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(
+        pems.secret(), secret("token", token=b"abc"), https(), host("shop", "shop.example")
+    )
     assert gate.elements("envoy_secret") == {}
     assert gate.problems() == []
 
 
 async def test_hosts_with_the_same_tls_share_a_chain(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), https(), tls_host("a", "a.example"), tls_host("b", "*.b.example"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("a", "a.example"), tls_host("b", "*.b.example"))
     encrypted, _ = gate.chains("gate/https")
     assert encrypted["filter_chain_match"]["server_names"] == ["*.b.example", "a.example"]
 
 
 async def test_hosts_with_other_certificates_have_chains_of_their_own(pems: Pems) -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         pems.secret(), pems.other(), https(), tls_host("a", "a.example"), tls_host("b", "b.example", "other")
     )
     first, second, _ = gate.chains("gate/https")
@@ -89,7 +91,7 @@ async def test_hosts_with_other_certificates_have_chains_of_their_own(pems: Pems
 
 async def test_all_names_are_a_chain_of_their_own_beside_those_that_share_their_certificate(pems: Pems) -> None:
     """Else a wildcard with another certificate would take names from the chain for all names."""
-    gate = await Gate().apply(pems.secret(), https(), tls_host("a", "a.example"), tls_host("all", "*"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("a", "a.example"), tls_host("all", "*"))
     matches = [chain["filter_chain_match"] for chain in gate.chains("gate/https")]
     assert matches == [
         {"transport_protocol": "tls", "server_names": ["a.example"]},
@@ -99,7 +101,9 @@ async def test_all_names_are_a_chain_of_their_own_beside_those_that_share_their_
 
 
 async def test_without_a_certificate_a_host_is_not_served_by_tls(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), https(), tls_host("a", "a.example"), host("plain", "plain.example"))
+    gate = await MemoryGateway().apply(
+        pems.secret(), https(), tls_host("a", "a.example"), host("plain", "plain.example")
+    )
     assert sorted(gate.virtual_hosts()) == [
         "gate/https|cleartext:a.example",
         "gate/https|cleartext:plain.example",
@@ -109,7 +113,7 @@ async def test_without_a_certificate_a_host_is_not_served_by_tls(pems: Pems) -> 
 
 async def test_a_missing_secret_is_reported_on_the_host_and_closes_it(pems: Pems) -> None:
     """docs/ambassador.md §5.13: Emissary does not report it."""
-    gate = await Gate().apply(https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(https(), tls_host("shop", "shop.example"))
     assert gate.problems() == [("host", "gate:shop", "NoSecret")]
     assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
     await gate.apply(pems.secret())
@@ -122,7 +126,7 @@ async def test_a_missing_secret_is_reported_on_the_host_and_closes_it(pems: Pems
 
 async def test_a_key_that_does_not_fit_is_reported_on_the_secret_and_on_the_host(pems: Pems) -> None:
     wrong = secret("cert", tls_crt=pems.chain, tls_key=pems.other_key)
-    gate = await Gate().apply(wrong, https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(wrong, https(), tls_host("shop", "shop.example"))
     assert gate.problems() == [("host", "gate:shop", "InvalidSecret"), ("secret", "gate:cert", "InvalidSecret")]
     assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
     assert gate.elements("envoy_secret") == {}
@@ -142,42 +146,44 @@ async def test_a_key_that_does_not_fit_is_reported_on_the_secret_and_on_the_host
 async def test_a_part_that_is_missing_or_not_base64_is_named(pems: Pems, data: dict[str, Any], shown: str) -> None:
     wrong = pems.secret()
     wrong["data"] = {key: wrong["data"][key] if given is True else given for key, given in data.items()}
-    gate = await Gate().apply(wrong, https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(wrong, https(), tls_host("shop", "shop.example"))
     (found,) = [problem for problem in gate.service.problems if problem.kind == "secret"]
     assert found.message.startswith(shown)
 
 
 async def test_nothing_of_a_secret_stands_in_a_problem(pems: Pems) -> None:
     wrong = secret("cert", tls_crt=b"MY-CERTIFICATE", tls_key=b"MY-KEY")
-    gate = await Gate().apply(wrong, https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(wrong, https(), tls_host("shop", "shop.example"))
     assert not any("MY-" in problem.message for problem in gate.service.problems)
 
 
 async def test_a_closed_host_is_not_served_by_a_worse_name(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), https(), tls_host("all", "*"), tls_host("shop", "*.example", "missing"))
+    gate = await MemoryGateway().apply(
+        pems.secret(), https(), tls_host("all", "*"), tls_host("shop", "*.example", "missing")
+    )
     assert "gate/https|tls:*.example" not in gate.virtual_hosts()
 
 
 async def test_a_secret_may_lie_in_another_namespace(pems: Pems) -> None:
     reference = {"name": "cert", "namespace": "vault"}
-    gate = await Gate().apply(pems.secret(namespace="vault"), https(), host("shop", "*", tlsSecret=reference))
+    gate = await MemoryGateway().apply(pems.secret(namespace="vault"), https(), host("shop", "*", tlsSecret=reference))
     assert list(gate.elements("envoy_secret")) == ["vault:cert|tls"]
 
 
 async def test_all_requests_by_tls_are_secure_and_clear_text_is_closed(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), https(securityModel="SECURE"), tls_host("shop", "*"))
+    gate = await MemoryGateway().apply(pems.secret(), https(securityModel="SECURE"), tls_host("shop", "*"))
     (chain,) = gate.chains("gate/https")
     assert chain["filter_chain_match"] == {"transport_protocol": "tls"}
     assert gate.head("gate/https|tls:*") == []
 
 
 async def test_a_host_without_tls_on_a_listener_for_tls_alone_is_reported(pems: Pems) -> None:
-    gate = await Gate().apply(https(securityModel="SECURE"), host("shop", "*"))
+    gate = await MemoryGateway().apply(https(securityModel="SECURE"), host("shop", "*"))
     assert gate.problems() == [("host", "gate:shop", "NoListener"), ("listener", "gate:https", "NoHost")]
 
 
 async def test_the_fallback_certificate_serves_where_there_is_no_host(pems: Pems) -> None:
-    gate = await Gate().apply(https(), pems.secret("fallback-self-signed-cert"))
+    gate = await MemoryGateway().apply(https(), pems.secret("fallback-self-signed-cert"))
     assert sorted(gate.virtual_hosts()) == ["gate/https|cleartext:*", "gate/https|tls:*"]
     assert gate.problems() == []
 
@@ -185,7 +191,7 @@ async def test_the_fallback_certificate_serves_where_there_is_no_host(pems: Pems
 async def test_the_fallback_certificate_is_for_the_listeners_of_its_namespace_alone(pems: Pems) -> None:
     other = {**https(), "metadata": {"name": "other", "namespace": "elsewhere"}}
     other["spec"] = {**other["spec"], "port": 9443}
-    gate = await Gate().apply(https(), other, pems.secret("fallback-self-signed-cert"))
+    gate = await MemoryGateway().apply(https(), other, pems.secret("fallback-self-signed-cert"))
     assert sorted(gate.virtual_hosts()) == ["elsewhere/other|cleartext:*", "gate/https|cleartext:*", "gate/https|tls:*"]
 
 
@@ -199,7 +205,9 @@ async def test_a_named_context_says_how_tls_is_spoken(pems: Pems) -> None:
         ecdh_curves=["P-256"],
         alpn_protocols="h2, http/1.1",
     )
-    gate = await Gate().apply(pems.secret(), settings, https(), host("shop", "*", tlsContext={"name": "strict"}))
+    gate = await MemoryGateway().apply(
+        pems.secret(), settings, https(), host("shop", "*", tlsContext={"name": "strict"})
+    )
     assert (
         common(gate.chains("gate/https")[0]).items()
         >= {
@@ -216,21 +224,21 @@ async def test_a_named_context_says_how_tls_is_spoken(pems: Pems) -> None:
 
 async def test_a_context_called_like_the_host_is_found_by_its_name(pems: Pems) -> None:
     implied = context("shop-context", hosts=["shop.example"], secret="cert", min_tls_version="v1.3")
-    gate = await Gate().apply(pems.secret(), implied, https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(pems.secret(), implied, https(), tls_host("shop", "shop.example"))
     assert common(gate.chains("gate/https")[0])["tls_params"] == {"tls_minimum_protocol_version": "TLSv1_3"}
 
 
 async def test_tls_of_the_host_itself_goes_before_a_context_called_like_it(pems: Pems) -> None:
     implied = context("shop-context", hosts=["shop.example"], secret="cert", min_tls_version="v1.3")
     own = tls_host("shop", "shop.example", tls={"min_tls_version": "v1.1"})
-    gate = await Gate().apply(pems.secret(), implied, https(), own)
+    gate = await MemoryGateway().apply(pems.secret(), implied, https(), own)
     assert common(gate.chains("gate/https")[0])["tls_params"] == {"tls_minimum_protocol_version": "TLSv1_1"}
 
 
 async def test_a_context_is_found_in_another_namespace_by_its_full_name_or_if_it_is_the_only_one(pems: Pems) -> None:
     far = manifest("TLSContext", "strict", {"secret": "cert", "min_tls_version": "v1.3"}, "far")
     for name in ("strict.far", "strict"):
-        gate = await Gate().apply(
+        gate = await MemoryGateway().apply(
             pems.secret(namespace="far"), far, https(), host("shop", "*", tlsContext={"name": name})
         )
         assert gate.problems() == []
@@ -239,13 +247,13 @@ async def test_a_context_is_found_in_another_namespace_by_its_full_name_or_if_it
 
 async def test_a_context_of_another_gateway_is_none_of_ours(pems: Pems) -> None:
     theirs = context("strict", secret="cert", ambassador_id=["other"])
-    gate = await Gate().apply(pems.secret(), theirs, https(), host("shop", "*", tlsContext={"name": "strict"}))
+    gate = await MemoryGateway().apply(pems.secret(), theirs, https(), host("shop", "*", tlsContext={"name": "strict"}))
     assert gate.problems() == [("host", "gate:shop", "NoTLSContext")]
 
 
 async def test_whoever_reads_contexts_and_listeners_stands_in_the_reaction_map(pems: Pems) -> None:
     settings = context("shop-context", secret="cert")
-    gate = await Gate().apply(pems.secret(), settings, https(), https("later"), tls_host("shop", "*"))
+    gate = await MemoryGateway().apply(pems.secret(), settings, https(), https("later"), tls_host("shop", "*"))
     await gate.service.update(context("shop-context", secret="cert", min_tls_version="v1.2"))
     await gate.service.delete(https())
     assert common(gate.chains("gate/later")[0])["tls_params"] == {"tls_minimum_protocol_version": "TLSv1_2"}
@@ -272,27 +280,29 @@ async def test_tls_that_cannot_be_spoken_closes_the_host(
     pems: Pems, settings: dict[str, Any] | None, spec: dict[str, Any], reason: str
 ) -> None:
     contexts = [context("given", **settings)] if settings is not None else []
-    gate = await Gate().apply(pems.secret(), *contexts, https(), host("shop", "shop.example", **spec))
+    gate = await MemoryGateway().apply(pems.secret(), *contexts, https(), host("shop", "shop.example", **spec))
     assert ("host", "gate:shop", reason) in gate.problems()
     assert list(gate.virtual_hosts()) == ["gate/https|cleartext:shop.example"]
 
 
 async def test_a_mistake_in_a_context_is_reported_on_it_and_on_the_host(pems: Pems) -> None:
     files = context("files", cert_chain_file="/cert", private_key_file="/key")
-    gate = await Gate().apply(pems.secret(), files, https(), tls_host("shop", "*", tlsContext={"name": "files"}))
+    gate = await MemoryGateway().apply(
+        pems.secret(), files, https(), tls_host("shop", "*", tlsContext={"name": "files"})
+    )
     assert gate.problems() == [("host", "gate:shop", "InvalidTLSContext"), ("tls_context", "gate:files", "Unsupported")]
 
 
 async def test_names_that_tls_clients_cant_be_distinguished_by_are_closed(pems: Pems) -> None:
     for hostname in ("shop.*", "*-eu.example"):
-        gate = await Gate().apply(pems.secret(), https(), tls_host("shop", hostname))
+        gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", hostname))
         assert gate.problems() == [("host", "gate:shop", "Unsupported")]
         assert list(gate.virtual_hosts()) == [f"gate/https|cleartext:{hostname}"]
 
 
 async def test_whoever_asks_for_certificates_has_routes_that_nobody_else_reaches(pems: Pems) -> None:
     guarded = tls_host("guarded", "a.example", tls={"cert_required": True, "ca_secret": "ca"})
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         pems.secret(), secret("ca", tls_crt=pems.authority), https(), guarded, tls_host("all", "*")
     )
     first, *_ = gate.chains("gate/https")
@@ -310,7 +320,7 @@ async def test_whoever_asks_for_certificates_has_routes_that_nobody_else_reaches
 async def test_revoked_certificates_are_refused(pems: Pems) -> None:
     guarded = tls_host("guarded", "*", tls={"cert_required": True, "ca_secret": "ca", "crl_secret": "crl"})
     revoked = secret("crl", crl_pem=pems.revoked)
-    gate = await Gate().apply(pems.secret(), secret("ca", tls_crt=pems.authority), revoked, https(), guarded)
+    gate = await MemoryGateway().apply(pems.secret(), secret("ca", tls_crt=pems.authority), revoked, https(), guarded)
     assert gate.problems() == []
     config = gate.elements("envoy_secret")["gate:ca|ca|gate:crl"]["config"]
     assert config["validation_context"]["crl"] == {"inline_bytes": base64.b64encode(pems.revoked).decode()}
@@ -318,7 +328,7 @@ async def test_revoked_certificates_are_refused(pems: Pems) -> None:
 
 async def test_of_hosts_of_one_hostname_the_one_that_asks_for_certificates_counts(pems: Pems) -> None:
     guarded = tls_host("z-guarded", "*", tls={"cert_required": True, "ca_secret": "ca"})
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         pems.secret(), secret("ca", tls_crt=pems.authority), https(), guarded, tls_host("open", "*")
     )
     assert [name for name in gate.virtual_hosts() if "|tls" in name] == ["gate/https|tls|gate:z-guarded:*"]
@@ -327,7 +337,7 @@ async def test_of_hosts_of_one_hostname_the_one_that_asks_for_certificates_count
 
 async def test_a_dot_in_the_name_of_a_secret_is_no_namespace_where_it_is_the_name(pems: Pems) -> None:
     """docs/ambassador.md §5.1, for Secrets: names are not cut at dots."""
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         pems.secret("my.cert"), pems.secret("my", "cert"), https(), tls_host("shop", "*", "my.cert")
     )
     assert list(gate.elements("envoy_secret")) == ["gate:my.cert|tls"]
@@ -335,14 +345,14 @@ async def test_a_dot_in_the_name_of_a_secret_is_no_namespace_where_it_is_the_nam
 
 async def test_a_redirect_stands_before_the_routes_by_tls_too(pems: Pems) -> None:
     """By X-Forwarded-Proto a request may be insecure although the last hop speaks TLS."""
-    gate = await Gate().apply(pems.secret(), https(), tls_host("shop", "*", requestPolicy=route("Redirect")))
+    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", "*", requestPolicy=route("Redirect")))
     assert len(gate.head("gate/https|tls:*")) == 1
 
 
 async def test_a_thousand_certificates_are_not_too_much_for_one_listener(pems: Pems) -> None:
     """Chains that differ by their certificates alone share their filters in etcd; the xDS server sees them whole."""
     hosts = [tls_host(f"h{number}", f"h{number}.example", f"s{number}") for number in range(40)]
-    gate = await Gate().apply(https(), *(pems.secret(f"s{number}") for number in range(40)), *hosts)
+    gate = await MemoryGateway().apply(https(), *(pems.secret(f"s{number}") for number in range(40)), *hosts)
     stored = gate.elements("envoy_listener")["gate/https"]
     assert len(stored["shared_filters"]) == 2  # by TLS, and in clear text
     assert len(msgspec.json.encode(stored)) / 41 < 700
@@ -366,14 +376,14 @@ async def test_what_envoy_takes_in_no_handshake_leaves_its_host_alone_without_tl
     pems: Pems, tls: dict[str, Any]
 ) -> None:
     odd = tls_host("odd", "odd.example", tls=tls)
-    gate = await Gate().apply(pems.secret(), https(), odd, tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), odd, tls_host("shop", "shop.example"))
     assert gate.chains("gate/https")[0]["filter_chain_match"]["server_names"] == ["shop.example"]
     assert gate.problems() == [("host", "gate:odd", "InvalidTLS")]
 
 
 async def test_a_curve_that_is_named_twice_is_offered_once(pems: Pems) -> None:
     host = tls_host("shop", "shop.example", tls={"ecdh_curves": ["P-256", "P-256"]})
-    gate = await Gate().apply(pems.secret(), https(), host)
+    gate = await MemoryGateway().apply(pems.secret(), https(), host)
     assert common(gate.chains("gate/https")[0])["tls_params"] == {"ecdh_curves": ["P-256"]}
 
 
@@ -381,7 +391,7 @@ async def test_a_certificate_that_can_not_be_used_any_more_is_not_sent(
     pems: Pems, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if the Secret's own evaluation can't say so: what is sent is judged itself."""
-    gate = await Gate().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("shop", "shop.example"))
 
     def held(self: SecretIntent, ctx: Any) -> Any:
         raise IndexError

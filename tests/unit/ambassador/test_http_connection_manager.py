@@ -10,7 +10,7 @@ import pytest
 from intentc.compilers.ambassador.envoy.http_connection_manager import http_connection_manager
 from intentc.compilers.ambassador.gateway.gateway import AuthFilter, Gateway, RateLimitFilter
 from intentc.compilers.ambassador.gateway.module_reading import read_settings
-from tests.unit.ambassador.gateway_world import checked
+from tests.support.ambassador.services import checked
 
 EVERY_FILTER: dict[str, Any] = {
     "enable_grpc_http11_bridge": True,

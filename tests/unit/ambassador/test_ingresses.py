@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.integration.security.authority import Authority
-from tests.unit.ambassador.host_world import NAMESPACE, Gate, host, listener, route, secret
-from tests.unit.ambassador.mapping_world import Routes, mapping, module, upstreams
+from tests.support.ambassador.hosts import NAMESPACE, MemoryGateway, host, listener, route, secret
+from tests.support.ambassador.mappings import Routes, mapping, module, upstreams
+from tests.support.authority import Authority
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,7 @@ def service(*ports: dict[str, Any]) -> dict[str, Any]:
 
 
 async def routes(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> Routes:
-    return Routes(await Gate(settings).apply(EVERYBODY, listener(), *resources))
+    return Routes(await MemoryGateway(settings).apply(EVERYBODY, listener(), *resources))
 
 
 def problems(found: Routes) -> list[str]:
@@ -261,7 +261,9 @@ def tls(*hosts: str, name: str = "certificate") -> dict[str, Any]:
 
 async def test_its_certificates_serve_its_hosts(certified: dict[str, Any]) -> None:
     secure = listener("https", 8443, protocol="HTTPS")
-    found = await Gate().apply(secure, ingress(path("/"), host="shop.example", **tls("shop.example")), certified)
+    found = await MemoryGateway().apply(
+        secure, ingress(path("/"), host="shop.example", **tls("shop.example")), certified
+    )
     assert found.chains(f"{NAMESPACE}/https")[0]["filter_chain_match"]["server_names"] == ["shop.example"]
     assert found.virtual_hosts() == {
         f"{NAMESPACE}/https|tls:shop.example": [""],
@@ -272,7 +274,7 @@ async def test_its_certificates_serve_its_hosts(certified: dict[str, Any]) -> No
 
 async def test_without_its_certificate_a_host_is_not_served_by_tls() -> None:
     secure = listener("https", 8443, protocol="HTTPS", securityModel="SECURE")
-    found = await Gate().apply(secure, ingress(path("/"), host="shop.example", **tls("shop.example")))
+    found = await MemoryGateway().apply(secure, ingress(path("/"), host="shop.example", **tls("shop.example")))
     assert found.elements("envoy_listener") == {}
     assert ("ingress", f"{NAMESPACE}:web", "NoSecret") in found.problems()
 

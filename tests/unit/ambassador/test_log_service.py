@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import BadRequest
-from tests.unit.ambassador.gateway_world import gateway, log, manager, module
-from tests.unit.ambassador.host_world import Gate
+from tests.support.ambassador.hosts import MemoryGateway
+from tests.support.ambassador.services import gateway, log, manager, module
 
 pytestmark = pytest.mark.anyio
 
 
-def logs(gate: Gate) -> list[dict[str, Any]]:
+def logs(gate: MemoryGateway) -> list[dict[str, Any]]:
     return [one["typed_config"] for one in manager(gate)["access_log"]]
 
 

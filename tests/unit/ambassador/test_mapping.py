@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.host_world import host, route
-from tests.unit.ambassador.mapping_world import mapping, routes
+from tests.support.ambassador.hosts import host, route
+from tests.support.ambassador.mappings import mapping, routes
 
 pytestmark = pytest.mark.anyio
 

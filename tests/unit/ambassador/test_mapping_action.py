@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.host_world import manifest
-from tests.unit.ambassador.mapping_world import mapping, module, routes
+from tests.support.ambassador.hosts import manifest
+from tests.support.ambassador.mappings import mapping, module, routes
 
 pytestmark = pytest.mark.anyio
 

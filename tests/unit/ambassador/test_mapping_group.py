@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.host_world import host
-from tests.unit.ambassador.mapping_world import mapping, routes, upstreams
+from tests.support.ambassador.hosts import host
+from tests.support.ambassador.mappings import mapping, routes, upstreams
 
 pytestmark = pytest.mark.anyio
 

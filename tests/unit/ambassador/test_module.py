@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.compilers.ambassador.elements import digest
-from tests.unit.ambassador.gateway_world import (
+from tests.support.ambassador.hosts import manifest, mapping
+from tests.support.ambassador.services import (
     auth,
     clusters,
     filters,
@@ -17,7 +18,6 @@ from tests.unit.ambassador.gateway_world import (
     rate_limit,
     tracing,
 )
-from tests.unit.ambassador.host_world import manifest, mapping
 
 pytestmark = pytest.mark.anyio
 

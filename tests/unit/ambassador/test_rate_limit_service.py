@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.gateway_world import filters, gateway, guards, module, rate_limit
-from tests.unit.ambassador.host_world import Gate
+from tests.support.ambassador.hosts import MemoryGateway
+from tests.support.ambassador.services import filters, gateway, guards, module, rate_limit
 
 pytestmark = pytest.mark.anyio
 
 
-def limiter(gate: Gate) -> dict[str, Any]:
+def limiter(gate: MemoryGateway) -> dict[str, Any]:
     return filters(gate)["envoy.filters.http.ratelimit"]
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.ambassador.host_world import Gate, host, listener, mapping, tls_host
-from tests.unit.ambassador.pems import Pems
+from tests.support.ambassador.hosts import MemoryGateway, host, listener, mapping, tls_host
+from tests.support.ambassador.pems import Pems
 
 pytestmark = pytest.mark.anyio
 
 SHOP = {"matchLabels": {"app": "shop"}}
 
 
-def unserved(gate: Gate) -> list[str]:
+def unserved(gate: MemoryGateway) -> list[str]:
     return [name for _, name, reason in gate.problems() if reason == "NoHost"]
 
 
 async def test_a_mapping_of_the_hosts_own_name_needs_no_further_virtual_host() -> None:
-    gate = await Gate().apply(listener(), host("shop", "shop.example"), mapping("a", hostname="shop.example"))
+    gate = await MemoryGateway().apply(listener(), host("shop", "shop.example"), mapping("a", hostname="shop.example"))
     assert gate.virtual_hosts() == {"gate/http|cleartext:shop.example": [""]}
     assert unserved(gate) == []
 
 
 async def test_a_mapping_of_a_name_that_a_host_covers_has_a_virtual_host_under_its_rules() -> None:
-    gate = await Gate().apply(listener(), host("all", "*.example"), mapping("a", hostname="shop.example"))
+    gate = await MemoryGateway().apply(listener(), host("all", "*.example"), mapping("a", hostname="shop.example"))
     assert gate.virtual_hosts() == {
         "gate/http|cleartext:*.example": [""],
         "gate/http|cleartext:shop.example": [""],
@@ -32,7 +32,7 @@ async def test_a_mapping_of_a_name_that_a_host_covers_has_a_virtual_host_under_i
 
 
 async def test_a_mapping_for_all_names_is_multiplied_by_no_host() -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener(), host("a", "a.example"), host("b", "*.b.example"), mapping("any", hostname="*")
     )
     assert sorted(gate.virtual_hosts()) == ["gate/http|cleartext:*.b.example", "gate/http|cleartext:a.example"]
@@ -41,7 +41,7 @@ async def test_a_mapping_for_all_names_is_multiplied_by_no_host() -> None:
 
 
 async def test_a_mapping_that_no_host_covers_says_so() -> None:
-    gate = await Gate().apply(listener(), host("shop", "shop.example"), mapping("a", hostname="other.example"))
+    gate = await MemoryGateway().apply(listener(), host("shop", "shop.example"), mapping("a", hostname="other.example"))
     assert unserved(gate) == ["gate:a"]
     await gate.apply(host("other", "*.example"))
     assert unserved(gate) == []
@@ -49,7 +49,7 @@ async def test_a_mapping_that_no_host_covers_says_so() -> None:
 
 async def test_the_best_host_that_covers_a_name_governs_it() -> None:
     reject = {"insecure": {"action": "Reject"}}
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener(),
         host("all", "*", requestPolicy={"insecure": {"action": "Route"}}),
         host("better", "*.example", requestPolicy=reject),
@@ -60,7 +60,7 @@ async def test_the_best_host_that_covers_a_name_governs_it() -> None:
 
 async def test_a_host_that_selects_others_does_not_serve_a_mapping() -> None:
     """As in Envoy: the best virtual host answers, and no worse one after it."""
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener(),
         host("all", "*"),
         host("shop", "*.example", mappingSelector=SHOP),
@@ -71,7 +71,7 @@ async def test_a_host_that_selects_others_does_not_serve_a_mapping() -> None:
 
 
 async def test_a_host_serves_the_mappings_that_it_selects() -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener(),
         host("shop", "*.example", mappingSelector=SHOP),
         mapping("a", hostname="a.example", labels={"app": "shop"}),
@@ -85,7 +85,7 @@ async def test_a_host_serves_the_mappings_that_it_selects() -> None:
 
 
 async def test_a_wildcard_within_a_label_is_found_too() -> None:
-    gate = await Gate().apply(listener(), host("eu", "*-eu.example"), mapping("a", hostname="shop-eu.example"))
+    gate = await MemoryGateway().apply(listener(), host("eu", "*-eu.example"), mapping("a", hostname="shop-eu.example"))
     assert "gate/http|cleartext:shop-eu.example" in gate.virtual_hosts()
     assert unserved(gate) == []
 
@@ -93,7 +93,7 @@ async def test_a_wildcard_within_a_label_is_found_too() -> None:
 async def test_what_a_host_guards_by_certificates_is_not_served_under_another_name(pems: Pems) -> None:
     """Else whoever asks for another name when TLS begins would reach it by the name in the request."""
     guarded = tls_host("guarded", "*.example", tls={"cert_required": True, "ca_secret": "ca"})
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         *pems.secrets(),
         listener(protocol="HTTPS"),
         guarded,
@@ -107,7 +107,7 @@ async def test_what_a_host_guards_by_certificates_is_not_served_under_another_na
 
 
 async def test_what_a_closed_host_guards_is_not_served_under_another_name(pems: Pems) -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         *pems.secrets(),
         listener(protocol="HTTPS"),
         tls_host("closed", "*.example", "missing"),
@@ -118,7 +118,7 @@ async def test_what_a_closed_host_guards_is_not_served_under_another_name(pems: 
 
 
 async def test_a_further_mapping_costs_neither_hosts_nor_listeners() -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener(), *(host(f"h{number}", f"h{number}.example") for number in range(50)), mapping("any", hostname="*")
     )
     written = len(gate.service.written)
@@ -135,7 +135,7 @@ async def test_a_further_mapping_costs_neither_hosts_nor_listeners() -> None:
     ],
 )
 async def test_a_host_and_a_mapping_meet_where_some_name_fits_both(of_host: str, of_mapping: str, regex: str) -> None:
-    gate = await Gate().apply(listener(), host("wide", of_host), mapping("a", hostname=of_mapping))
+    gate = await MemoryGateway().apply(listener(), host("wide", of_host), mapping("a", hostname=of_mapping))
     assert unserved(gate) == []
     crossing = [route for route in gate.elements("envoy_route").values() if f"|{of_host}" in route["tables"]]
     (condition,) = crossing[0]["config"]["match"]["headers"]
@@ -145,7 +145,7 @@ async def test_a_host_and_a_mapping_meet_where_some_name_fits_both(of_host: str,
 
 
 async def test_a_mapping_crosses_only_the_hosts_in_whose_scope_it_stands() -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener(),
         host("chosen", "*.example.com", mappingSelector=SHOP),
         mapping("a", hostname="a.example.*", labels={"app": "shop"}),

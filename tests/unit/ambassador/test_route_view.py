@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from intentc import Row
-from tests.unit.ambassador.host_world import Gate, host, listener
-from tests.unit.ambassador.mapping_world import EVERYTHING, mapping
+from tests.support.ambassador.hosts import MemoryGateway, host, listener
+from tests.support.ambassador.mappings import EVERYTHING, mapping
 from tests.unit.ambassador.viewed import rows
 
 pytestmark = pytest.mark.anyio
 
 
 async def routes(*resources: dict[str, Any]) -> list[Row]:
-    return await rows(await Gate().apply(*EVERYTHING, *resources), "routes")
+    return await rows(await MemoryGateway().apply(*EVERYTHING, *resources), "routes")
 
 
 async def test_a_route_is_what_its_mapping_says() -> None:
@@ -111,7 +111,7 @@ async def test_a_route_shows_the_problems_of_its_mappings() -> None:
 
 
 async def test_a_route_that_a_host_selects_names_the_host() -> None:
-    gate = Gate()
+    gate = MemoryGateway()
     await gate.apply(*EVERYTHING)
     chosen = mapping("chosen")
     chosen["metadata"]["labels"] = {"for": "shop"}
@@ -130,6 +130,6 @@ async def test_a_route_that_only_a_selecting_host_serves_is_asked_by_the_name_of
     chosen = mapping("chosen")
     chosen["metadata"]["labels"] = {"for": "shop"}
     selecting = host("shop", "shop.example", mappingSelector={"matchLabels": {"for": "shop"}})
-    gate = await Gate().apply(listener(), selecting, chosen, mapping("other"))
+    gate = await MemoryGateway().apply(listener(), selecting, chosen, mapping("other"))
     found = {route["path"]: route["hostnames"] for route in await rows(gate, "routes")}
     assert found == {"/chosen/": ["shop.example"], "/other/": ["*"]}

@@ -12,8 +12,8 @@ import pytest
 from envoy.config.listener.v3.listener_pb2 import Listener
 from google.protobuf.json_format import ParseDict
 
-from tests.integration.security.authority import Authority
-from tests.unit.ambassador.host_world import NAMESPACE, Gate, host, listener, manifest, secret
+from tests.support.ambassador.hosts import NAMESPACE, MemoryGateway, host, listener, manifest, secret
+from tests.support.authority import Authority
 
 pytestmark = pytest.mark.anyio
 
@@ -31,11 +31,11 @@ def tcp_mapping(name: str, port: int = 6789, **spec: Any) -> dict[str, Any]:
     return manifest("TCPMapping", name, {"port": port, "service": f"{name}:5432", **spec})
 
 
-async def gate(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> Gate:
-    return await Gate(settings).apply(*resources)
+async def gate(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> MemoryGateway:
+    return await MemoryGateway(settings).apply(*resources)
 
 
-def chains(found: Gate, name: str = "tcp-6789") -> list[dict[str, Any]]:
+def chains(found: MemoryGateway, name: str = "tcp-6789") -> list[dict[str, Any]]:
     ParseDict(found.elements("envoy_listener")[name]["config"], Listener())
     return found.chains(name)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.gateway_world import gateway, manager, module, tracing
-from tests.unit.ambassador.host_world import Gate, listener
+from tests.support.ambassador.hosts import MemoryGateway, listener
+from tests.support.ambassador.services import gateway, manager, module, tracing
 
 pytestmark = pytest.mark.anyio
 
 
-def provider(gate: Gate) -> dict[str, Any]:
+def provider(gate: MemoryGateway) -> dict[str, Any]:
     found: dict[str, Any] = manager(gate)["tracing"]["provider"]
     return found
 
@@ -52,7 +52,7 @@ async def test_the_upstream_call_has_a_span_of_its_own() -> None:
 async def test_a_span_shows_of_the_environment_what_a_setting_allows(allowed: bool) -> None:
     tags = [{"tag": "pod", "environment": {"name": "POD_NAME"}}]
     settings = {"ambassador.allowed_environment": ["POD_NAME"]} if allowed else {}
-    gate = await Gate(settings).apply(listener(), tracing(custom_tags=tags))
+    gate = await MemoryGateway(settings).apply(listener(), tracing(custom_tags=tags))
     assert ("custom_tags" in manager(gate)["tracing"]) is allowed
     assert gate.problems() == ([] if allowed else [("tracing_service", "gate:traces", "ForbiddenTag")])
 

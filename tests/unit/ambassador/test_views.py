@@ -11,10 +11,10 @@ from intentc import Overview
 from intentc.compilers.ambassador.views import VIEWS
 from intentc.inspection.results import Results
 from intentc.model import Problem
-from tests.golden.cases import Case, cases
-from tests.unit.ambassador.host_world import Gate, host, listener, manifest, route, tls_host
-from tests.unit.ambassador.mapping_world import EVERYTHING, mapping
-from tests.unit.ambassador.pems import Pems
+from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, route, tls_host
+from tests.support.ambassador.mappings import EVERYTHING, mapping
+from tests.support.ambassador.pems import Pems
+from tests.support.golden.cases import Case, cases
 from tests.unit.ambassador.viewed import HandMade, rows
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ def endpoints(name: str, *addresses: str) -> dict[str, Any]:
 
 
 async def services(*resources: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    found = await rows(await Gate().apply(*EVERYTHING, *resources), "services")
+    found = await rows(await MemoryGateway().apply(*EVERYTHING, *resources), "services")
     return {row["service"]: row for row in found}
 
 
@@ -61,7 +61,7 @@ async def test_a_service_that_an_ingress_names_is_called_by_its_name_and_port() 
     ingress = {**kubernetes("Ingress", "shop", spec=spec), "apiVersion": "networking.k8s.io/v1"}
     ingress_class = {**kubernetes("IngressClass", "ambassador"), "apiVersion": "networking.k8s.io/v1"}
     ingress_class["spec"] = {"controller": "getambassador.io/ingress-controller"}
-    gate = await Gate().apply(*EVERYTHING, service("echo", 8080), ingress_class, ingress)
+    gate = await MemoryGateway().apply(*EVERYTHING, service("echo", 8080), ingress_class, ingress)
     (route,) = await rows(gate, "routes")
     assert (route["match"], route["path"], route["to"]) == (
         "segments",
@@ -89,7 +89,7 @@ async def test_services_that_stand_in_for_each_other_are_reported_together() -> 
 
 
 async def test_a_host_name_shows_its_listener_its_side_and_what_becomes_of_insecure_requests(pems: Pems) -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener("web", securityModel="XFP", protocol="HTTPS"),
         pems.secret(),
         tls_host("shop", "shop.example", requestPolicy=route("Reject")),
@@ -101,7 +101,7 @@ async def test_a_host_name_shows_its_listener_its_side_and_what_becomes_of_insec
 
 
 async def test_a_connection_shows_its_port_its_services_with_their_shares_and_its_mappings() -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         manifest("TCPMapping", "one", {"port": 6789, "service": "db-one:5432", "weight": 80}),
         manifest("TCPMapping", "two", {"port": 6789, "service": "db-two:5432", "weight": 20}),
     )
@@ -139,7 +139,7 @@ def test_a_route_whose_cluster_is_not_there_yet_is_shown_all_the_same() -> None:
 
 async def test_a_host_without_its_secret_is_reported_on_the_host_however_often_one_looks() -> None:
     """Defects 13 and 14: nothing was in the errors, and each look appended the notices again."""
-    gate = await Gate().apply(listener("web", protocol="HTTPS"), tls_host("shop", "shop.example", "missing"))
+    gate = await MemoryGateway().apply(listener("web", protocol="HTTPS"), tls_host("shop", "shop.example", "missing"))
     looks = [await rows(gate, "problems") for _ in range(3)]
     assert looks[0] == looks[1] == looks[2]
     assert ("host", "gate:shop") in [(row["kind"], row["name"]) for row in looks[0]]
@@ -159,12 +159,12 @@ def test_every_element_that_golden_cases_make_can_be_looked_at(case: Case) -> No
 
 async def test_nothing_compiled_is_nothing_shown() -> None:
     """Defect 14: before the first good configuration the page itself failed."""
-    gate = Gate()
+    gate = MemoryGateway()
     assert [await rows(gate, view) for view in ("problems", *VIEWS)] == [[]] * (1 + len(VIEWS))
 
 
 async def test_no_view_has_a_secret(pems: Pems) -> None:
-    gate = await Gate().apply(
+    gate = await MemoryGateway().apply(
         listener("web", protocol="HTTPS"), pems.secret(), tls_host("shop", "shop.example"), host("plain", "*")
     )
     everything = [await rows(gate, view) for view in ("problems", *VIEWS)]
@@ -172,7 +172,9 @@ async def test_no_view_has_a_secret(pems: Pems) -> None:
 
 
 async def test_a_view_that_looks_at_secrets_finds_them_concealed(pems: Pems) -> None:
-    gate = await Gate().apply(listener("web", protocol="HTTPS"), pems.secret(), tls_host("shop", "shop.example"))
+    gate = await MemoryGateway().apply(
+        listener("web", protocol="HTTPS"), pems.secret(), tls_host("shop", "shop.example")
+    )
     looking = Overview("", ("secret", "envoy_secret"), ("row",), lambda compiled: (
         {"row": dict(found)} for kind in ("secret", "envoy_secret") for found in compiled.objects(kind)
     ))  # fmt: skip

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ambassador.cluster_world import cluster_of, endpoints, resolver, service, subset
-from tests.unit.ambassador.gateway_world import auth, filters, gateway, guards, module, rate_limit
-from tests.unit.ambassador.host_world import Gate, host, listener, manifest, mapping, secret, tls_host
-from tests.unit.ambassador.pems import Pems
+from tests.support.ambassador.clusters import cluster_of, endpoints, resolver, service, subset
+from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, mapping, secret, tls_host
+from tests.support.ambassador.pems import Pems
+from tests.support.ambassador.services import auth, filters, gateway, guards, module, rate_limit
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ def https(name: str = "https", **spec: Any) -> dict[str, Any]:
     return listener(name, 8443, protocol="HTTPS", **spec)
 
 
-def by_tls(gate: Gate) -> list[str]:
+def by_tls(gate: MemoryGateway) -> list[str]:
     return [name for name in gate.virtual_hosts() if "|tls" in name]
 
 
@@ -40,7 +40,7 @@ def in_namespace(resource: dict[str, Any], namespace: str) -> dict[str, Any]:
 
 async def test_a_host_that_asks_for_certificates_closes_its_hostname_when_the_authority_goes(pems: Pems) -> None:
     guarded, other = tls_host("a", "shop.example", tls=ASKING), tls_host("b", "shop.example")
-    gate = await Gate().apply(pems.secret(), authority(pems), https(), guarded, other)
+    gate = await MemoryGateway().apply(pems.secret(), authority(pems), https(), guarded, other)
     await gate.service.delete(authority(pems))
     assert by_tls(gate) == []
     assert gate.problems() == [("host", "gate:a", "NoSecret"), ("host", "gate:b", "DuplicateHostname")]
@@ -48,24 +48,24 @@ async def test_a_host_that_asks_for_certificates_closes_its_hostname_when_the_au
 
 async def test_so_does_one_whose_certificate_goes(pems: Pems) -> None:
     guarded = tls_host("a", "shop.example", "missing", tls=ASKING)
-    gate = await Gate().apply(pems.secret(), authority(pems), https(), guarded, tls_host("b", "shop.example"))
+    gate = await MemoryGateway().apply(pems.secret(), authority(pems), https(), guarded, tls_host("b", "shop.example"))
     assert by_tls(gate) == []
 
 
 async def test_so_does_one_of_which_nobody_knows_what_it_asks_for(pems: Pems) -> None:
     unknown = host("a", "shop.example", tlsContext={"name": "gone"})
-    gate = await Gate().apply(pems.secret(), https(), unknown, tls_host("b", "shop.example"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), unknown, tls_host("b", "shop.example"))
     assert by_tls(gate) == []
 
 
 async def test_a_host_that_asks_for_no_certificates_leaves_its_hostname_to_one_that_can(pems: Pems) -> None:
-    gate = await Gate().apply(pems.secret(), https(), tls_host("a", "*", "missing"), tls_host("b", "*"))
+    gate = await MemoryGateway().apply(pems.secret(), https(), tls_host("a", "*", "missing"), tls_host("b", "*"))
     assert by_tls(gate) == ["gate/https|tls:*"]
 
 
 async def test_a_host_that_merely_asks_for_certificates_counts_before_one_that_does_not(pems: Pems) -> None:
     asking = tls_host("z", "*", tls={"ca_secret": "ca"})
-    gate = await Gate().apply(pems.secret(), authority(pems), https(), asking, tls_host("a", "*"))
+    gate = await MemoryGateway().apply(pems.secret(), authority(pems), https(), asking, tls_host("a", "*"))
     assert ("host", "gate:a", "DuplicateHostname") in gate.problems()
 
 
@@ -76,7 +76,7 @@ def tcp(pems: Pems, *resources: dict[str, Any]) -> list[dict[str, Any]]:
 
 async def test_connections_are_closed_too_when_the_authority_goes(pems: Pems) -> None:
     guarded, other = tls_host("a", "db.example", tls=ASKING), tls_host("b", "db.example")
-    gate = await Gate().apply(*tcp(pems, authority(pems), guarded, other))
+    gate = await MemoryGateway().apply(*tcp(pems, authority(pems), guarded, other))
     assert len(gate.chains("tcp-6789")) == 1
     await gate.service.delete(authority(pems))
     assert gate.elements("envoy_listener") == {}
@@ -86,7 +86,7 @@ async def test_connections_are_closed_too_when_the_authority_goes(pems: Pems) ->
 async def test_of_contexts_that_list_a_host_the_one_that_asks_for_certificates_counts(pems: Pems) -> None:
     lists = {"hosts": ["db.example"], "secret": "cert"}
     guarded, other = manifest("TLSContext", "z", {**lists, **ASKING}), manifest("TLSContext", "a", lists)
-    gate = await Gate().apply(*tcp(pems, authority(pems), guarded, other))
+    gate = await MemoryGateway().apply(*tcp(pems, authority(pems), guarded, other))
     (chain,) = gate.chains("tcp-6789")
     assert chain["transport_socket"]["typed_config"]["require_client_certificate"] is True
     await gate.service.delete(authority(pems))
@@ -108,14 +108,14 @@ SELF = {"namespace": {"from": "SELF"}}
 )
 async def test_a_listener_that_listens_to_nobody_takes_no_port(useless: dict[str, Any]) -> None:
     first = in_namespace(listener("a", **useless), "a")
-    gate = await Gate().apply(first, listener("good"), host("all", "*"))
+    gate = await MemoryGateway().apply(first, listener("good"), host("all", "*"))
     assert list(gate.elements("envoy_listener")) == ["gate/good"]
     assert "a:a" in {name for _, name, _ in gate.problems()}
 
 
 async def test_it_takes_the_port_once_it_has_somebody_to_serve() -> None:
     first = in_namespace(listener("a", hostBinding=SELF), "a")
-    gate = await Gate().apply(first, listener("good"), host("all", "*"))
+    gate = await MemoryGateway().apply(first, listener("good"), host("all", "*"))
     await gate.apply(host("own", "own.example", namespace="a"))
     assert list(gate.elements("envoy_listener")) == ["a/a"]
     assert ("listener", "gate:good", "PortTaken") in gate.problems()
@@ -126,14 +126,18 @@ async def test_it_takes_the_port_once_it_has_somebody_to_serve() -> None:
 async def test_a_listener_whose_hosts_are_closed_keeps_its_port() -> None:
     """Else they would be open on another one, in clear text perhaps."""
     secure = in_namespace(listener("a", protocol="HTTPS", securityModel="SECURE"), "a")
-    gate = await Gate().apply(secure, listener("good", securityModel="INSECURE"), tls_host("shop", "*", "missing"))
+    gate = await MemoryGateway().apply(
+        secure, listener("good", securityModel="INSECURE"), tls_host("shop", "*", "missing")
+    )
     assert gate.elements("envoy_listener") == {}
     assert ("listener", "gate:good", "PortTaken") in gate.problems()
 
 
 async def test_a_host_that_only_the_listener_without_its_port_takes_is_reported() -> None:
     second = in_namespace(listener("b", hostBinding=SELF), "h")
-    gate = await Gate().apply(listener("good", hostBinding=SELF), second, host("all", "*"), host("own", "own", "h"))
+    gate = await MemoryGateway().apply(
+        listener("good", hostBinding=SELF), second, host("all", "*"), host("own", "own", "h")
+    )
     assert gate.problems() == [
         ("host", "h:own", "NoListener"),
         ("listener", "gate:good", "PortShared"),
@@ -226,14 +230,14 @@ def upstream_context(namespace: str, sni: str) -> dict[str, Any]:
 
 async def test_of_contexts_elsewhere_that_of_the_gateways_namespace_counts() -> None:
     contexts = [upstream_context("infra", "a.example"), upstream_context("default", "b.example")]
-    gate = await Gate().apply(*contexts, mapping("m", hostname="*", tls="up"), host("all", "*"), listener())
+    gate = await MemoryGateway().apply(*contexts, mapping("m", hostname="*", tls="up"), host("all", "*"), listener())
     (cluster,) = gate.elements("envoy_cluster").values()
     assert cluster["config"]["transport_socket"]["typed_config"]["sni"] == "b.example"
 
 
 async def test_which_of_several_contexts_elsewhere_is_meant_is_asked_and_not_guessed() -> None:
     contexts = [upstream_context("infra", "a.example"), upstream_context("zz", "b.example")]
-    gate = await Gate().apply(*contexts, mapping("m", hostname="*", tls="up"), host("all", "*"), listener())
+    gate = await MemoryGateway().apply(*contexts, mapping("m", hostname="*", tls="up"), host("all", "*"), listener())
     (problem,) = gate.service.problems
     assert (problem.name, problem.reason) == ("gate:m", "AmbiguousTLSContext")
     assert "infra:up, zz:up" in problem.message

@@ -9,10 +9,10 @@ from intentc import Row
 from intentc.compilers.ambassador.views import VIEWS
 from intentc.inspection.results import Results
 from intentc.model import Problem
-from tests.unit.ambassador.host_world import Gate
+from tests.support.ambassador.hosts import MemoryGateway
 
 
-async def rows(gate: Gate, view: str) -> list[Row]:
+async def rows(gate: MemoryGateway, view: str) -> list[Row]:
     found = await Results(gate.service.offline.engine.parts, VIEWS).rows(view, lambda row: True)
     for row in found if view in VIEWS else ():
         assert set(row) == set(VIEWS[view].columns)

@@ -25,7 +25,7 @@ UUID = manifest_uuid("toy_route", NAME)
 
 @pytest.fixture
 def api(store: MemoryStore) -> ApiServer:
-    schema = load_schema("toy", "ambassador", directories=[Path("tests/toy/schemas")])
+    schema = load_schema("toy", "ambassador", directories=[Path("tests/support/toy/schemas")])
     return ApiServer(store, schema, path="toy")
 
 

@@ -11,7 +11,7 @@ from intentc.cli.elements import print_bootstrap
 from intentc.cli.entry import run
 from intentc.cli.errors import CommandError, Exit
 from intentc.loading.schemas import load_schema
-from tests.golden.compiling import compiled
+from tests.support.golden.compiling import compiled
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "sample" / "ambassador"

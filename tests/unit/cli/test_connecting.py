@@ -10,7 +10,7 @@ from intentc.cli.connecting import api_server, etcd_store
 from intentc.loading.configuration import Configuration, load
 from intentc.model import InvalidInput
 from intentc.writing.untrusted import trust_lack
-from tests.integration.security.authority import Authority
+from tests.support.authority import Authority
 from tests.unit.cli.ended import Intentc
 
 

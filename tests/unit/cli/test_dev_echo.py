@@ -11,7 +11,7 @@ import pytest
 from intentc.cli.dev_echo import ANNOTATION, Echo, running_echoes, wanted
 from intentc.cli.errors import CommandError
 from intentc.embedded.process import free_ports
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

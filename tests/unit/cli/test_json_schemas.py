@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from intentc.cli.json_schemas import documents, write
 from intentc.loading import load_yaml
 from intentc.plugins import find_compilers, load_all
-from tests.toy.compiler import compiler as toy
+from tests.support.toy.compiler import compiler as toy
 from tests.unit.cli.ended import Intentc
 
 ROOT = Path(__file__).resolve().parents[3]

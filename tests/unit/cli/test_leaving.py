@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 _HANGING = textwrap.dedent("""
     import sys, threading

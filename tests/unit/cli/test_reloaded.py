@@ -12,8 +12,8 @@ import pytest
 from intentc.cli.reloaded import reloading_of
 from intentc.diagnostics import logs
 from intentc.loading.configuration import Configuration, load
+from tests.support.box_system import BoxSystem
 from tests.unit.engine.conftest import plant
-from tests.unit.engine.plant import Plant
 
 __all__ = ["plant"]
 
@@ -48,7 +48,7 @@ def _unchanged(configuration: Configuration) -> Configuration:
 
 
 async def test_the_level_of_the_log_changes_and_former_secrets_stay_out_of_it(
-    plant: Plant, file: Path, capsys: pytest.CaptureFixture[str]
+    plant: BoxSystem, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configure(file, OLD, "warning")
     loaded = load(file, {})
@@ -60,7 +60,7 @@ async def test_the_level_of_the_log_changes_and_former_secrets_stay_out_of_it(
     assert last.endswith("<secret> and <secret>")
 
 
-async def test_a_command_that_does_not_log_as_configured_goes_on_so(plant: Plant, file: Path) -> None:
+async def test_a_command_that_does_not_log_as_configured_goes_on_so(plant: BoxSystem, file: Path) -> None:
     configure(file, OLD, "warning")
     before = logging.getLogger().level
     reloading = reloading_of(plant.engine, (), load(file, {}), adapted=_unchanged)

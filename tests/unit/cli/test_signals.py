@@ -11,7 +11,7 @@ import pytest
 
 from intentc.cli import hangups
 from intentc.cli.signals import ended_by_signals
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

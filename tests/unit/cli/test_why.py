@@ -12,7 +12,7 @@ from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import Answers
 from intentc.loading.yaml import load_yaml
-from tests.scenario.scene import Scene, rule, rules
+from tests.support.memory_system import MemorySystem, rule, rules
 from tests.unit.cli.ended import Intentc
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
@@ -22,7 +22,7 @@ EGRESS = "default-domain:blue:web:egress-access-control-list"
 
 async def world() -> Answers:
     """Group ``web`` has a rule to ``db``, one to a group that isn't there, and forty more."""
-    scene = await Scene().begin()
+    scene = await MemorySystem().begin()
     await scene.apply("security_group", "blue:db")
     many = [rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(40)]
     entries = rules(rule("local", "gone"), rule("local", "db"), *many)

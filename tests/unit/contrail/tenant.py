@@ -10,7 +10,7 @@ from intentc.loading.schemas import load_schema
 from intentc.model import Key, ReferenceClaim, ResourceClaim
 from intentc.model.values import thaw
 from tests.oracle.contrail import normal
-from tests.oracle.naive_world import NaiveWorld
+from tests.support.naive_world import NaiveWorld
 
 INSTALLATION = "test"
 PROJECT = "default-domain:blue"

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tests.golden.naive_compile import NaiveCompile
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.property.profiles import share
+from tests.support.golden.naive_compile import NaiveCompile
 
 NAMES = st.sampled_from([["default-domain", *name.split(":")] for name in ("p1:a", "p1:b", "p1:c", "p2:a", "p2:b")])
 """Five for everything, so that what refers to a name mostly meets one."""

@@ -22,10 +22,10 @@ from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_
 from intentc.diagnostics.token import PresentToken
 from intentc.loading.configuration import Address, FilePath, Secret
 from intentc.loading.configuration.sections import Diagnostics, DiagnosticsTls
-from tests.integration.certificates import write_certificate
-from tests.integration.security.authority import Authority, Issued
-from tests.patience import PATIENCE
-from tests.unit.diagnostics.asked import Answered
+from tests.support.authority import Authority, Issued
+from tests.support.certificates import write_certificate
+from tests.support.diagnostics import Answered
+from tests.support.waiting import PATIENCE
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from starlette.routing import Route
 
 from intentc.diagnostics.app import HEADERS, diagnostics_app
 from intentc.diagnostics.serving import AddressInUse, running_diagnostics
-from tests.patience import PATIENCE
-from tests.unit.diagnostics.asked import Answered
+from tests.support.diagnostics import Answered
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

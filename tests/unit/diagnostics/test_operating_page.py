@@ -16,9 +16,9 @@ from intentc.bridges.xds.metrics import Figures
 from intentc.diagnostics.metrics import BUILD, COUNTERS, GAUGES, READY, RELOAD_REFUSED, ROLE, registry_of
 from intentc.loading.yaml import load_yaml
 from intentc.service.audits import PeriodicAudit
+from tests.support.box_system import BoxSystem
+from tests.support.compiler_service import service_of
 from tests.unit.engine.conftest import plant
-from tests.unit.engine.plant import Plant
-from tests.unit.serving import service_of
 
 __all__ = ["plant"]
 
@@ -88,7 +88,7 @@ def test_the_alerts_are_rules_over_metrics_that_exist() -> None:
 
 
 @pytest.mark.anyio
-async def test_each_metric_stands_for_what_a_service_reports(plant: Plant) -> None:
+async def test_each_metric_stands_for_what_a_service_reports(plant: BoxSystem) -> None:
     async def spawn() -> Any:
         raise AssertionError("nobody audits here")
 

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.places import value_at
-from tests.unit.diagnostics.asked import DATABASE, INGRESS, WEB, Answered, line, resource, why_of
+from tests.support.diagnostics import DATABASE, INGRESS, WEB, Answered, line, resource, why_of
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

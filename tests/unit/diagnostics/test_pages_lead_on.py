@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.observed import JournalQuery, NamedAs, Unanswerable
 from intentc.diagnostics.pages import quarantine
-from tests.unit.diagnostics.asked import DATABASE, INGRESS, NOW, WEB, Answered, line, why_of, write
+from tests.support.diagnostics import DATABASE, INGRESS, NOW, WEB, Answered, line, why_of, write
 from tests.unit.diagnostics.test_diagnostics_app import Compiler
 from tests.unit.diagnostics.test_pages import HTML, OBJECT, text_of
 

@@ -13,7 +13,7 @@ from intentc.directives import DirectiveWatch
 from intentc.model import Key
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.protocol import Store
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 INSTALLATION = "test"
 FAST = Backoff(0.001, 0.01)

@@ -14,8 +14,8 @@ from intentc.model import Key
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.memory import MemoryStore
 from intentc.watch.status import SourceCounters
-from tests.patience import PATIENCE
 from tests.property.profiles import share
+from tests.support.waiting import PATIENCE
 from tests.unit.directives.recorded_actions import INSTALLATION, Process, until
 
 UUIDS = st.sampled_from(["u", "v", "w"])

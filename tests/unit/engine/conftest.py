@@ -9,15 +9,15 @@ import pytest
 
 from intentc.backoff import Backoff
 from intentc.queue import KeyedQueue
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 
 @pytest.fixture
-async def plant(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Plant]:
+async def plant(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BoxSystem]:
     """A plant that has made its first pass over nothing. What backs off stays so until the test ends it
     (``retry``), however slow the machine is; back-offs that a test leaves behind are called off."""
     monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(60.0, 60.0)))
-    plant = await Plant().begin()
+    plant = await BoxSystem().begin()
     yield plant
     plant.parts.objects.close()
     plant.parts.jobs.close()

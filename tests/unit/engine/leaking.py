@@ -7,7 +7,7 @@ from pathlib import Path
 
 from intentc import Claim, Compiler, Context, Fact, Intent
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[2] / "support" / "toy"
 ROUTE = """
 apiVersion: toy.intentc.io/v1
 kind: ToyRoute

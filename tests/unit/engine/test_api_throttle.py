@@ -8,8 +8,8 @@ import pytest
 
 from intentc.engine.api_throttle import ApiThrottle
 from intentc.writing import Throttled, Unreachable
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
+from tests.support.waiting import PATIENCE
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -71,7 +71,7 @@ async def test_a_limit_of_writes_per_second_is_kept() -> None:
     assert asyncio.get_running_loop().time() - before >= 0.05
 
 
-async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(plant: Plant) -> None:
+async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
     plant.write.failures["a"] = [Throttled(0.2)]
     async with running(plant):
@@ -82,11 +82,11 @@ async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(plan
     assert await plant.contents() == {"a": "hello", "b": "hello"}
 
 
-def asked_at(plant: Plant, entry: str) -> float:
+def asked_at(plant: BoxSystem, entry: str) -> float:
     """When it was asked for first, by the loop's clock."""
     return plant.write.times[plant.write.log.index(entry)]
 
 
-async def _asked(plant: Plant, entry: str) -> None:
+async def _asked(plant: BoxSystem, entry: str) -> None:
     while entry not in plant.write.log:  # noqa: ASYNC110 - the log is a list without notifications
         await asyncio.sleep(0.005)

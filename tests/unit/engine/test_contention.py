@@ -17,7 +17,7 @@ from intentc.model import Claim, Fact, Key, Schema
 from intentc.offline.audit import audit
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
-from tests.toy_kinds import build
+from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from intentc.model import Name
 from intentc.watch.protocol import Put
 from intentc.writing import Conflict, Rejected, Throttled, UnknownOutcome, WriteError
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ FOREVER = 1000
     ],
 )
 async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
-    plant: Plant, error: WriteError, words: str
+    plant: BoxSystem, error: WriteError, words: str
 ) -> None:
     plant.write.failures["a"] = [error] * FOREVER
     await plant.boxes("a", "b")
@@ -36,7 +36,7 @@ async def test_a_deferred_write_is_reported_and_neither_converged_nor_healthy(
     assert words in problem["message"]
 
 
-async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_converged(plant: Plant) -> None:
+async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_converged(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     await plant.boxes("a", "b")
     status = plant.engine.status()
@@ -44,7 +44,7 @@ async def test_a_rejected_object_is_reported_and_not_healthy_but_all_else_has_co
     assert (status["refused"], status["delayed"]) == ([str(part("a"))], [])
 
 
-async def test_a_rejected_object_that_is_deferred_now_counts_as_deferred(plant: Plant) -> None:
+async def test_a_rejected_object_that_is_deferred_now_counts_as_deferred(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour"), Throttled(300.0, "too many requests")]
     await plant.boxes("a", "b")
     assert plant.engine.status()["refused"] == [str(part("a"))]
@@ -54,7 +54,7 @@ async def test_a_rejected_object_that_is_deferred_now_counts_as_deferred(plant: 
     assert not status["converged"]
 
 
-async def test_next_to_a_rejected_object_a_deferred_one_still_counts(plant: Plant) -> None:
+async def test_next_to_a_rejected_object_a_deferred_one_still_counts(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * FOREVER
     plant.write.failures["b"] = [Throttled(300.0)]
     await plant.boxes("a", "b")
@@ -63,7 +63,7 @@ async def test_next_to_a_rejected_object_a_deferred_one_still_counts(plant: Plan
     assert plant.engine.status()["converged"]
 
 
-async def test_a_deferred_number_keeps_it_from_converged(plant: Plant) -> None:
+async def test_a_deferred_number_keeps_it_from_converged(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     plant.write.failures[(await plant.key("box", "a")).uuid] = [UnknownOutcome("cut off")] * FOREVER
     await plant.offline.settle()
@@ -71,7 +71,7 @@ async def test_a_deferred_number_keeps_it_from_converged(plant: Plant) -> None:
     assert not plant.engine.status()["converged"]
 
 
-async def test_a_deferred_write_is_no_longer_reported_once_it_is_written(plant: Plant) -> None:
+async def test_a_deferred_write_is_no_longer_reported_once_it_is_written(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Throttled(300.0)]
     await plant.boxes("a")
     await plant.retry("a")
@@ -80,7 +80,7 @@ async def test_a_deferred_write_is_no_longer_reported_once_it_is_written(plant: 
 
 
 async def test_a_fault_while_reading_back_defers_the_object_and_never_loses_it(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(name: Name) -> None:
         raise ZeroDivisionError("a fault of our own")
@@ -100,7 +100,7 @@ async def test_a_fault_while_reading_back_defers_the_object_and_never_loses_it(
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(300.0), UnknownOutcome("cut off")])
 async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_as_failed(
-    plant: Plant, error: WriteError
+    plant: BoxSystem, error: WriteError
 ) -> None:
     await plant.boxes("a")
     key = await plant.key("part", "a", "one")
@@ -116,12 +116,12 @@ async def test_what_another_writer_repaired_is_neither_reported_nor_remembered_a
     assert plant.parts.objects.failures(part("a")) == 0
 
 
-async def put(plant: Plant, where: str, value: bytes) -> None:
+async def put(plant: BoxSystem, where: str, value: bytes) -> None:
     await plant.offline.store.transaction((), [Put(where, value)])
     await plant.offline.settle()
 
 
-async def test_a_delete_that_was_refused_and_then_made_is_forgotten(plant: Plant) -> None:
+async def test_a_delete_that_was_refused_and_then_made_is_forgotten(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.write.failures["a"] = [Rejected(403, "not today")]
     await plant.remove("a")
@@ -131,7 +131,7 @@ async def test_a_delete_that_was_refused_and_then_made_is_forgotten(plant: Plant
     assert plant.engine.status()["healthy"]
 
 
-async def test_conflicts_count_in_a_row_only(plant: Plant) -> None:
+async def test_conflicts_count_in_a_row_only(plant: BoxSystem) -> None:
     for text in ("one", "two", "three"):
         plant.write.failures["a"] = [Conflict(409, "stale"), Conflict(409, "stale")]
         await (plant.boxes("a") if text == "one" else plant.change("a", text=text))
@@ -139,7 +139,9 @@ async def test_conflicts_count_in_a_row_only(plant: Plant) -> None:
     assert await plant.contents() == {"a": "three"}
 
 
-async def test_a_lost_answer_whose_write_was_made_does_not_count_as_a_conflict_of_the_next_one(plant: Plant) -> None:
+async def test_a_lost_answer_whose_write_was_made_does_not_count_as_a_conflict_of_the_next_one(
+    plant: BoxSystem,
+) -> None:
     for text in ("one", "two", "three", "four"):
         plant.write.lost.add("a")
         await (plant.boxes("a") if text == "one" else plant.change("a", text=text))

@@ -7,7 +7,7 @@ import pytest
 from intentc.engine.drift import CONTENDED, REVERTS, WINDOW, Drift
 from intentc.journal import Write
 from intentc.model import Name
-from tests.unit.engine.plant import Gate, Plant, part, until
+from tests.support.box_system import BoxSystem, Gate, part, until
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -90,17 +90,17 @@ def test_what_was_long_ago_is_forgotten(drift: Drift, clock: Clock) -> None:
     assert not drift._records
 
 
-def writes(plant: Plant) -> list[tuple[Name, bool]]:
+def writes(plant: BoxSystem) -> list[tuple[Name, bool]]:
     return [(line.name, line.drift) for line in plant.parts.journal if isinstance(line, Write)]
 
 
-async def revert(plant: Plant, box: str = "a") -> None:
+async def revert(plant: BoxSystem, box: str = "a") -> None:
     """Another writer sets the content of a box's part, and the compiler has its say."""
     await plant.offline.server.update(await plant.key("part", box, "one"), {"content": "mine"})
     await plant.offline.settle()
 
 
-async def test_a_changed_object_is_repaired_and_journalled_as_drift(plant: Plant) -> None:
+async def test_a_changed_object_is_repaired_and_journalled_as_drift(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await revert(plant)
     assert await plant.contents() == {"a": "hello"}
@@ -108,7 +108,7 @@ async def test_a_changed_object_is_repaired_and_journalled_as_drift(plant: Plant
     assert plant.engine.status()["counters"]["drift_repairs"] == 1
 
 
-async def test_a_deleted_object_is_made_again_and_journalled_as_drift(plant: Plant) -> None:
+async def test_a_deleted_object_is_made_again_and_journalled_as_drift(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.offline.server.delete(await plant.key("part", "a", "one"))
     await plant.offline.settle()
@@ -116,23 +116,23 @@ async def test_a_deleted_object_is_made_again_and_journalled_as_drift(plant: Pla
     assert writes(plant)[-1] == (part("a"), True)
 
 
-async def test_a_change_of_the_intent_is_no_drift(plant: Plant) -> None:
+async def test_a_change_of_the_intent_is_no_drift(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.change("a", text="bye")
     assert await plant.contents() == {"a": "bye"}
     assert not any(drift for _, drift in writes(plant))
 
 
-async def test_what_was_changed_while_no_compiler_ran_is_no_drift(plant: Plant) -> None:
+async def test_what_was_changed_while_no_compiler_ran_is_no_drift(plant: BoxSystem) -> None:
     """Nobody knows whether the intent or the object was changed."""
     await plant.boxes("a")
     await plant.offline.server.update(await plant.key("part", "a", "one"), {"content": "mine"})
-    again = await Plant(plant.offline.store).begin()
+    again = await BoxSystem(plant.offline.store).begin()
     assert await again.contents() == {"a": "hello"}
     assert writes(again) == [(part("a"), False)]
 
 
-async def test_contention_stops_the_writes_for_that_object_alone(plant: Plant) -> None:
+async def test_contention_stops_the_writes_for_that_object_alone(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     for _ in range(REVERTS + 3):
         await revert(plant)
@@ -147,7 +147,7 @@ async def test_contention_stops_the_writes_for_that_object_alone(plant: Plant) -
     assert await plant.contents() == {"a": "mine", "b": "hello"}
 
 
-async def test_a_retry_ends_the_rest_of_a_contention(plant: Plant) -> None:
+async def test_a_retry_ends_the_rest_of_a_contention(plant: BoxSystem) -> None:
     await plant.boxes("a")
     for _ in range(REVERTS):
         await revert(plant)
@@ -157,7 +157,7 @@ async def test_a_retry_ends_the_rest_of_a_contention(plant: Plant) -> None:
     assert plant.engine.status()["healthy"]
 
 
-async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(plant: Plant) -> None:
+async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended(plant: BoxSystem) -> None:
     await plant.boxes("a")
     for _ in range(REVERTS):
         await revert(plant)
@@ -166,14 +166,14 @@ async def test_an_object_that_nobody_wants_any_more_goes_also_if_it_is_contended
     assert plant.engine.status()["quarantine"] == []
 
 
-async def test_many_children_of_one_intent_are_no_contention(plant: Plant) -> None:
+async def test_many_children_of_one_intent_are_no_contention(plant: BoxSystem) -> None:
     """crossplane #7108"""
     await plant.boxes(*(f"box-{number}" for number in range(60)))
     assert plant.parts.drift.repairs == 0
     assert len(await plant.contents()) == 60
 
 
-async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: Plant) -> None:
+async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: BoxSystem) -> None:
     gate = plant.write.gates["create a"] = Gate()
     async with running(plant):
         await plant.boxes("a", settle=False)
@@ -186,7 +186,7 @@ async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: Plant)
     assert plant.parts.drift.repairs == 0
 
 
-async def test_a_contended_object_gets_what_is_wanted_of_it_anew(plant: Plant) -> None:
+async def test_a_contended_object_gets_what_is_wanted_of_it_anew(plant: BoxSystem) -> None:
     await plant.boxes("a")
     for _ in range(REVERTS):
         await revert(plant)

@@ -10,8 +10,8 @@ from intentc.engine.edges import Edges, Figures, edges_of
 from intentc.journal import Entry, Write
 from intentc.model import Key
 from intentc.testing import MemoryService, service_for
-from tests.toy.compiler import compiler
-from tests.unit.engine.plant import Plant, part, plugins
+from tests.support.box_system import BoxSystem, part, plugins
+from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +50,7 @@ def test_the_edges_of_a_map_are_named_once_each() -> None:
     assert list(edges_of(plugins().reactions)) == [EDGE]
 
 
-async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(plant: Plant) -> None:
+async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", **referring("b"))
     before = plant.engine.evaluator.edges.of(EDGE)
@@ -59,7 +59,7 @@ async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 0, 0]
 
 
-async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(plant: Plant) -> None:
+async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
     before = plant.engine.evaluator.edges.of(EDGE)
@@ -68,7 +68,7 @@ async def test_an_intent_whose_output_changes_by_it_is_counted_as_changed(plant:
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 1]
 
 
-async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: Plant) -> None:
+async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
     before = plant.engine.evaluator.edges.of(EDGE)
@@ -77,7 +77,7 @@ async def test_an_intent_that_runs_and_wants_the_same_is_not(plant: Plant) -> No
     assert [now - then for now, then in zip(after, before, strict=True)] == [1, 0, 1, 0]
 
 
-async def test_the_journal_shows_the_path_and_the_revision_of_its_source(plant: Plant) -> None:
+async def test_the_journal_shows_the_path_and_the_revision_of_its_source(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", **referring("b"))
     await plant.change("b", text="other")
@@ -86,7 +86,7 @@ async def test_the_journal_shows_the_path_and_the_revision_of_its_source(plant: 
     assert (entry.path, entry.source_revision) == ((b, a), plant.parts.logic.mod_revision(b))
 
 
-async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_began_with(plant: Plant) -> None:
+async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_began_with(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
     a = await plant.key("box", "a")
     waiting, done = (line for line in plant.parts.journal if isinstance(line, Entry))
@@ -94,7 +94,7 @@ async def test_one_that_goes_on_once_it_has_its_number_keeps_the_path_that_it_be
     assert (done.status, done.path) == ("done", (a,))
 
 
-async def test_a_missing_reaction_has_no_path(plant: Plant) -> None:
+async def test_a_missing_reaction_has_no_path(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
     await plant.change("b", text="other")
@@ -102,7 +102,9 @@ async def test_a_missing_reaction_has_no_path(plant: Plant) -> None:
     assert (entry.path, entry.source_revision) == ((), 0)
 
 
-async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_name_is_remembered(plant: Plant) -> None:
+async def test_the_end_of_an_intent_is_journalled_with_what_it_leaves_and_its_name_is_remembered(
+    plant: BoxSystem,
+) -> None:
     await plant.boxes("a")
     a = await plant.key("box", "a")
     await plant.remove("a")

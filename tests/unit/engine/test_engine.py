@@ -13,14 +13,14 @@ import pytest
 from intentc.engine import engine as engine_module
 from intentc.watch.source import Source
 from intentc.writing import Fenced, Rejected, Unreachable
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import POOL, Plant
+from tests.support.box_system import POOL, BoxSystem
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def running(plant: Plant) -> AsyncIterator[asyncio.Task[None]]:
+async def running(plant: BoxSystem) -> AsyncIterator[asyncio.Task[None]]:
     """The engine at work on the plant's store; the task is cancelled at the end."""
 
     async def run() -> None:
@@ -39,14 +39,14 @@ async def running(plant: Plant) -> AsyncIterator[asyncio.Task[None]]:
 
 
 @pytest.fixture
-async def plant() -> Plant:
+async def plant() -> BoxSystem:
     """A plant whose engine does not run yet."""
-    plant = Plant()
+    plant = BoxSystem()
     await plant.offline.server.ensure_pool(POOL, 1, 1000)
     return plant
 
 
-async def settled(plant: Plant) -> None:
+async def settled(plant: BoxSystem) -> None:
     """Everything that was written to the store until now is applied, and the engine is quiet."""
     unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
     revision = max((batch.revision for batch in unseen), default=0)
@@ -54,7 +54,7 @@ async def settled(plant: Plant) -> None:
         await plant.engine.settled(revision)
 
 
-async def test_it_settles_on_what_was_there_and_on_what_comes(plant: Plant) -> None:
+async def test_it_settles_on_what_was_there_and_on_what_comes(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
     async with running(plant):
         await settled(plant)
@@ -65,13 +65,13 @@ async def test_it_settles_on_what_was_there_and_on_what_comes(plant: Plant) -> N
         assert plant.engine.status()["converged"]
 
 
-async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_what_is_deleted(plant: Plant) -> None:
+async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_what_is_deleted(plant: BoxSystem) -> None:
     names = [f"box-{number:02}" for number in range(25)]
     await plant.boxes(*names, settle=False)
     async with running(plant):
         await settled(plant)
     assert len(await plant.contents()) == 25
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     async with running(again):
         await settled(again)
         assert again.write.log == []
@@ -82,7 +82,7 @@ async def test_a_second_engine_over_the_same_store_writes_nothing_and_repairs_wh
         assert again.write.log == ["create box-07"]
 
 
-async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: Plant) -> None:
+async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: BoxSystem) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     create = plant.write.create
 
@@ -105,7 +105,7 @@ async def test_writes_under_way_are_drained_when_it_is_cancelled(plant: Plant) -
     assert plant.engine.reconciler.in_flight == 0
 
 
-async def test_another_leader_ends_it(plant: Plant) -> None:
+async def test_another_leader_ends_it(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Fenced(412, "fence is over")]
     await plant.boxes("a", settle=False)
     async with running(plant) as task:
@@ -117,7 +117,7 @@ async def test_another_leader_ends_it(plant: Plant) -> None:
 
 
 async def test_a_long_queue_of_evaluations_does_not_starve_writing(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await plant.boxes("first", settle=False)
     async with running(plant):
@@ -138,7 +138,7 @@ async def test_a_long_queue_of_evaluations_does_not_starve_writing(
     assert max(left) > 0
 
 
-async def test_an_outage_is_waited_out_and_everything_is_written_then(plant: Plant) -> None:
+async def test_an_outage_is_waited_out_and_everything_is_written_then(plant: BoxSystem) -> None:
     """F15"""
     plant.write.failures["*"] = [Unreachable("refused")]
     await plant.boxes("a", "b", "c", settle=False)
@@ -149,7 +149,7 @@ async def test_an_outage_is_waited_out_and_everything_is_written_then(plant: Pla
 
 
 async def test_a_new_outage_after_a_success_begins_with_a_short_pause(
-    plant: Plant, caplog: pytest.LogCaptureFixture
+    plant: BoxSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(plant):
         for name in ("a", "b"):
@@ -159,7 +159,7 @@ async def test_a_new_outage_after_a_success_begins_with_a_short_pause(
     assert len(re.findall(r"next try in 0\.[12] s", caplog.text)) == 2
 
 
-async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up_nobody(plant: Plant) -> None:
+async def test_an_owner_whose_number_is_refused_is_granted_it_later_and_holds_up_nobody(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Rejected(403, "no")]
     await plant.boxes("a", "b", text="number", settle=False)
     async with running(plant):

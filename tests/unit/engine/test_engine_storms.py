@@ -13,8 +13,8 @@ import pytest
 from intentc.evaluation import Outcome
 from intentc.model import Create, Key
 from intentc.writing import Written
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import POOL, Plant
+from tests.support.box_system import POOL, BoxSystem
+from tests.support.waiting import PATIENCE
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -23,13 +23,13 @@ EVENTS = 100
 
 
 @pytest.fixture
-async def plant() -> Plant:
-    plant = Plant()
+async def plant() -> BoxSystem:
+    plant = BoxSystem()
     await plant.offline.server.ensure_pool(POOL, 1, 1000)
     return plant
 
 
-def taking(plant: Plant, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def taking(plant: BoxSystem, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each evaluation take so long."""
     run: Callable[[Key], Outcome] = plant.parts.runner.run
 
@@ -40,7 +40,7 @@ def taking(plant: Plant, seconds: float, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(plant.parts.runner, "run", slow)
 
 
-async def storm(plant: Plant) -> int:
+async def storm(plant: BoxSystem) -> int:
     """Change one box in a hundred revisions, each seen by itself; how often it was evaluated."""
     key, runs = await plant.key("box", "hub"), plant.engine.evaluator.runs
     for number in range(EVENTS):
@@ -53,7 +53,7 @@ async def storm(plant: Plant) -> int:
 
 
 async def test_a_expensive_intent_is_not_evaluated_for_each_event(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await plant.boxes("hub", settle=False)
     taking(plant, 0.005, monkeypatch)
@@ -64,7 +64,7 @@ async def test_a_expensive_intent_is_not_evaluated_for_each_event(
 
 
 async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others_are_served(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await plant.boxes("hub", settle=False)
     async with running(plant):
@@ -89,7 +89,7 @@ async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others
 
 
 async def test_places_for_writes_that_become_free_together_are_taken_together(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     under_way: list[asyncio.Event] = []
     at_once: list[int] = []
@@ -118,7 +118,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
     assert at_once == [5, 5, 5]
 
 
-async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(plant: Plant) -> None:
+async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(plant: BoxSystem) -> None:
     """What it yielded before its rest may lack what others have contributed since: objects would be written half made,
     and orphans found that are none."""
     await plant.boxes("one", settle=False)

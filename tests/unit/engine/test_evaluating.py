@@ -11,7 +11,7 @@ import pytest
 from intentc.journal import Entry, Write
 from intentc.model import Key
 from intentc.watch.protocol import Put
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ def referring(name: str) -> dict[str, Any]:
     return {"box_refs": [{"to": [name]}]}
 
 
-async def test_who_is_only_reached_by_the_walk_is_answered_from_the_memo(plant: Plant) -> None:
+async def test_who_is_only_reached_by_the_walk_is_answered_from_the_memo(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", **referring("b"))
     runs, idle = plant.engine.evaluator.runs, plant.engine.evaluator.idle_walks
@@ -29,7 +29,7 @@ async def test_who_is_only_reached_by_the_walk_is_answered_from_the_memo(plant: 
     assert plant.engine.evaluator.idle_walks == idle + 1
 
 
-async def test_a_reader_that_the_map_does_not_name_runs_and_is_counted(plant: Plant) -> None:
+async def test_a_reader_that_the_map_does_not_name_runs_and_is_counted(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
     await plant.change("b", text="other")
@@ -37,7 +37,7 @@ async def test_a_reader_that_the_map_does_not_name_runs_and_is_counted(plant: Pl
     assert plant.engine.evaluator.missing_reactions == {("box", "box"): 1}
 
 
-async def test_a_missing_reaction_is_logged_once(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_missing_reaction_is_logged_once(plant: BoxSystem, caplog: pytest.LogCaptureFixture) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
     with caplog.at_level(logging.WARNING):
@@ -47,7 +47,7 @@ async def test_a_missing_reaction_is_logged_once(plant: Plant, caplog: pytest.Lo
     assert plant.engine.evaluator.missing_reactions == {("box", "box"): 2}
 
 
-async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(plant: Plant) -> None:
+async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(plant: BoxSystem) -> None:
     """F18"""
     await plant.boxes("a", "b")
     await plant.change("a", text="fail")
@@ -58,7 +58,7 @@ async def test_a_failed_evaluation_keeps_its_claims_is_held_and_tried_again(plan
     assert [problem.reason for problem in plant.offline.problems()] == ["EvaluationFailed"]
 
 
-async def test_a_failure_that_is_fixed_leaves_nothing(plant: Plant) -> None:
+async def test_a_failure_that_is_fixed_leaves_nothing(plant: BoxSystem) -> None:
     await plant.boxes("a", text="fail")
     key = await plant.key("box", "a")
     await plant.change("a", text="fine")
@@ -66,7 +66,7 @@ async def test_a_failure_that_is_fixed_leaves_nothing(plant: Plant) -> None:
     assert (plant.offline.problems(), plant.parts.jobs.failures(key)) == ((), 0)
 
 
-async def test_a_failing_intent_that_is_deleted_leaves_nothing(plant: Plant) -> None:
+async def test_a_failing_intent_that_is_deleted_leaves_nothing(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.change("a", text="fail")
     key = await plant.key("box", "a")
@@ -75,14 +75,14 @@ async def test_a_failing_intent_that_is_deleted_leaves_nothing(plant: Plant) -> 
     assert (plant.offline.problems(), plant.parts.jobs.failures(key)) == ((), 0)
 
 
-async def test_an_evaluation_that_yields_the_same_plans_nothing(plant: Plant) -> None:
+async def test_an_evaluation_that_yields_the_same_plans_nothing(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.write.log.clear()
     await plant.change("a", **referring("a"))
     assert plant.write.log == []
 
 
-async def test_the_journal_says_who_was_evaluated_and_what_was_written_for_it(plant: Plant) -> None:
+async def test_the_journal_says_who_was_evaluated_and_what_was_written_for_it(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     entry, write = plant.parts.journal.of(key)
@@ -91,7 +91,7 @@ async def test_the_journal_says_who_was_evaluated_and_what_was_written_for_it(pl
     assert (write.name, write.operation) == (part("a"), "create")
 
 
-async def test_a_value_that_cannot_be_read_holds_its_intent_and_nobody_else(plant: Plant) -> None:
+async def test_a_value_that_cannot_be_read_holds_its_intent_and_nobody_else(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     key = await plant.key("box", "a")
     await put(plant, key, b"{")
@@ -101,6 +101,6 @@ async def test_a_value_that_cannot_be_read_holds_its_intent_and_nobody_else(plan
     assert (status["healthy"], status["counts"]["held"]) == (False, 1)
 
 
-async def put(plant: Plant, key: Key, value: bytes) -> None:
+async def put(plant: BoxSystem, key: Key, value: bytes) -> None:
     await plant.offline.store.transaction((), [Put(f"/contrail/{key.kind}/{key.uuid}", value)])
     await plant.offline.settle()

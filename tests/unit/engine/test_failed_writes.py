@@ -11,13 +11,13 @@ import pytest
 from intentc.model import Update
 from intentc.testing.recording import Acknowledging
 from intentc.writing import Conflict, Fenced, Rejected, Throttled, UnknownOutcome, Unreachable
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_after_a_conflict_the_object_is_planned_again(plant: Plant) -> None:
+async def test_after_a_conflict_the_object_is_planned_again(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Conflict(409, "stale")]
     await plant.boxes("a")
     assert plant.write.log == ["create a", "create a"]
@@ -25,7 +25,7 @@ async def test_after_a_conflict_the_object_is_planned_again(plant: Plant) -> Non
     assert plant.offline.problems() == ()
 
 
-async def test_after_a_conflict_the_plan_starts_from_what_the_server_has(plant: Plant) -> None:
+async def test_after_a_conflict_the_plan_starts_from_what_the_server_has(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.write.failures["a"] = [Conflict(412, "not at this revision")]
     await plant.change("a", text="other")
@@ -34,14 +34,14 @@ async def test_after_a_conflict_the_plan_starts_from_what_the_server_has(plant: 
     assert second == ["update a", "update a"]
 
 
-async def stored_revision(plant: Plant, box: str) -> int:
+async def stored_revision(plant: BoxSystem, box: str) -> int:
     """The revision before the last write of a box's part: what that write had to compare with."""
     key = await plant.key("part", box, "one")
     (item,) = (await plant.offline.store.range(f"/contrail/part/{key.uuid}")).items
     return (await plant.offline.store.range(item.key, revision=item.mod_revision - 1)).items[0].mod_revision
 
 
-async def test_after_three_conflicts_the_object_backs_off(plant: Plant) -> None:
+async def test_after_three_conflicts_the_object_backs_off(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Conflict(409, "stale") for _ in range(5)]
     await plant.boxes("a", "b")
     assert plant.write.log.count("create a") == 3
@@ -49,7 +49,7 @@ async def test_after_three_conflicts_the_object_backs_off(plant: Plant) -> None:
     assert await plant.contents() == {"b": "hello"}
 
 
-async def test_a_write_that_was_made_and_not_answered_is_read_back_and_not_repeated(plant: Plant) -> None:
+async def test_a_write_that_was_made_and_not_answered_is_read_back_and_not_repeated(plant: BoxSystem) -> None:
     """F16"""
     plant.write.lost.add("a")
     await plant.boxes("a")
@@ -57,14 +57,14 @@ async def test_a_write_that_was_made_and_not_answered_is_read_back_and_not_repea
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_a_write_that_was_not_made_and_not_answered_is_made_again(plant: Plant) -> None:
+async def test_a_write_that_was_not_made_and_not_answered_is_made_again(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [UnknownOutcome("cut off")]
     await plant.boxes("a")
     assert plant.write.log == ["create a", "create a"]
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_a_throttled_object_waits_as_long_as_the_server_asks(plant: Plant) -> None:
+async def test_a_throttled_object_waits_as_long_as_the_server_asks(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Throttled(5_000.0)]
     await plant.boxes("a", "b")
     due = plant.parts.objects.delayed()[part("a")]
@@ -73,7 +73,7 @@ async def test_a_throttled_object_waits_as_long_as_the_server_asks(plant: Plant)
     assert plant.parts.objects.failures(part("a")) == 0
 
 
-async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_others_go_on(plant: Plant) -> None:
+async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_others_go_on(plant: BoxSystem) -> None:
     """F17"""
     plant.write.failures["b"] = [Rejected(422, "no such colour")]
     await plant.boxes("a", "b", "c")
@@ -84,7 +84,7 @@ async def test_a_rejected_object_is_reported_with_the_servers_message_and_the_ot
     assert part("b") in plant.parts.objects.delayed()
 
 
-async def test_a_refusal_is_forgotten_when_the_object_gets_through(plant: Plant) -> None:
+async def test_a_refusal_is_forgotten_when_the_object_gets_through(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")]
     await plant.boxes("a")
     await plant.retry("a")
@@ -92,7 +92,7 @@ async def test_a_refusal_is_forgotten_when_the_object_gets_through(plant: Plant)
     assert plant.engine.status()["healthy"]
 
 
-async def test_when_the_server_cannot_be_reached_nobody_writes(plant: Plant) -> None:
+async def test_when_the_server_cannot_be_reached_nobody_writes(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Unreachable("refused")]
     await plant.boxes("a", "b", "c")
     assert len(plant.write.log) == 1
@@ -100,7 +100,7 @@ async def test_when_the_server_cannot_be_reached_nobody_writes(plant: Plant) -> 
     assert set(plant.parts.objects.delayed()) == {part("a"), part("b"), part("c")}
 
 
-async def test_another_leader_ends_all_writing(plant: Plant) -> None:
+async def test_another_leader_ends_all_writing(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Fenced(412, "fence is over")]
     with pytest.raises(Fenced):
         await plant.boxes("a", "b")
@@ -109,7 +109,7 @@ async def test_another_leader_ends_all_writing(plant: Plant) -> None:
     assert plant.write.log.count("create a") == 1
 
 
-async def test_a_fault_of_our_own_is_logged_and_tried_again(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_our_own_is_logged_and_tried_again(plant: BoxSystem, caplog: pytest.LogCaptureFixture) -> None:
     plant.write.failures["a"] = [ZeroDivisionError("a fault")]
     with caplog.at_level(logging.ERROR):
         await plant.boxes("a", "b")
@@ -120,7 +120,7 @@ async def test_a_fault_of_our_own_is_logged_and_tried_again(plant: Plant, caplog
 
 
 async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """docs/engine.md §6.1"""
     plant.write.target = Acknowledging()  # says that it wrote, and did not

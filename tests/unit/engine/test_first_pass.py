@@ -7,7 +7,7 @@ import pytest
 from intentc.engine.intent_states import IntentStates
 from intentc.evaluation import Status
 from intentc.model import Key, Name, Problem
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
@@ -16,17 +16,17 @@ OBJECT = Name("part", ("a", "one"))
 PROBLEM = Problem("box", "a", "Odd", "it is odd")
 
 
-async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(plant: Plant) -> None:
+async def test_what_an_owner_left_behind_is_deleted_after_the_first_pass(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     await plant.offline.server.delete(await plant.key("box", "a"))
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     await again.offline.settle()
     assert again.engine.orphan_collector.complete
     assert again.write.log == ["delete a"]
     assert await again.contents() == {"b": "hello"}
 
 
-async def test_the_carriers_of_an_origin_are_the_stored_objects_with_its_mark(plant: Plant) -> None:
+async def test_the_carriers_of_an_origin_are_the_stored_objects_with_its_mark(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     origin = (await plant.key("box", "a")).uuid
     assert plant.engine.orphan_collector.carriers(origin) == {part("a")}
@@ -34,7 +34,7 @@ async def test_the_carriers_of_an_origin_are_the_stored_objects_with_its_mark(pl
     assert plant.engine.orphan_collector.carriers(origin) == frozenset()
 
 
-async def test_an_origin_without_any_intent_is_absent(plant: Plant) -> None:
+async def test_an_origin_without_any_intent_is_absent(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     assert not plant.engine.orphan_collector.origin_absent(key.uuid)
@@ -42,7 +42,7 @@ async def test_an_origin_without_any_intent_is_absent(plant: Plant) -> None:
     assert plant.engine.orphan_collector.origin_absent(key.uuid)
 
 
-async def test_the_report_shows_converged_and_counts(plant: Plant) -> None:
+async def test_the_report_shows_converged_and_counts(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     status = plant.engine.status()
     assert (status["converged"], status["healthy"], status["first_pass_complete"]) == (True, True, True)
@@ -51,9 +51,9 @@ async def test_the_report_shows_converged_and_counts(plant: Plant) -> None:
     assert status["queue"] == {"jobs": 0, "objects": 0, "in_flight": 0}
 
 
-async def test_an_observer_reports_what_it_would_write(plant: Plant) -> None:
+async def test_an_observer_reports_what_it_would_write(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
-    observer = Plant(plant.offline.store, observe=True)
+    observer = BoxSystem(plant.offline.store, observe=True)
     await observer.offline.settle()
     assert observer.write.log == []
     assert observer.engine.status()["planned"] == [{"object": str(part("a")), "writes": ["create"]}]

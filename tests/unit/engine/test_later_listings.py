@@ -10,7 +10,7 @@ import pytest
 
 from intentc.model import Key
 from intentc.writing import Rejected, Throttled
-from tests.unit.engine.plant import Plant, part, until
+from tests.support.box_system import BoxSystem, part, until
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ MANY = [f"box-{number:02}" for number in range(60)]
 """More than may go at once without leave."""
 
 
-async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_leave(plant: Plant) -> None:
+async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_leave(plant: BoxSystem) -> None:
     await plant.boxes(*MANY, "other")
     await plant.remove(*MANY, settle=False)
     await plant.relist()
@@ -31,7 +31,7 @@ async def test_many_owners_that_vanish_in_a_gap_take_nothing_with_them_without_l
     assert {problem["reason"] for problem in status["problems"]} == {"DeletesHeld"}
 
 
-async def test_few_owners_that_vanish_in_a_gap_take_what_is_theirs_with_them(plant: Plant) -> None:
+async def test_few_owners_that_vanish_in_a_gap_take_what_is_theirs_with_them(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     await plant.remove("a", settle=False)
     await plant.relist()
@@ -39,14 +39,14 @@ async def test_few_owners_that_vanish_in_a_gap_take_what_is_theirs_with_them(pla
     assert plant.engine.status()["healthy"]
 
 
-async def test_many_deletes_that_were_seen_live_need_no_leave(plant: Plant) -> None:
+async def test_many_deletes_that_were_seen_live_need_no_leave(plant: BoxSystem) -> None:
     await plant.boxes(*MANY)
     await plant.remove(*MANY)
     assert await plant.contents() == {}
     assert plant.engine.status()["healthy"]
 
 
-async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing_either(plant: Plant) -> None:
+async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing_either(plant: BoxSystem) -> None:
     await plant.boxes(*MANY)
     for name in MANY:
         plant.write.failures[name] = [Throttled(300.0)]
@@ -59,7 +59,7 @@ async def test_many_deletes_that_were_seen_live_need_no_leave_at_a_later_listing
 
 
 async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approval_at_any_later_listing(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intentc.engine.engine._READ_BACK_PERIOD", 0.001)
     await plant.boxes(*MANY)
@@ -83,7 +83,7 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
         assert plant.engine.status()["counts"]["withheld_deletes"] == 0
 
 
-async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(plant: Plant) -> None:
+async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(plant: BoxSystem) -> None:
     for uuid in (str(UUID(int=number)) for number in range(1, len(MANY) + 1)):
         plant.parts.planner.guard.owner_gone(uuid)
         await plant.boxes(f"box-{int(UUID(uuid))}", uuid=uuid, settle=False)
@@ -94,7 +94,7 @@ async def test_an_owner_that_came_again_and_vanished_in_a_gap_counts(plant: Plan
     assert plant.engine.status()["counts"]["withheld_deletes"] == len(MANY)
 
 
-async def test_after_leave_the_withheld_deletes_are_made(plant: Plant) -> None:
+async def test_after_leave_the_withheld_deletes_are_made(plant: BoxSystem) -> None:
     await plant.boxes(*MANY)
     await plant.remove(*MANY, settle=False)
     await plant.relist()
@@ -105,7 +105,7 @@ async def test_after_leave_the_withheld_deletes_are_made(plant: Plant) -> None:
     assert plant.engine.status()["healthy"]
 
 
-async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_again(plant: Plant) -> None:
+async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_again(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     restore = plant.offline.store.faults.backup()
     await plant.boxes("c")
@@ -119,7 +119,7 @@ async def test_over_a_store_that_was_put_back_it_becomes_quiet_and_converged_aga
     assert await plant.contents() == {"a": "hello", "b": "hello"}
 
 
-async def test_writes_that_a_restore_undid_are_made_again(plant: Plant) -> None:
+async def test_writes_that_a_restore_undid_are_made_again(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     await plant.offline.settle()
@@ -130,7 +130,7 @@ async def test_writes_that_a_restore_undid_are_made_again(plant: Plant) -> None:
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_writes_not_seen_yet_that_a_restore_undid_are_made_again(plant: Plant) -> None:
+async def test_writes_not_seen_yet_that_a_restore_undid_are_made_again(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.offline.server.delete(await plant.key("part", "a", "one"))
     restore = plant.offline.store.faults.backup()
@@ -143,7 +143,7 @@ async def test_writes_not_seen_yet_that_a_restore_undid_are_made_again(plant: Pl
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_numbers_that_the_restored_store_does_not_know_are_asked_for_again(plant: Plant) -> None:
+async def test_numbers_that_the_restored_store_does_not_know_are_asked_for_again(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     restore = plant.offline.store.faults.backup()
     await plant.offline.settle()
@@ -154,7 +154,7 @@ async def test_numbers_that_the_restored_store_does_not_know_are_asked_for_again
     assert await tickets(plant) == {1, 2}
 
 
-async def test_numbers_of_owners_that_a_restore_undid_are_given_to_others_and_never_to_two(plant: Plant) -> None:
+async def test_numbers_of_owners_that_a_restore_undid_are_given_to_others_and_never_to_two(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
     restore = plant.offline.store.faults.backup()
     await plant.boxes("b", "c", text="number")
@@ -165,7 +165,7 @@ async def test_numbers_of_owners_that_a_restore_undid_are_given_to_others_and_ne
     assert await tickets(plant) == {1, 2, 3}
 
 
-async def tickets(plant: Plant) -> set[int]:
+async def tickets(plant: BoxSystem) -> set[int]:
     """The numbers on tickets in the store."""
     items = (await plant.offline.store.range("/contrail/ticket/", "/contrail/ticket0")).items
     keys = [Key("ticket", item.key.rpartition("/")[2]) for item in items]

@@ -10,7 +10,7 @@ import pytest
 from intentc.engine.log_fields import about
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ def line(caplog: pytest.LogCaptureFixture, words: str) -> dict[str, Any]:
 
 
 async def test_a_held_intent_is_logged_with_the_path_that_led_to_it(
-    plant: Plant, caplog: pytest.LogCaptureFixture
+    plant: BoxSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     await plant.boxes("a")
     await plant.change("a", text="fail")
@@ -33,7 +33,7 @@ async def test_a_held_intent_is_logged_with_the_path_that_led_to_it(
 
 
 async def test_a_value_that_cannot_be_read_is_logged_with_its_key(
-    plant: Plant, caplog: pytest.LogCaptureFixture
+    plant: BoxSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     from tests.unit.engine.test_evaluating import put
 
@@ -46,7 +46,7 @@ async def test_a_value_that_cannot_be_read_is_logged_with_its_key(
 
 @pytest.mark.parametrize("error", [Rejected(422, "no such colour"), Throttled(60.0)])
 async def test_a_write_that_failed_is_logged_with_the_path_that_led_to_it(
-    plant: Plant, caplog: pytest.LogCaptureFixture, error: Exception
+    plant: BoxSystem, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     caplog.set_level(logging.INFO)
     await plant.boxes("b")
@@ -60,7 +60,7 @@ async def test_a_write_that_failed_is_logged_with_the_path_that_led_to_it(
 
 
 async def test_a_missing_reaction_names_the_intent_that_showed_it(
-    plant: Plant, caplog: pytest.LogCaptureFixture
+    plant: BoxSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
@@ -69,7 +69,9 @@ async def test_a_missing_reaction_names_the_intent_that_showed_it(
     assert (fields["resource"], fields["reaction_path"]) == ("box a", [])
 
 
-async def test_evaluations_and_writes_are_logged_at_level_debug(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+async def test_evaluations_and_writes_are_logged_at_level_debug(
+    plant: BoxSystem, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG, "intentc.engine")
     await plant.boxes("a")
     a = await plant.key("box", "a")
@@ -79,7 +81,7 @@ async def test_evaluations_and_writes_are_logged_at_level_debug(plant: Plant, ca
     assert written["written"] > written["revision"]
 
 
-async def test_no_body_is_ever_logged(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_body_is_ever_logged(plant: BoxSystem, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "intentc")
     await plant.boxes("a", text="a text that must not show")
     plant.write.failures["a"] = [Rejected(422, "refused")]
@@ -90,7 +92,7 @@ async def test_no_body_is_ever_logged(plant: Plant, caplog: pytest.LogCaptureFix
     assert "must not show" not in shown
 
 
-async def test_an_absent_object_is_logged_by_its_name(plant: Plant) -> None:
+async def test_an_absent_object_is_logged_by_its_name(plant: BoxSystem) -> None:
     assert about(plant.parts, part("a"))["key"] == "part a:one"
     assert about(plant.parts, Name("moon", ("a",))) == {
         "key": "moon a",

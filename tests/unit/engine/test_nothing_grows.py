@@ -12,7 +12,7 @@ import pytest
 
 from intentc.model import Delete
 from intentc.writing import Conflict, Rejected, Throttled, Written
-from tests.unit.engine.plant import POOL, Plant, until
+from tests.support.box_system import POOL, BoxSystem, until
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -23,9 +23,9 @@ _NOT_THE_ENGINES = {"write", "read", "schema"}
 
 
 @pytest.fixture
-async def plant() -> Plant:
+async def plant() -> BoxSystem:
     """A plant whose engine does not run yet, with back-offs as in life."""
-    plant = Plant()
+    plant = BoxSystem()
     await plant.offline.server.ensure_pool(POOL, 1, 1000)
     return plant
 
@@ -44,11 +44,11 @@ def tables(thing: Any, path: str, seen: set[int]) -> Iterator[tuple[str, int]]:
             yield from tables(value, f"{path}.{name}", seen)
 
 
-def sizes(plant: Plant) -> dict[str, int]:
+def sizes(plant: BoxSystem) -> dict[str, int]:
     return dict(tables(plant.engine, "engine", set()))
 
 
-async def generation(plant: Plant, number: int) -> None:
+async def generation(plant: BoxSystem, number: int) -> None:
     """Boxes of every sort come and go; some of their writes fail once."""
     names = {sort: f"{sort}-{number}" for sort in ("plain", "numbered", "failing", "refused", "delayed", "stale")}
     plant.write.failures[names["refused"]] = [Rejected(422, "no such colour")]
@@ -62,13 +62,13 @@ async def generation(plant: Plant, number: int) -> None:
     await quiet(plant)
 
 
-async def quiet(plant: Plant) -> None:
+async def quiet(plant: BoxSystem) -> None:
     """Everything is applied, and nothing is under way; things may be deferred."""
     batches = plant.offline.store.batches
     await until(lambda: not batches("/contrail/", plant.parts.logic.revision) and plant.engine.quiet)
 
 
-async def test_what_is_gone_is_remembered_nowhere(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_gone_is_remembered_nowhere(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.engine.engine._READ_BACK_PERIOD", 0.01)
     monkeypatch.setattr("intentc.planning.assumed.PATIENCE", 0.01)
     monkeypatch.setattr("intentc.engine.evaluator._EXPENSIVE", 0.0)
@@ -87,7 +87,7 @@ async def test_what_is_gone_is_remembered_nowhere(plant: Plant, monkeypatch: pyt
         assert grown(before, sizes(plant)) == {}
 
 
-async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembered_nowhere(plant: Plant) -> None:
+async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembered_nowhere(plant: BoxSystem) -> None:
     delete = plant.write.delete
 
     async def late(operation: Delete, fence: str | None = None, /) -> Written:

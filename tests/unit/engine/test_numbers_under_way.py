@@ -7,7 +7,7 @@ import pytest
 
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError
-from tests.unit.engine.plant import Gate, Plant, until
+from tests.support.box_system import BoxSystem, Gate, until
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -16,20 +16,20 @@ FIVE = ["a", "b", "c", "d", "e"]
 ERRORS = [UnknownOutcome("cut off"), Rejected(403, "no"), Throttled(300.0)]
 
 
-async def asked(plant: Plant, call: str) -> Gate:
+async def asked(plant: BoxSystem, call: str) -> Gate:
     """A gate at which this call waits by now."""
     gate = plant.write.gates[call] = Gate()
     await until(gate.entered.is_set)
     return gate
 
 
-async def evaluated(plant: Plant) -> None:
+async def evaluated(plant: BoxSystem) -> None:
     """Everything in the store is applied and evaluated, though writes may be under way."""
     batches = plant.offline.store.batches
     await until(lambda: not batches("/contrail/", plant.parts.logic.revision) and plant.parts.jobs.idle)
 
 
-async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_back(plant: Plant) -> None:
+async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_back(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     call = f"allocate {(await plant.key('box', 'a')).uuid}"
     async with running(plant):
@@ -42,7 +42,7 @@ async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_bac
         assert await plant.contents() == {"a": "plain"}
 
 
-async def test_a_number_granted_to_an_owner_that_went_goes_back(plant: Plant) -> None:
+async def test_a_number_granted_to_an_owner_that_went_goes_back(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     call = f"allocate {(await plant.key('box', 'a')).uuid}"
     async with running(plant):
@@ -55,7 +55,7 @@ async def test_a_number_granted_to_an_owner_that_went_goes_back(plant: Plant) ->
         assert plant.write.log == [call, "free 1"]
 
 
-async def test_a_number_stays_taken_while_the_delete_of_what_carries_it_is_under_way(plant: Plant) -> None:
+async def test_a_number_stays_taken_while_the_delete_of_what_carries_it_is_under_way(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
     await plant.remove("a", settle=False)
     async with running(plant):
@@ -69,7 +69,7 @@ async def test_a_number_stays_taken_while_the_delete_of_what_carries_it_is_under
         assert list((await plant.numbers()).values()) == [2]
 
 
-async def test_a_number_stays_taken_while_the_creation_of_what_will_carry_it_is_under_way(plant: Plant) -> None:
+async def test_a_number_stays_taken_while_the_creation_of_what_will_carry_it_is_under_way(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     async with running(plant):
         gate = await asked(plant, "create ticket-1")
@@ -84,7 +84,7 @@ async def test_a_number_stays_taken_while_the_creation_of_what_will_carry_it_is_
         assert list((await plant.numbers()).values()) == [2]
 
 
-async def test_a_number_stays_taken_while_nobody_knows_whether_its_object_was_created(plant: Plant) -> None:
+async def test_a_number_stays_taken_while_nobody_knows_whether_its_object_was_created(plant: BoxSystem) -> None:
     plant.write.failures["ticket-1"] = [Throttled(300.0)]
     await plant.boxes("a", text="number")
     await plant.boxes("c")
@@ -92,9 +92,9 @@ async def test_a_number_stays_taken_while_nobody_knows_whether_its_object_was_cr
     assert plant.engine.numbers.idle
 
 
-async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_made_is_there(plant: Plant) -> None:
+async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_made_is_there(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
-    again = await Plant(plant.offline.store).begin()
+    again = await BoxSystem(plant.offline.store).begin()
     again.write.failures["ticket-1"] = [Throttled(300.0)]
     await again.remove("a")
     assert list((await again.numbers()).values()) == [1]
@@ -105,7 +105,7 @@ async def test_a_number_stays_taken_while_the_object_that_an_earlier_process_mad
 
 
 @pytest.mark.parametrize("error", ERRORS)
-async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(plant: Plant, error: WriteError) -> None:
+async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(plant: BoxSystem, error: WriteError) -> None:
     await plant.boxes(*FIVE, text="number", settle=False)
     unlucky = (await plant.key("box", "a")).uuid
     plant.write.failures[unlucky] = [error] * 1000
@@ -116,7 +116,7 @@ async def test_an_owner_whose_number_is_not_granted_holds_up_nobody(plant: Plant
 
 
 @pytest.mark.parametrize("error", ERRORS)
-async def test_a_number_that_is_not_taken_back_holds_up_no_other(plant: Plant, error: WriteError) -> None:
+async def test_a_number_that_is_not_taken_back_holds_up_no_other(plant: BoxSystem, error: WriteError) -> None:
     await plant.boxes(*FIVE, text="number")
     plant.write.failures["1"] = [error] * 1000
     await plant.remove(*FIVE)
@@ -124,7 +124,7 @@ async def test_a_number_that_is_not_taken_back_holds_up_no_other(plant: Plant, e
     assert plant.engine.numbers.idle and not plant.engine.numbers.settled, "it is tried again"
 
 
-async def test_a_number_that_is_not_taken_back_holds_up_no_wish(plant: Plant) -> None:
+async def test_a_number_that_is_not_taken_back_holds_up_no_wish(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
     plant.write.failures["1"] = [Rejected(403, "no")] * 1000
     await plant.remove("a")
@@ -133,7 +133,7 @@ async def test_a_number_that_is_not_taken_back_holds_up_no_wish(plant: Plant) ->
 
 
 async def test_no_useless_request_is_sent_while_a_number_waits_for_its_release(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await plant.boxes("a", text="number")
     plant.write.failures["ticket-1"] = [Rejected(403, "not today")] * 1000

@@ -8,21 +8,21 @@ from pytest_mock import MockerFixture
 from intentc.model import Key
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
 
-async def revision(plant: Plant, key: Key) -> int:
+async def revision(plant: BoxSystem, key: Key) -> int:
     return plant.parts.logic.mod_revision(key)
 
 
-def states(plant: Plant) -> dict[str, str]:
+def states(plant: BoxSystem) -> dict[str, str]:
     """Name → state of what is in quarantine."""
     return {entry["name"]: entry["state"] for entry in plant.engine.status()["quarantine"]}
 
 
-async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: Plant) -> None:
+async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     plant.engine.operator_actions.pause(key, ("a",), "by a test")
@@ -35,9 +35,9 @@ async def test_a_paused_intent_keeps_its_outputs_whatever_changes(plant: Plant) 
     assert plant.engine.status()["healthy"]
 
 
-async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(plant: Plant) -> None:
+async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     again.engine.operator_actions.pause(await plant.key("box", "a"), ("a",), "by a test")
     await again.begin()
     await again.relist()
@@ -45,7 +45,7 @@ async def test_what_a_paused_intent_made_is_no_orphan_after_a_restart(plant: Pla
     assert states(again) == {"a": "paused"}
 
 
-async def test_a_paused_intent_that_is_deleted_takes_its_outputs_with_it(plant: Plant) -> None:
+async def test_a_paused_intent_that_is_deleted_takes_its_outputs_with_it(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.engine.operator_actions.pause(await plant.key("box", "a"), ("a",), "by a test")
     await plant.remove("a")
@@ -54,10 +54,10 @@ async def test_a_paused_intent_that_is_deleted_takes_its_outputs_with_it(plant: 
 
 @pytest.mark.parametrize("order", [("pause", "suspect"), ("suspect", "pause")])
 async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
-    plant: Plant, order: tuple[str, str], mocker: MockerFixture
+    plant: BoxSystem, order: tuple[str, str], mocker: MockerFixture
 ) -> None:
     await plant.boxes("a")
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     key = await plant.key("box", "a")
     for name in order:
         if name == "pause":
@@ -72,7 +72,7 @@ async def test_a_suspect_that_is_paused_is_not_run_even_for_its_facts(
     assert await again.contents() == {"a": "hello"}
 
 
-async def test_a_paused_object_is_not_written(plant: Plant) -> None:
+async def test_a_paused_object_is_not_written(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     key = await plant.key("part", "a", "one")
     plant.engine.operator_actions.pause(key, ("a", "one"), "by a test")
@@ -85,9 +85,9 @@ async def test_a_paused_object_is_not_written(plant: Plant) -> None:
     assert await plant.contents() == {"a": "bye", "b": "bye"}
 
 
-async def test_a_suspect_is_held_until_its_resource_changes(plant: Plant) -> None:
+async def test_a_suspect_is_held_until_its_resource_changes(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     key = await plant.key("box", "a")
     again.engine.operator_actions.suspect(key, await revision(plant, key))
     await again.begin()
@@ -99,7 +99,7 @@ async def test_a_suspect_is_held_until_its_resource_changes(plant: Plant) -> Non
     assert states(again) == {}
 
 
-async def test_a_suspicion_and_a_pause_end_each_by_itself(plant: Plant) -> None:
+async def test_a_suspicion_and_a_pause_end_each_by_itself(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     plant.engine.operator_actions.suspect(key, await revision(plant, key))
@@ -110,7 +110,7 @@ async def test_a_suspicion_and_a_pause_end_each_by_itself(plant: Plant) -> None:
     assert states(plant) == {"a": "paused"}
 
 
-async def test_a_dropped_intent_loses_what_it_made_until_its_resource_changes(plant: Plant) -> None:
+async def test_a_dropped_intent_loses_what_it_made_until_its_resource_changes(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     await plant.change("a", text="fail")
     key = await plant.key("box", "a")
@@ -124,7 +124,7 @@ async def test_a_dropped_intent_loses_what_it_made_until_its_resource_changes(pl
     assert states(plant) == {}
 
 
-async def test_an_unreadable_intent_can_be_dropped(plant: Plant) -> None:
+async def test_an_unreadable_intent_can_be_dropped(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     key = await plant.key("box", "a")
     await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
@@ -135,7 +135,7 @@ async def test_an_unreadable_intent_can_be_dropped(plant: Plant) -> None:
     assert await plant.contents() == {"b": "hello"}
 
 
-async def test_a_retry_evaluates_a_held_intent_at_once(plant: Plant) -> None:
+async def test_a_retry_evaluates_a_held_intent_at_once(plant: BoxSystem) -> None:
     await plant.boxes("a", text="fail")
     runs = plant.engine.evaluator.runs
     assert plant.engine.operator_actions.retry(None) == 1
@@ -143,7 +143,7 @@ async def test_a_retry_evaluates_a_held_intent_at_once(plant: Plant) -> None:
     assert plant.engine.evaluator.runs == runs + 1
 
 
-async def test_a_retry_writes_a_refused_object_at_once(plant: Plant) -> None:
+async def test_a_retry_writes_a_refused_object_at_once(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")]
     await plant.boxes("a")
     assert states(plant) == {"a:one": "refused"}
@@ -152,7 +152,7 @@ async def test_a_retry_writes_a_refused_object_at_once(plant: Plant) -> None:
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_withheld_deletes_are_made_after_leave(plant: Plant) -> None:
+async def test_withheld_deletes_are_made_after_leave(plant: BoxSystem) -> None:
     many = [f"box-{number}" for number in range(60)]
     await plant.boxes(*many, "left")
     await plant.remove(*many, settle=False)
@@ -164,7 +164,7 @@ async def test_withheld_deletes_are_made_after_leave(plant: Plant) -> None:
     assert part("left") in plant.parts.book
 
 
-async def test_what_a_paused_intent_made_is_left_alone_too(plant: Plant) -> None:
+async def test_what_a_paused_intent_made_is_left_alone_too(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     plant.engine.operator_actions.pause(key, ("a",), "by a test")
@@ -176,7 +176,7 @@ async def test_what_a_paused_intent_made_is_left_alone_too(plant: Plant) -> None
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_made(plant: Plant) -> None:
+async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_made(plant: BoxSystem) -> None:
     many = [f"box-{number}" for number in range(60)]
     await plant.boxes(*many)
     await plant.remove(*many, settle=False)
@@ -190,7 +190,7 @@ async def test_leave_for_deletes_outlives_a_listing_that_comes_before_they_are_m
     assert await plant.contents() == {}
 
 
-async def test_what_a_paused_intent_made_is_not_made_again(plant: Plant) -> None:
+async def test_what_a_paused_intent_made_is_not_made_again(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     plant.engine.operator_actions.pause(key, ("a",), "by a test")
@@ -202,7 +202,7 @@ async def test_what_a_paused_intent_made_is_not_made_again(plant: Plant) -> None
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_a_pause_under_another_name_takes_the_place_of_the_first(plant: Plant) -> None:
+async def test_a_pause_under_another_name_takes_the_place_of_the_first(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     plant.engine.operator_actions.pause(key, ("before",), "by a test")

@@ -8,14 +8,14 @@ import pytest
 
 from intentc.inspection.status.pending_references import PendingReferences
 from intentc.watch.protocol import Put
-from tests.unit.engine.plant import Plant, until
+from tests.support.box_system import BoxSystem, until
 
 pytestmark = pytest.mark.anyio
 
 ABSENT = "00000000-0000-4000-8000-00000000000"
 
 
-async def put(plant: Plant, number: int, *targets: str) -> None:
+async def put(plant: BoxSystem, number: int, *targets: str) -> None:
     """A box that refers to these, past the API server, which would refuse it."""
     references = ",".join(f'{{"to":["{target}"],"uuid":"{target}"}}' for target in targets)
     value = f'{{"uuid":"{ABSENT}{number}","fq_name":["{ABSENT}{number}"],"text":"x","box_refs":[{references}]}}'
@@ -23,7 +23,7 @@ async def put(plant: Plant, number: int, *targets: str) -> None:
     await plant.offline.settle()
 
 
-async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(plant: Plant) -> None:
+async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(plant: BoxSystem) -> None:
     pending = PendingReferences(plant.parts.logic, lambda: True)
     await put(plant, 1, f"{ABSENT}2", f"{ABSENT}3")
     await pending.look()
@@ -38,7 +38,7 @@ async def test_a_reference_whose_target_has_not_come_is_counted_until_it_has(pla
     assert (pending.count, pending.examples) == (0, ())
 
 
-async def test_nothing_is_counted_while_nothing_changes(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_counted_while_nothing_changes(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     pending = PendingReferences(plant.parts.logic, lambda: True, period=0.0)
     looks = 0
     look = pending.look
@@ -61,7 +61,7 @@ async def test_nothing_is_counted_while_nothing_changes(plant: Plant, monkeypatc
         group.cancel_scope.cancel()
 
 
-async def test_who_asks_after_a_change_is_not_answered_with_an_old_count(plant: Plant) -> None:
+async def test_who_asks_after_a_change_is_not_answered_with_an_old_count(plant: BoxSystem) -> None:
     pending = PendingReferences(plant.parts.logic, lambda: True)
     await pending.look()
     await put(plant, 1, f"{ABSENT}2")

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.engine.permission import OBSERVING, STANDING_BY, Permission
 from intentc.writing import Fenced, Rejected, Throttled
-from tests.unit.engine.plant import Gate, Plant, part, until
+from tests.support.box_system import BoxSystem, Gate, part, until
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 class Leadership:
     """A leadership that can be lost at any moment; records rejected fences."""
 
-    def __init__(self, plant: Plant) -> None:
+    def __init__(self, plant: BoxSystem) -> None:
         self.fence: str | None = "default/7"
         self.refused: list[str] = []
         plant.parts.permission.lead_by(lambda: self.fence, self.refused.append)
@@ -47,7 +47,7 @@ def test_a_leadership_that_is_not_surely_held_at_this_moment_permits_nothing() -
     assert not permission.granted
 
 
-async def test_a_standby_plans_and_neither_writes_nor_allocates(plant: Plant) -> None:
+async def test_a_standby_plans_and_neither_writes_nor_allocates(plant: BoxSystem) -> None:
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
     await plant.boxes("b", text="number")
@@ -56,7 +56,7 @@ async def test_a_standby_plans_and_neither_writes_nor_allocates(plant: Plant) ->
     assert not plant.engine.converged, "something is left to do for whoever leads"
 
 
-async def test_what_a_standby_planned_and_wished_for_is_carried_out_when_it_takes_over(plant: Plant) -> None:
+async def test_what_a_standby_planned_and_wished_for_is_carried_out_when_it_takes_over(plant: BoxSystem) -> None:
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
     await plant.boxes("b", text="number")
@@ -68,8 +68,8 @@ async def test_what_a_standby_planned_and_wished_for_is_carried_out_when_it_take
     assert plant.engine.converged
 
 
-async def test_a_standby_forgets_a_plan_that_the_leader_has_carried_out(plant: Plant) -> None:
-    standby = await Plant(plant.offline.store).begin()
+async def test_a_standby_forgets_a_plan_that_the_leader_has_carried_out(plant: BoxSystem) -> None:
+    standby = await BoxSystem(plant.offline.store).begin()
     standby.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", settle=False)
     await standby.offline.settle()
@@ -81,7 +81,7 @@ async def test_a_standby_forgets_a_plan_that_the_leader_has_carried_out(plant: P
     assert standby.write.log == []
 
 
-async def test_every_write_carries_the_fence_of_the_leadership(plant: Plant) -> None:
+async def test_every_write_carries_the_fence_of_the_leadership(plant: BoxSystem) -> None:
     """The plant's server refuses it: nobody holds the leader's key there."""
     leadership = Leadership(plant)
     await plant.boxes("a")
@@ -90,13 +90,13 @@ async def test_every_write_carries_the_fence_of_the_leadership(plant: Plant) -> 
     assert await plant.contents() == {}
 
 
-async def test_without_leading_a_refused_fence_ends_all_work(plant: Plant) -> None:
+async def test_without_leading_a_refused_fence_ends_all_work(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Fenced(412, "fence is over")]
     with pytest.raises(Fenced):
         await plant.boxes("a", "b")
 
 
-async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(plant: Plant) -> None:
+async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(plant: BoxSystem) -> None:
     leadership = Leadership(plant)
     plant.write.failures["*"] = [Fenced(412, "fence is over")]
     await plant.boxes("a", "b")
@@ -105,7 +105,7 @@ async def test_a_rejected_fence_stops_writing_and_is_reported_to_the_leadership(
     assert len(plant.write.log) == 1
 
 
-async def test_between_two_writes_of_one_plan_the_leadership_may_be_lost(plant: Plant) -> None:
+async def test_between_two_writes_of_one_plan_the_leadership_may_be_lost(plant: BoxSystem) -> None:
     leadership = Leadership(plant)
     fences: list[str | None] = []
     send = plant.engine.reconciler.sender._send
@@ -120,10 +120,10 @@ async def test_between_two_writes_of_one_plan_the_leadership_may_be_lost(plant: 
     assert fences == ["default/7"], "the next write was not begun"
 
 
-async def test_a_standby_forgets_a_delete_that_the_leader_has_carried_out(plant: Plant) -> None:
+async def test_a_standby_forgets_a_delete_that_the_leader_has_carried_out(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
     await plant.offline.settle()
-    standby = await Plant(plant.offline.store).begin()
+    standby = await BoxSystem(plant.offline.store).begin()
     standby.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.remove("a", settle=False)
     await standby.offline.settle()
@@ -134,9 +134,9 @@ async def test_a_standby_forgets_a_delete_that_the_leader_has_carried_out(plant:
     assert standby.engine.converged
 
 
-async def test_a_standby_is_not_converged_while_a_number_is_to_be_given_back(plant: Plant) -> None:
+async def test_a_standby_is_not_converged_while_a_number_is_to_be_given_back(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
-    standby = await Plant(plant.offline.store).begin()
+    standby = await BoxSystem(plant.offline.store).begin()
     standby.parts.permission.withhold(STANDING_BY, "another leads")
     plant.write.gates["free 1"] = Gate()
     freeing = asyncio.create_task(plant.remove("a"))
@@ -150,7 +150,7 @@ async def test_a_standby_is_not_converged_while_a_number_is_to_be_given_back(pla
     assert standby.engine.converged
 
 
-async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_written_later(plant: Plant) -> None:
+async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_written_later(plant: BoxSystem) -> None:
     leadership = Leadership(plant)
     leadership.fence = None
     await plant.boxes("a")
@@ -164,7 +164,7 @@ async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_wri
     assert list((await plant.numbers()).values()) == [1]
 
 
-async def test_without_an_open_watch_nothing_is_written(plant: Plant) -> None:
+async def test_without_an_open_watch_nothing_is_written(plant: BoxSystem) -> None:
     """What is planned may be planned from a store that was put back meanwhile."""
     sees = [False]
     plant.parts.permission.see_by(lambda: sees[0])
@@ -176,7 +176,7 @@ async def test_without_an_open_watch_nothing_is_written(plant: Plant) -> None:
     assert await plant.contents() == {"a": "hello"}
 
 
-async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: Plant) -> None:
+async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Throttled(0.2)]
     async with running(plant):
         await plant.boxes("a", "b", "c", text="number", settle=False)
@@ -189,7 +189,7 @@ async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: Plant) -> 
     assert sorted((await plant.numbers()).values()) == [1, 2, 3]
 
 
-async def test_a_rejected_number_is_reported_with_the_servers_message(plant: Plant) -> None:
+async def test_a_rejected_number_is_reported_with_the_servers_message(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Rejected(409, "the pool is exhausted")]
     await plant.boxes("a", text="number")
     (entry,) = plant.engine.status()["quarantine"]
@@ -198,7 +198,7 @@ async def test_a_rejected_number_is_reported_with_the_servers_message(plant: Pla
     assert not plant.engine.status()["healthy"]
 
 
-async def test_a_write_goes_with_the_fence_by_which_it_was_permitted(plant: Plant) -> None:
+async def test_a_write_goes_with_the_fence_by_which_it_was_permitted(plant: BoxSystem) -> None:
     """Between asking twice the process may have stood still, and a write without a fence would be taken."""
     fences: list[str | None] = []
     send = plant.engine.reconciler.sender._send

@@ -10,7 +10,7 @@ from intentc.engine.probe import ApiServerProbe
 from intentc.model import Key, Name
 from intentc.writing import Rejected, Throttled, Unreachable
 from intentc.writing.service import Allocation, ReadBack
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

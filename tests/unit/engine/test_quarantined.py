@@ -12,7 +12,7 @@ from intentc.engine.quarantined import quarantine, quarantine_count
 from intentc.inspection.views.quarantine import quarantine as asked
 from intentc.watch.protocol import Delete, Put
 from intentc.writing import Rejected
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ _AT_ONCE = 100
 """Keys that one transaction may put."""
 
 
-async def spoil(plant: Plant, kind: str, *names: str, value: bytes = b'{"fq_name": ["%s"], "uuid": 5}') -> None:
+async def spoil(plant: BoxSystem, kind: str, *names: str, value: bytes = b'{"fq_name": ["%s"], "uuid": 5}') -> None:
     """Resources whose values can't be read."""
     puts = [
         Put(f"/contrail/{kind}/uuid-of-{name}", value % name.encode() if b"%s" in value else value) for name in names
@@ -30,7 +30,7 @@ async def spoil(plant: Plant, kind: str, *names: str, value: bytes = b'{"fq_name
     await plant.offline.settle()
 
 
-async def troubled(plant: Plant) -> None:
+async def troubled(plant: BoxSystem) -> None:
     """One at least of each sort, some of them in two tables."""
     plant.write.failures["refused"] = [Rejected(422, "no such colour")]
     await plant.boxes("failing", "failing-too", text="fail")
@@ -48,7 +48,7 @@ async def troubled(plant: Plant) -> None:
     await plant.offline.settle()
 
 
-async def test_the_counts_are_those_of_the_lists(plant: Plant) -> None:
+async def test_the_counts_are_those_of_the_lists(plant: BoxSystem) -> None:
     await troubled(plant)
     listed = quarantine(plant.parts, 0, 1000)
     assert {entry["state"] for entry in listed} == {"unreadable", "held", "dropped", "refused", "paused"}
@@ -59,7 +59,7 @@ async def test_the_counts_are_those_of_the_lists(plant: Plant) -> None:
     assert status["counts"]["problems"] == len(status["problems"]) == len(plant.offline.problems())
 
 
-async def test_pages_hang_together_and_reach_the_end(plant: Plant) -> None:
+async def test_pages_hang_together_and_reach_the_end(plant: BoxSystem) -> None:
     await troubled(plant)
     whole = quarantine(plant.parts, 0, 1000)
     pages = [await asked(plant.engine, offset, 7) for offset in range(0, len(whole) + 7, 7)]
@@ -67,7 +67,7 @@ async def test_pages_hang_together_and_reach_the_end(plant: Plant) -> None:
     assert {page["total"] for page in pages} == {len(whole)}
 
 
-async def test_a_page_beyond_what_the_status_lists_is_there(plant: Plant) -> None:
+async def test_a_page_beyond_what_the_status_lists_is_there(plant: BoxSystem) -> None:
     await spoil(plant, "box", *(f"bad-{number:04}" for number in range(1200)))
     assert len(plant.engine.status()["quarantine"]) == 1000
     page = await asked(plant.engine, 1195, 100)
@@ -75,7 +75,7 @@ async def test_a_page_beyond_what_the_status_lists_is_there(plant: Plant) -> Non
     assert page["total"] == 1200
 
 
-async def test_who_leaves_between_two_pages_is_in_none(plant: Plant) -> None:
+async def test_who_leaves_between_two_pages_is_in_none(plant: BoxSystem) -> None:
     await spoil(plant, "box", *(f"bad-{number:04}" for number in range(1200)))
     assert len((await asked(plant.engine, 0, 10))["quarantine"]) == 10
     await plant.offline.store.transaction([], [Delete("/contrail/box/uuid-of-bad-0000")])
@@ -84,7 +84,7 @@ async def test_who_leaves_between_two_pages_is_in_none(plant: Plant) -> None:
     assert ([entry["name"] for entry in page["quarantine"]], page["total"]) == (["bad-0001", "bad-0002"], 1199)
 
 
-async def test_a_status_costs_the_same_however_many_are_held(plant: Plant) -> None:
+async def test_a_status_costs_the_same_however_many_are_held(plant: BoxSystem) -> None:
     names = [f"bad-{number:04}" for number in range(4000)]
     await spoil(plant, "box", *names[:1500])
     few = calls_of(plant.engine.status)
@@ -93,7 +93,7 @@ async def test_a_status_costs_the_same_however_many_are_held(plant: Plant) -> No
     assert calls_of(plant.engine.status) == pytest.approx(few, rel=0.01)
 
 
-async def test_a_value_that_becomes_unreadable_is_listed_by_its_known_name(plant: Plant) -> None:
+async def test_a_value_that_becomes_unreadable_is_listed_by_its_known_name(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     await plant.offline.store.transaction([], [Put(f"/contrail/box/{key.uuid}", b"{")])
@@ -102,7 +102,7 @@ async def test_a_value_that_becomes_unreadable_is_listed_by_its_known_name(plant
     assert key.uuid in plant.engine.status()["problems"][0]["source"]
 
 
-async def test_a_reader_of_an_unreadable_value_is_listed_by_name(plant: Plant) -> None:
+async def test_a_reader_of_an_unreadable_value_is_listed_by_name(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.boxes("b", text="see a")
     key = await plant.key("box", "a")

@@ -10,9 +10,9 @@ import pytest
 from intentc.engine.permission import RESTORED
 from intentc.offline.audit import Report
 from intentc.service.audits import PeriodicAudit
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import Plant
-from tests.unit.serving import service_of, serving
+from tests.support.box_system import BoxSystem
+from tests.support.compiler_service import service_of, serving
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ async def soon(condition: Callable[[], bool]) -> None:
             await anyio.sleep(0.005)
 
 
-async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everything(plant: Plant) -> None:
+async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everything(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()
     await plant.offline.settle()
@@ -36,7 +36,7 @@ async def test_what_the_backup_lacks_is_written_again_after_a_pass_over_everythi
     assert plant.parts.permission.granted
 
 
-async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: Plant) -> None:
+async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: BoxSystem) -> None:
     asked: list[bool] = []
     plant.engine.restore_guard.on_compared = lambda: asked.append(plant.engine.orphan_collector.complete)
     await plant.boxes("a", settle=False)
@@ -53,7 +53,7 @@ async def test_nothing_is_written_until_whoever_audits_gives_permission(plant: P
     assert plant.write.log == ["create a"]
 
 
-async def test_a_restore_is_noticed_although_others_have_written_past_our_revision_since(plant: Plant) -> None:
+async def test_a_restore_is_noticed_although_others_have_written_past_our_revision_since(plant: BoxSystem) -> None:
     """By a key whose last write is older than the one that we have seen: revisions of a key never go back."""
     await plant.boxes("a")
     restore = plant.offline.store.faults.backup()
@@ -68,7 +68,7 @@ async def test_a_restore_is_noticed_although_others_have_written_past_our_revisi
     assert (await plant.contents())["a"] == "hello"
 
 
-async def test_a_listing_after_a_gap_is_no_restore(plant: Plant) -> None:
+async def test_a_listing_after_a_gap_is_no_restore(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.change("a", text="bye", settle=False)
     await plant.relist()
@@ -76,7 +76,7 @@ async def test_a_listing_after_a_gap_is_no_restore(plant: Plant) -> None:
 
 
 async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
-    plant = await Plant().begin()
+    plant = await BoxSystem().begin()
     audited, may_end = anyio.Event(), anyio.Event()
 
     async def spawn() -> Report:
@@ -105,7 +105,7 @@ async def test_a_service_audits_a_restored_store_before_it_writes() -> None:
 
 
 async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -> None:
-    plant = await Plant().begin()
+    plant = await BoxSystem().begin()
     audits: list[anyio.Event] = []
 
     async def spawn() -> Report:
@@ -132,7 +132,7 @@ async def test_a_second_restore_during_the_audit_of_the_first_is_audited_too() -
         await soon(lambda: RESTORED not in plant.parts.permission.reasons)
 
 
-async def test_the_journal_holds_nothing_of_the_future_that_never_was(plant: Plant) -> None:
+async def test_the_journal_holds_nothing_of_the_future_that_never_was(plant: BoxSystem) -> None:
     """Its revisions will be given out again; an audit that compared with them would never come to a verdict."""
     await plant.boxes("a", settle=False)
     restore = plant.offline.store.faults.backup()

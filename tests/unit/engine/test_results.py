@@ -12,7 +12,7 @@ from intentc.inspection.results import Results
 from intentc.model import InvalidInput
 from intentc.plugins import load_all
 from intentc.writing import Rejected
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio
 
@@ -30,11 +30,11 @@ def everything(row: Row) -> bool:
     return True
 
 
-def results(plant: Plant, **views: Overview) -> Results:
+def results(plant: BoxSystem, **views: Overview) -> Results:
     return Results(plant.parts, views)
 
 
-async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(plant: Plant) -> None:
+async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(plant: BoxSystem) -> None:
     await plant.boxes("b", "a")
     assert await results(plant, parts=PARTS).rows("parts", everything) == [
         {"name": "a:one", "content": "hello", "box": True},
@@ -42,7 +42,7 @@ async def test_a_view_sees_the_objects_of_its_kinds_sorted_by_name(plant: Plant)
     ]
 
 
-async def test_a_view_sees_only_the_kinds_that_it_declares(plant: Plant) -> None:
+async def test_a_view_sees_only_the_kinds_that_it_declares(plant: BoxSystem) -> None:
     await plant.boxes("a")
     blind = PARTS._replace(kinds=("part",))
     assert [row["box"] for row in await results(plant, parts=blind).rows("parts", everything)] == [False]
@@ -50,25 +50,25 @@ async def test_a_view_sees_only_the_kinds_that_it_declares(plant: Plant) -> None
         await results(plant, parts=PARTS._replace(kinds=("box",))).rows("parts", everything)
 
 
-async def test_only_rows_that_are_wanted_come(plant: Plant) -> None:
+async def test_only_rows_that_are_wanted_come(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     found = await results(plant, parts=PARTS).rows("parts", lambda row: row["name"] == "b:one")
     assert [row["name"] for row in found] == ["b:one"]
 
 
 async def test_before_anything_was_listed_there_is_nothing_to_see() -> None:
-    plant = Plant()
+    plant = BoxSystem()
     found = results(plant, parts=PARTS)
     assert [await found.rows(view, everything) for view in found.views] == [[], []]
 
 
-async def test_rows_are_read_in_a_thread_so_that_the_loop_is_not_held(plant: Plant) -> None:
+async def test_rows_are_read_in_a_thread_so_that_the_loop_is_not_held(plant: BoxSystem) -> None:
     threads = Overview("", (), ("thread",), lambda compiled: [{"thread": threading.get_ident()}])
     (row,) = await results(plant, threads=threads).rows("threads", everything)
     assert row["thread"] != threading.get_ident()
 
 
-async def test_problems_are_a_view_of_every_compiler(plant: Plant) -> None:
+async def test_problems_are_a_view_of_every_compiler(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")] * 1000
     await plant.boxes("a", "b")
     found = results(plant)
@@ -77,7 +77,7 @@ async def test_problems_are_a_view_of_every_compiler(plant: Plant) -> None:
     assert list(found.views) == ["problems"]
 
 
-async def test_a_problem_stays_while_others_change_and_ends_when_it_is_fixed(plant: Plant) -> None:
+async def test_a_problem_stays_while_others_change_and_ends_when_it_is_fixed(plant: BoxSystem) -> None:
     """docs/ambassador.md §5.3: it vanished at the next pass."""
     await plant.boxes("a", text="fail")
     await plant.boxes("b")
@@ -87,7 +87,7 @@ async def test_a_problem_stays_while_others_change_and_ends_when_it_is_fixed(pla
     assert await results(plant).rows("problems", everything) == []
 
 
-async def test_an_unknown_view_is_a_key_error(plant: Plant) -> None:
+async def test_an_unknown_view_is_a_key_error(plant: BoxSystem) -> None:
     with pytest.raises(KeyError):
         await results(plant).rows("parts", everything)
 

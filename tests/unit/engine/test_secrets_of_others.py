@@ -12,8 +12,8 @@ from intentc.inspection import Answers
 from intentc.inspection.results import Results
 from intentc.inspection.secrets import concealed_outputs, read_for, secrets_in
 from intentc.offline.preview.report import Plan
+from tests.support.planned_system import PlannedSystem, texts
 from tests.unit.engine.leaking import LISTENER, compiler, gateway, route
-from tests.unit.offline.living import Living, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,8 @@ spec: {auth_service: "auth:3000", add_auth_headers: {x-key: VALUE}}
 
 
 @pytest.fixture
-async def leaking() -> Living:
-    living = Living(compiler)
+async def leaking() -> PlannedSystem:
+    living = PlannedSystem(compiler)
     await living.offline.seed()
     await living.apply(texts(route(ONE), gateway()))
     (listener,) = living.offline.outputs()
@@ -42,9 +42,9 @@ async def leaking() -> Living:
 
 
 @pytest.fixture
-async def asking() -> Living:
+async def asking() -> PlannedSystem:
     """A gateway that asks another service with a header that is a secret."""
-    living = Living("ambassador")
+    living = PlannedSystem("ambassador")
     await living.offline.seed()
     await living.apply(texts(AUTH.replace("VALUE", ONE)))
     assert ONE in json.dumps(living.offline.outputs())
@@ -57,7 +57,7 @@ def shown(plan: Plan) -> str:
     return text
 
 
-async def test_an_object_is_shown_without_it(leaking: Living) -> None:
+async def test_an_object_is_shown_without_it(leaking: PlannedSystem) -> None:
     found = await Answers(leaking.offline.engine).object("toy_listener", LISTENER)
     assert "canary" not in json.dumps(found)
     assert found["actual"]["routes"][0]["addresses"] == ["Bearer <secret>"]
@@ -65,12 +65,12 @@ async def test_an_object_is_shown_without_it(leaking: Living) -> None:
     assert found["actual"]["fq_name"] == [LISTENER]
 
 
-async def test_what_compile_prints_is_without_it(leaking: Living) -> None:
+async def test_what_compile_prints_is_without_it(leaking: PlannedSystem) -> None:
     (listener,) = concealed_outputs(leaking.offline.engine.parts, leaking.offline.outputs())
     assert listener["routes"] == [{"hostname": "a.example.org", "prefix": "/", "addresses": ["Bearer <secret>"]}]
 
 
-async def test_views_do_not_see_it(leaking: Living) -> None:
+async def test_views_do_not_see_it(leaking: PlannedSystem) -> None:
     def rows(compiled: Compiled) -> Iterator[Row]:
         for listener in compiled.objects("toy_listener"):
             yield {"listed": listener["routes"], "named": compiled.named("toy_listener", LISTENER)}
@@ -81,7 +81,7 @@ async def test_views_do_not_see_it(leaking: Living) -> None:
     assert row["listed"][0]["addresses"] == ["Bearer <secret>"]
 
 
-async def test_a_plan_shows_that_it_changes_and_neither_value(leaking: Living) -> None:
+async def test_a_plan_shows_that_it_changes_and_neither_value(leaking: PlannedSystem) -> None:
     plan = await leaking.plan(texts(route(TWO), gateway()))
     (change,) = plan.follows
     assert [(field.before, field.after) for field in change.fields] == [
@@ -90,15 +90,15 @@ async def test_a_plan_shows_that_it_changes_and_neither_value(leaking: Living) -
     shown(plan)
 
 
-async def test_a_plan_of_creates_and_deletes_does_not_show_it(leaking: Living) -> None:
+async def test_a_plan_of_creates_and_deletes_does_not_show_it(leaking: PlannedSystem) -> None:
     shown(await leaking.plan(texts(route(ONE), delete=True)))
-    new = Living(compiler)
+    new = PlannedSystem(compiler)
     await new.offline.seed()
     created = await new.plan(texts(route(ONE), gateway()))
     assert "Bearer <secret>" in shown(created)
 
 
-async def test_only_what_was_read_for_an_object_counts(leaking: Living) -> None:
+async def test_only_what_was_read_for_an_object_counts(leaking: PlannedSystem) -> None:
     parts = leaking.offline.engine.parts
     await leaking.apply(texts(route("canary-elsewhere").replace("web", "other").replace("a.example.org", "b.example")))
     listener = next(name for name in parts.book.names() if name.kind == "toy_listener")
@@ -107,7 +107,7 @@ async def test_only_what_was_read_for_an_object_counts(leaking: Living) -> None:
     assert secrets_in(read_for(parts, listener)) == {ONE}
 
 
-async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listener(asking: Living) -> None:
+async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listener(asking: PlannedSystem) -> None:
     plan = await asking.plan(texts(AUTH.replace("VALUE", TWO)))
     (listener,) = (change for change in plan.follows if change.kind == "envoy_listener")
     assert {(field.before, field.after) for field in listener.fields} == {("<secret>", "<secret, another>")}
@@ -119,7 +119,9 @@ async def test_an_auth_services_headers_show_neither_in_plans_nor_in_its_listene
     assert "canary" not in json.dumps(concealed_outputs(parts, asking.offline.outputs()))
 
 
-async def test_what_stands_in_a_listener_since_before_a_rotation_is_concealed_by_its_schema(asking: Living) -> None:
+async def test_what_stands_in_a_listener_since_before_a_rotation_is_concealed_by_its_schema(
+    asking: PlannedSystem,
+) -> None:
     """The old value is in no resource that anybody could have read."""
     (listener,) = (one for one in asking.offline.outputs() if one["kind"] == "envoy_listener")
     await asking.apply(texts(AUTH.replace("VALUE", TWO)))
@@ -127,7 +129,7 @@ async def test_what_stands_in_a_listener_since_before_a_rotation_is_concealed_by
     assert "canary" not in json.dumps(concealed_outputs(asking.offline.engine.parts, [listener]))
 
 
-async def test_an_objects_fields_without_secrets_are_still_shown(leaking: Living) -> None:
+async def test_an_objects_fields_without_secrets_are_still_shown(leaking: PlannedSystem) -> None:
     plan = await leaking.plan(texts(gateway(port=8080)))
     (change,) = plan.follows
     assert [(field.field, field.before, field.after) for field in change.fields] == [("port", 80, 8080)]

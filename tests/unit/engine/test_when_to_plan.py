@@ -16,7 +16,7 @@ from intentc.engine.reconciler import Reconciler
 from intentc.model import Name
 from intentc.planning import Plan
 from intentc.writing import Unreachable
-from tests.unit.engine.plant import Gate, Plant, part, until
+from tests.support.box_system import BoxSystem, Gate, part, until
 from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ A_UUID = "11111111-1111-4111-8111-111111111111"
 
 
 @contextmanager
-def planned(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name]]:
+def planned(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name]]:
     """The objects that were planned, in order."""
     names: list[Name] = []
     plan = plant.parts.planner.plan
@@ -40,7 +40,7 @@ def planned(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Name
 
 
 @asynccontextmanager
-async def writer(plant: Plant, idle: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
+async def writer(plant: BoxSystem, idle: asyncio.Event, in_flight: int) -> AsyncIterator[Reconciler]:
     """Two workers that write the plant's objects, without the rest of the engine."""
     reconciler = Reconciler(
         plant.parts,
@@ -60,7 +60,7 @@ async def writer(plant: Plant, idle: asyncio.Event, in_flight: int) -> AsyncIter
         await reconciler.drain()
 
 
-async def two_parts_to_make(plant: Plant) -> None:
+async def two_parts_to_make(plant: BoxSystem) -> None:
     """The parts of ``a`` and ``b`` are claimed, and not there."""
     plant.parts.permission.withhold(OBSERVING, "for a while")
     await plant.boxes("a", "b")
@@ -70,7 +70,7 @@ async def two_parts_to_make(plant: Plant) -> None:
 
 
 async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idle(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(plant)
     throttle = plant.write.gates["create a"] = Gate()
@@ -93,7 +93,7 @@ async def test_nothing_that_waited_for_room_is_planned_while_it_is_no_longer_idl
 
 
 async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_idle(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await two_parts_to_make(plant)
     plant.write.failures["a"] = [Unreachable("refused")]
@@ -113,7 +113,7 @@ async def test_nothing_is_planned_when_an_outage_ends_while_it_is_no_longer_idle
             await until(lambda: set(names) == {part("a"), part("b")})
 
 
-async def test_nothing_is_planned_before_it_is_idle(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_planned_before_it_is_idle(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     await two_parts_to_make(plant)
     idle = asyncio.Event()
     with planned(plant, monkeypatch) as names:
@@ -130,11 +130,11 @@ async def test_nothing_is_planned_before_it_is_idle(plant: Plant, monkeypatch: p
 
 
 async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A restart in a converged world plans everything and never waits for a write."""
     await plant.boxes(*(f"box-{number:03}" for number in range(200)))
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     monkeypatch.setattr("intentc.engine.slices._LENGTH", 0.0)
     turn, over = 0, False
 
@@ -161,7 +161,7 @@ async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
     assert max(in_turn.values()) <= 4, "one plan a worker and turn, while slices have no length"
 
 
-async def test_an_object_that_waits_for_one_that_somebody_else_creates_is_made_then(plant: Plant) -> None:
+async def test_an_object_that_waits_for_one_that_somebody_else_creates_is_made_then(plant: BoxSystem) -> None:
     await plant.boxes("b", text=f"below {A_UUID} a")
     assert await plant.contents() == {}
     below = Name("part", ("a", "two"))

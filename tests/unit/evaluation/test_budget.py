@@ -16,8 +16,8 @@ import pytest
 
 from intentc.evaluation import PROCESS, Budget, BudgetExceeded, Limits, Status
 from intentc.model import Key
-from tests.oracle.naive_world import NaiveWorld
-from tests.patience import PATIENCE
+from tests.support.naive_world import NaiveWorld
+from tests.support.waiting import PATIENCE
 from tests.unit.evaluation.poisons import POISONS
 from tests.unit.evaluation.toy import evaluate, runner, toy_schema, toy_world
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from intentc.evaluation import CrashMarker
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 from tests.unit.evaluation import held
 from tests.unit.evaluation.toy import INSTALLATION, toy_world
 

@@ -11,7 +11,7 @@ from intentc.evaluation import Intent, Limits, Outcome, Runner
 from intentc.model import Key, Schema
 from intentc.model.schema import KindSpec, build_kind
 from intentc.model.types import TypeTable
-from tests.oracle.naive_world import NaiveWorld
+from tests.support.naive_world import NaiveWorld
 
 INSTALLATION = "test"
 

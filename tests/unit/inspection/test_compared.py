@@ -11,7 +11,7 @@ from intentc.diagnostics.answering import MOST_BYTES
 from intentc.diagnostics.observed import Unanswerable
 from intentc.inspection import Answers
 from intentc.model import Batch, Change
-from tests.scenario.scene import Scene, rule, rules
+from tests.support.memory_system import MemorySystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 
@@ -19,17 +19,17 @@ INGRESS = ("access_control_list", "blue:web:ingress-access-control-list")
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    scene = await Scene().begin()
+async def scene() -> MemorySystem:
+    scene = await MemorySystem().begin()
     await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("all", "local")))
     return scene
 
 
-async def compared(scene: Scene, kind: str, name: str) -> dict[str, Any]:
+async def compared(scene: MemorySystem, kind: str, name: str) -> dict[str, Any]:
     return await Answers(scene.offline.engine).object(kind, name)
 
 
-async def spoil(scene: Scene, kind: str, name: str, **fields: Any) -> None:
+async def spoil(scene: MemorySystem, kind: str, name: str, **fields: Any) -> None:
     """Another writer changes an object, and the engine has seen it and done nothing yet."""
     key = scene.named(kind, name)
     assert key is not None
@@ -40,13 +40,13 @@ async def spoil(scene: Scene, kind: str, name: str, **fields: Any) -> None:
     engine.scheduler.apply(Batch(revision, (Change(*key, value, 1, revision),)))
 
 
-async def test_an_object_in_order_differs_in_nothing(scene: Scene) -> None:
+async def test_an_object_in_order_differs_in_nothing(scene: MemorySystem) -> None:
     found = await compared(scene, *INGRESS)
     assert (found["differences"], found["differences_total"]) == ([], 0)
     assert found["actual"]["access_control_list_entries"] == found["desired"]["access_control_list_entries"]
 
 
-async def test_what_somebody_else_changed_is_reported_field_by_field(scene: Scene) -> None:
+async def test_what_somebody_else_changed_is_reported_field_by_field(scene: MemorySystem) -> None:
     await spoil(scene, *INGRESS, access_control_list_entries={"acl_rule": []})
     found = await compared(scene, *INGRESS)
     (difference,) = found["differences"]
@@ -55,13 +55,13 @@ async def test_what_somebody_else_changed_is_reported_field_by_field(scene: Scen
     assert difference["desired"]["action_list"] == {"simple_action": "pass"}
 
 
-async def test_a_resource_of_the_user_is_as_he_wrote_it(scene: Scene) -> None:
+async def test_a_resource_of_the_user_is_as_he_wrote_it(scene: MemorySystem) -> None:
     found = await compared(scene, "security_group", "web")
     assert found["actual"]["security_group_entries"]["policy_rule"]
     assert (found["desired"], found["differences"]) == (None, [])
 
 
-async def test_references_that_compilers_write_are_compared_by_name(scene: Scene) -> None:
+async def test_references_that_compilers_write_are_compared_by_name(scene: MemorySystem) -> None:
     await scene.apply("virtual_network", "blue:net", route_target_list={"route_target": ["target:1:1"]})
     found = await compared(scene, "routing_instance", "blue:net:net")
     assert found["differences"] == []
@@ -71,14 +71,14 @@ async def test_references_that_compilers_write_are_compared_by_name(scene: Scene
     assert ("route_target_refs[target:1:1]", None) in [(each["field"], each["actual"]) for each in found["differences"]]
 
 
-async def test_one_that_is_not_there_and_that_nobody_wants_is_refused_with_near_names(scene: Scene) -> None:
+async def test_one_that_is_not_there_and_that_nobody_wants_is_refused_with_near_names(scene: MemorySystem) -> None:
     with pytest.raises(Unanswerable, match=r"there is no access_control_list .*no-such-list") as error:
         await compared(scene, "access_control_list", "blue:web:no-such-list")
     assert error.value.status == 404
     assert f"default-domain:{INGRESS[1]}" in error.value.candidates
 
 
-async def test_one_that_can_not_be_read_shows_what_is_wanted(scene: Scene) -> None:
+async def test_one_that_can_not_be_read_shows_what_is_wanted(scene: MemorySystem) -> None:
     key = scene.named(*INGRESS)
     assert key is not None
     await scene.put(key, b"{")
@@ -87,18 +87,18 @@ async def test_one_that_can_not_be_read_shows_what_is_wanted(scene: Scene) -> No
     assert found["desired"]["access_control_list_entries"]
 
 
-async def test_an_unknown_kind_is_refused(scene: Scene) -> None:
+async def test_an_unknown_kind_is_refused(scene: MemorySystem) -> None:
     with pytest.raises(Unanswerable, match="unknown kind"):
         await compared(scene, "accss_control_list", "x")
 
 
-async def test_an_object_of_a_thousand_rules_is_cut_to_what_an_answer_may_hold(scene: Scene) -> None:
+async def test_an_object_of_a_thousand_rules_is_cut_to_what_an_answer_may_hold(scene: MemorySystem) -> None:
     many = [rule("all", "local", dst_ports=[{"start_port": port, "end_port": port}]) for port in range(2000)]
     await scene.change("security_group", "blue:web", security_group_entries=rules(*many))
     assert len(msgspec.json.encode(await compared(scene, *INGRESS))) <= MOST_BYTES
 
 
-async def test_sensitive_fields_never_show(scene: Scene) -> None:
+async def test_sensitive_fields_never_show(scene: MemorySystem) -> None:
     credentials = {"username": "a-canary", "password": "another-canary"}
     router = {"fq_name": ["default-global-system-config", "router"], "physical_router_user_credentials": credentials}
     await scene.offline.apply([{"kind": "physical_router", "operation": "CREATE", "data": router}])

@@ -11,42 +11,44 @@ from intentc.inspection.lookup.finding import Found, find
 from intentc.model import Key, Name
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected
-from tests.scenario.scene import Scene
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
+from tests.support.memory_system import MemorySystem
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    scene = await Scene().begin()
+async def scene() -> MemorySystem:
+    scene = await MemorySystem().begin()
     await scene.apply("security_group", "blue:web")
     await scene.apply("security_group", "blue:db")
     return scene
 
 
-async def found(scene: Scene, kind: str, text: str) -> Found:
+async def found(scene: MemorySystem, kind: str, text: str) -> Found:
     return await find(scene.offline.engine, kind, text)
 
 
 @pytest.mark.parametrize("kind", ["security_group", "security-group", "SecurityGroup", "security_groups"])
 @pytest.mark.parametrize("text", ["default-domain:blue:web", "blue:web", "web"])
-async def test_a_resource_is_found_by_its_name_and_any_unique_end_of_it(scene: Scene, kind: str, text: str) -> None:
+async def test_a_resource_is_found_by_its_name_and_any_unique_end_of_it(
+    scene: MemorySystem, kind: str, text: str
+) -> None:
     key = scene.named("security_group", "blue:web")
     assert await found(scene, kind, text) == Found(Name("security_group", ("default-domain", "blue", "web")), key)
 
 
-async def test_a_resource_is_found_by_its_uuid(scene: Scene) -> None:
+async def test_a_resource_is_found_by_its_uuid(scene: MemorySystem) -> None:
     key = scene.named("security_group", "blue:web")
     assert key is not None
     assert (await found(scene, "security_group", key.uuid)).key == key
 
 
-async def test_an_end_is_one_of_whole_elements(scene: Scene) -> None:
+async def test_an_end_is_one_of_whole_elements(scene: MemorySystem) -> None:
     assert (await found(scene, "security_group", "eb")).key is None
 
 
-async def test_an_end_that_fits_several_is_answered_with_them(scene: Scene) -> None:
+async def test_an_end_that_fits_several_is_answered_with_them(scene: MemorySystem) -> None:
     with pytest.raises(Unanswerable) as raised:
         await found(scene, "access_control_list", "ingress-access-control-list")
     assert raised.value.status == 409
@@ -58,30 +60,30 @@ async def test_an_end_that_fits_several_is_answered_with_them(scene: Scene) -> N
     "kind, meant",
     [("security_grup", "security_group"), ("acl", "access_control_list"), ("control_lis", "access_control_list")],
 )
-async def test_an_unknown_kind_is_answered_with_the_nearest(scene: Scene, kind: str, meant: str) -> None:
+async def test_an_unknown_kind_is_answered_with_the_nearest(scene: MemorySystem, kind: str, meant: str) -> None:
     with pytest.raises(Unanswerable) as raised:
         await found(scene, kind, "web")
     assert (raised.value.status, raised.value.candidates[0]) == (404, meant)
 
 
-async def test_a_name_is_needed(scene: Scene) -> None:
+async def test_a_name_is_needed(scene: MemorySystem) -> None:
     with pytest.raises(Unanswerable) as raised:
         await found(scene, "security_group", "")
     assert raised.value.status == 400
 
 
-async def test_a_name_that_nothing_has_comes_with_names_that_are_near(scene: Scene) -> None:
+async def test_a_name_that_nothing_has_comes_with_names_that_are_near(scene: MemorySystem) -> None:
     assert (await found(scene, "security_group", "wen")).near == ("default-domain:blue:web",)
     assert await found(scene, "security_group", "qqqqqq") == Found(Name("security_group", ("qqqqqq",)), None)
 
 
-async def test_the_name_of_an_absent_child_is_completed_by_its_parents(scene: Scene) -> None:
+async def test_the_name_of_an_absent_child_is_completed_by_its_parents(scene: MemorySystem) -> None:
     absent = await found(scene, "access_control_list", "blue:web:another")
     assert absent.name.fq_name == ("default-domain", "blue", "web", "another")
 
 
 async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_the_uuid_that_it_will_have(
-    plant: Plant,
+    plant: BoxSystem,
 ) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")]
     await plant.boxes("a", "b")
@@ -92,7 +94,7 @@ async def test_what_is_claimed_and_not_there_is_found_by_name_by_its_end_and_by_
         await find(plant.engine, "part", "one")
 
 
-async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: Plant) -> None:
+async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = Key("box", "33333333-3333-4333-8333-333333333333")
     await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["broken"], "text": 7}')])
@@ -102,7 +104,7 @@ async def test_a_value_that_cannot_be_read_is_found_by_the_name_in_it(plant: Pla
 
 
 async def test_the_loop_has_its_turn_while_names_are_looked_through(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The world may change in between: what was there at the beginning is found."""
     monkeypatch.setattr("intentc.engine.slices._BLOCK", 10)

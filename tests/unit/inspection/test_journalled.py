@@ -18,15 +18,15 @@ from intentc.journal import Entry
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from intentc.model import Key, Name
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def plant() -> AsyncIterator[Plant]:
+async def plant() -> AsyncIterator[BoxSystem]:
     """One that has made its first pass over nothing, with two boxes since: the second shows the first's text."""
-    plant = await Plant().begin()
+    plant = await BoxSystem().begin()
     await plant.boxes("b")
     await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
     yield plant
@@ -34,12 +34,12 @@ async def plant() -> AsyncIterator[Plant]:
     plant.parts.jobs.close()
 
 
-async def lines(plant: Plant, **query: Any) -> list[dict[str, Any]]:
+async def lines(plant: BoxSystem, **query: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (await journalled.journal(plant.engine, JournalQuery(**query)))["lines"]
     return found
 
 
-async def test_an_evaluation_is_reported_with_names_path_and_source(plant: Plant) -> None:
+async def test_an_evaluation_is_reported_with_names_path_and_source(plant: BoxSystem) -> None:
     await plant.change("b", text="other")
     a, b = await plant.key("box", "a"), await plant.key("box", "b")
     (line,) = await lines(plant, sort="evaluation", kind="box", name="a", after=last(plant) - 4)
@@ -50,7 +50,7 @@ async def test_an_evaluation_is_reported_with_names_path_and_source(plant: Plant
     assert (line["status"], line["claims"], line["objects_total"], line["object"]) == ("done", 1, 1, None)
 
 
-async def test_a_write_is_reported_with_its_object(plant: Plant) -> None:
+async def test_a_write_is_reported_with_its_object(plant: BoxSystem) -> None:
     (line,) = await lines(plant, sort="write", name="a:one")
     assert (line["object"]["kind"], line["object"]["name"], line["operation"]) == ("part", "a:one", "create")
     assert line["object"]["uuid"] == (await plant.key("part", "a", "one")).uuid
@@ -58,18 +58,18 @@ async def test_a_write_is_reported_with_its_object(plant: Plant) -> None:
     assert (line["intent"], line["path"], line["source"], line["status"]) == (None, [], None, None)
 
 
-async def test_a_write_names_the_fields_that_it_sets_and_no_value(plant: Plant) -> None:
+async def test_a_write_names_the_fields_that_it_sets_and_no_value(plant: BoxSystem) -> None:
     await plant.change("a", text="secret words")
     *_, line = await lines(plant, sort="write", name="a:one")
     assert (line["operation"], line["fields"], line["by"]) == ("update", ["content"], None)
     assert "secret words" not in str(line)
 
 
-async def test_a_create_names_no_fields_since_all_of_it_is_new(plant: Plant) -> None:
+async def test_a_create_names_no_fields_since_all_of_it_is_new(plant: BoxSystem) -> None:
     assert [line["fields"] for line in await lines(plant, sort="write")] == [[], []]
 
 
-async def test_a_line_of_another_process_says_whose_it_is(plant: Plant, tmp_path: Path) -> None:
+async def test_a_line_of_another_process_says_whose_it_is(plant: BoxSystem, tmp_path: Path) -> None:
     journal = plant.parts.journal
     files = JournalFiles(tmp_path, files=2, file_bytes=100_000, process=this_process("lab", "host-2", 0.0))
     Keeping(journal, files, plant.parts.logic.name_of, lambda entry: False).end()
@@ -86,17 +86,17 @@ async def test_a_line_of_another_process_says_whose_it_is(plant: Plant, tmp_path
     ]
 
 
-async def test_lines_of_an_unknown_kind_are_refused_with_those_that_may_be_meant(plant: Plant) -> None:
+async def test_lines_of_an_unknown_kind_are_refused_with_those_that_may_be_meant(plant: BoxSystem) -> None:
     with pytest.raises(Unanswerable, match="unknown kind 'bux'; did you mean box") as caught:
         await journalled.journal(plant.engine, JournalQuery(kind="bux"))
     assert (caught.value.candidates, caught.value.named_as) == (("box",), NamedAs.KINDS)
 
 
-def last(plant: Plant) -> int:
+def last(plant: BoxSystem) -> int:
     return plant.parts.journal.last
 
 
-async def test_lines_come_oldest_first_in_pages(plant: Plant) -> None:
+async def test_lines_come_oldest_first_in_pages(plant: BoxSystem) -> None:
     every = [line["sequence"] for line in await lines(plant)]
     assert every == list(range(1, last(plant) + 1))
     assert [line["sequence"] for line in await lines(plant, limit=2)] == [1, 2]
@@ -104,12 +104,12 @@ async def test_lines_come_oldest_first_in_pages(plant: Plant) -> None:
 
 
 @pytest.mark.parametrize(("query", "more"), [({"limit": 4}, False), ({"limit": 3}, True), ({"before": 2}, False)])
-async def test_whether_there_are_more_is_reported(plant: Plant, query: dict[str, Any], more: bool) -> None:
+async def test_whether_there_are_more_is_reported(plant: BoxSystem, query: dict[str, Any], more: bool) -> None:
     assert last(plant) == 4
     assert (await journalled.journal(plant.engine, JournalQuery(**query)))["more"] is more
 
 
-async def test_the_last_lines_before_one_can_be_asked_for(plant: Plant) -> None:
+async def test_the_last_lines_before_one_can_be_asked_for(plant: BoxSystem) -> None:
     assert [line["sequence"] for line in await lines(plant, before=last(plant) + 1, limit=2)] == [
         last(plant) - 1,
         last(plant),
@@ -118,25 +118,25 @@ async def test_the_last_lines_before_one_can_be_asked_for(plant: Plant) -> None:
 
 
 @pytest.mark.parametrize("name", ["a:one", "one", ""])
-async def test_lines_of_one_object_are_found_by_its_name_or_the_end_of_it(plant: Plant, name: str) -> None:
+async def test_lines_of_one_object_are_found_by_its_name_or_the_end_of_it(plant: BoxSystem, name: str) -> None:
     found = await lines(plant, kind="part", name=name)
     assert {line["sort"] for line in found} == {"evaluation", "write"}
     assert len(found) == (2 if name == "a:one" else 4)
 
 
-async def test_a_line_is_found_by_the_uuid_of_what_it_shows_of(plant: Plant) -> None:
+async def test_a_line_is_found_by_the_uuid_of_what_it_shows_of(plant: BoxSystem) -> None:
     b = await plant.key("box", "b")
     found = await lines(plant, name=b.uuid)
     assert [line["intent"]["name"] for line in found] == ["b"]
 
 
-async def test_what_is_gone_is_reported_by_its_name(plant: Plant) -> None:
+async def test_what_is_gone_is_reported_by_its_name(plant: BoxSystem) -> None:
     await plant.remove("a")
     ended = (await lines(plant, kind="box", name="a", sort="evaluation"))[-1]
     assert (ended["intent"]["name"], ended["status"]) == ("a", "gone")
 
 
-async def test_an_answer_stays_small_however_much_lines_report(plant: Plant) -> None:
+async def test_an_answer_stays_small_however_much_lines_report(plant: BoxSystem) -> None:
     objects = tuple(Name("part", (f"{'long' * 50}-{number}", "one")) for number in range(1_000))
     for _ in range(300):
         plant.parts.journal.add(Entry(1, Key("box", "x"), (), "done", 1_000, objects))
@@ -148,13 +148,13 @@ async def test_an_answer_stays_small_however_much_lines_report(plant: Plant) -> 
     assert further["lines"][0]["sequence"] == answer["lines"][-1]["sequence"] + 1
 
 
-async def test_a_follower_gets_lines_as_json(plant: Plant) -> None:
+async def test_a_follower_gets_lines_as_json(plant: BoxSystem) -> None:
     async with aclosing(journalled.follow(plant.engine, last(plant) - 1)) as found:  # type: ignore[type-var]
         line = await anext(found)
     assert line == (await lines(plant, after=last(plant) - 1))[0]
 
 
-async def test_one_follower_too_many_is_reported_what_to_do(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_follower_too_many_is_reported_what_to_do(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.journal.journal._FOLLOWERS", 0)
     with pytest.raises(Unanswerable) as caught:
         await anext(journalled.follow(plant.engine, 0))
@@ -162,7 +162,7 @@ async def test_one_follower_too_many_is_reported_what_to_do(plant: Plant, monkey
     assert "/journal" in caught.value.next_step
 
 
-async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last_write(plant: Plant) -> None:
+async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last_write(plant: BoxSystem) -> None:
     await plant.change("b", text="other")
     a, b = await plant.key("box", "a"), await plant.key("box", "b")
     past = await history_of(plant.engine, part("a"), [a])
@@ -176,7 +176,7 @@ async def test_the_past_of_an_object_is_its_intents_last_evaluation_and_its_last
     assert sorts == ["evaluation", "write", "evaluation", "write"]
 
 
-async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_led_to(plant: Plant) -> None:
+async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_led_to(plant: BoxSystem) -> None:
     await plant.change("b", text="other")
     b = await plant.key("box", "b")
     past = await history_of(plant.engine, None, [b])
@@ -184,8 +184,8 @@ async def test_the_history_of_a_resource_is_its_evaluations_and_those_that_it_le
     assert reported == ["b", "b", "a"]
 
 
-async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_done_since_is(plant: Plant) -> None:
-    again = Plant(plant.offline.store)
+async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_done_since_is(plant: BoxSystem) -> None:
+    again = BoxSystem(plant.offline.store)
     await again.offline.settle()
     a = await again.key("box", "a")
     past = await history_of(again.engine, part("a"), [a])
@@ -198,12 +198,12 @@ async def test_after_a_restart_without_files_the_path_is_not_known_but_what_was_
     assert past.written is not None
 
 
-async def test_what_the_first_listing_led_to_and_was_written_then_is_known(plant: Plant) -> None:
+async def test_what_the_first_listing_led_to_and_was_written_then_is_known(plant: BoxSystem) -> None:
     plant.write.failures["*"] = []
     store = plant.offline.store
     (item,) = (await store.range("/contrail/part/", "/contrail/part0")).items[:1]
     name = plant.parts.schema.kind("part").decode_values(item.value).fq_name
-    again = Plant(store)
+    again = BoxSystem(store)
     await store.transaction((), [delete(item.key)])
     await again.offline.settle()
     owner = await again.key("box", name[0])
@@ -218,7 +218,7 @@ def delete(key: str) -> Any:
     return Delete(key)
 
 
-def kept(plant: Plant, directory: Path, process: str) -> None:
+def kept(plant: BoxSystem, directory: Path, process: str) -> None:
     """As the service does at its end: all lines go into files."""
     journal = plant.parts.journal
     journal.writer = f"lab/{process}"
@@ -226,10 +226,10 @@ def kept(plant: Plant, directory: Path, process: str) -> None:
     Keeping(journal, files, plant.parts.logic.name_of, plant.engine.scheduler.at_start).end()
 
 
-async def test_after_a_restart_files_show_when_and_by_which_path(plant: Plant, tmp_path: Path) -> None:
+async def test_after_a_restart_files_show_when_and_by_which_path(plant: BoxSystem, tmp_path: Path) -> None:
     await plant.change("b", text="other")
     kept(plant, tmp_path, "host-1")
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     a, b = await again.key("box", "a"), await again.key("box", "b")
@@ -243,13 +243,13 @@ async def test_after_a_restart_files_show_when_and_by_which_path(plant: Plant, t
     assert reported == [("files", sort) for sort in ("evaluation", "write") * 2] + [("journal", "evaluation")]
 
 
-async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: Plant, tmp_path: Path) -> None:
+async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: BoxSystem, tmp_path: Path) -> None:
     await plant.change("b", text="other")
     kept(plant, tmp_path, "host-1")
-    between = Plant(plant.offline.store)
+    between = BoxSystem(plant.offline.store)
     await between.offline.settle()
     kept(between, tmp_path, "host-2")
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     a = await again.key("box", "a")
@@ -258,10 +258,10 @@ async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: P
     assert (reported.recorded_in, reported.by) == ("files", "lab/host-1")
 
 
-async def test_lines_of_a_future_that_never_was_are_passed_over(plant: Plant, tmp_path: Path) -> None:
+async def test_lines_of_a_future_that_never_was_are_passed_over(plant: BoxSystem, tmp_path: Path) -> None:
     plant.parts.journal.add(Entry(10_000, await plant.key("box", "a"), (), "done", 1, (part("a"),), source_revision=5))
     kept(plant, tmp_path, "host-1")
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     past = await history_of(again.engine, part("a"), [])
@@ -269,14 +269,14 @@ async def test_lines_of_a_future_that_never_was_are_passed_over(plant: Plant, tm
     assert any(reported.recorded_in == "files" for reported in past.lines)
 
 
-async def test_lines_that_memory_and_files_hold_are_reported_once(plant: Plant, tmp_path: Path) -> None:
+async def test_lines_that_memory_and_files_hold_are_reported_once(plant: BoxSystem, tmp_path: Path) -> None:
     kept(plant, tmp_path, "host-1")
     plant.parts.journal.directory = tmp_path
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
     assert [reported.recorded_in for reported in past.lines] == ["journal", "journal"]
 
 
-async def test_that_lines_were_dropped_is_reported(plant: Plant) -> None:
+async def test_that_lines_were_dropped_is_reported(plant: BoxSystem) -> None:
     for number in range(plant.parts.journal.size):
         plant.parts.journal.add(Entry(1, Key("box", f"x{number}"), (), "done", 0, ()))
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])

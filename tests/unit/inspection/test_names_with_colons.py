@@ -15,8 +15,8 @@ from intentc.inspection.why.why import why
 from intentc.model import Name
 from intentc.offline.offline import Offline
 from intentc.writing import Rejected
-from tests.scenario.scene import Scene
-from tests.unit.engine.plant import BoxIntent, Plant, part
+from tests.support.box_system import BoxIntent, BoxSystem, part
+from tests.support.memory_system import MemorySystem
 from tests.unit.inspection.test_journalled import kept
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ TARGET = "target:64512:100"
 
 
 @pytest.fixture
-async def refused(plant: Plant) -> Plant:
+async def refused(plant: BoxSystem) -> BoxSystem:
     """The part of a box with colons in its name is wanted, and refused."""
     plant.write.failures["a:b"] = [Rejected(422, "no such colour")]
     await plant.boxes("a:b")
@@ -33,30 +33,30 @@ async def refused(plant: Plant) -> Plant:
 
 
 @pytest.fixture
-async def scene() -> Scene:
+async def scene() -> MemorySystem:
     """A network that names a route target which the compiler makes."""
-    scene = await Scene().begin()
+    scene = await MemorySystem().begin()
     await scene.apply("virtual_network", "blue:red", route_target_list={"route_target": [TARGET]})
     return scene
 
 
 @pytest.mark.parametrize("text", ["a:b:one", "b:one"])
-async def test_what_is_claimed_and_not_there_is_found(refused: Plant, text: str) -> None:
+async def test_what_is_claimed_and_not_there_is_found(refused: BoxSystem, text: str) -> None:
     assert await find(refused.engine, "part", text) == Found(part("a:b"), None)
 
 
-async def test_why_shows_who_claims_what_is_refused_and_that(refused: Plant) -> None:
+async def test_why_shows_who_claims_what_is_refused_and_that(refused: BoxSystem) -> None:
     answer = await why(refused.engine, "part", "a:b:one")
     assert (answer["exists"], answer["state"]) == (False, "refused")
     assert [owner["name"] for owner in answer["owners"]] == ["a:b"]
 
 
-async def test_the_object_as_it_should_be_is_shown(refused: Plant) -> None:
+async def test_the_object_as_it_should_be_is_shown(refused: BoxSystem) -> None:
     answer = await one_object(refused.engine, "part", "a:b:one")
     assert (answer["actual"], answer["desired"]["content"]) == (None, "hello")
 
 
-async def test_what_is_claimed_and_not_there_has_its_neighbours(refused: Plant) -> None:
+async def test_what_is_claimed_and_not_there_has_its_neighbours(refused: BoxSystem) -> None:
     answer = await neighbourhood(refused.engine, "part", "a:b:one")
     assert [(node["kind"], node["name"], node["role"]) for node in answer["nodes"]] == [
         ("part", "a:b:one", "lower"),
@@ -64,7 +64,7 @@ async def test_what_is_claimed_and_not_there_has_its_neighbours(refused: Plant) 
     ]
 
 
-async def test_a_route_target_that_an_observer_would_make_is_found(scene: Scene) -> None:
+async def test_a_route_target_that_an_observer_would_make_is_found(scene: MemorySystem) -> None:
     scene.stop()
     await scene.apply("virtual_network", "blue:green", route_target_list={"route_target": ["target:64512:200"]})
     observing = Offline(scene.plugins, store=scene.offline.store, observe=True)
@@ -74,7 +74,7 @@ async def test_a_route_target_that_an_observer_would_make_is_found(scene: Scene)
     assert "default-domain:blue:green" in str(answer["owners"])
 
 
-async def test_what_was_deleted_is_reported_with_its_history(plant: Plant) -> None:
+async def test_what_was_deleted_is_reported_with_its_history(plant: BoxSystem) -> None:
     await plant.boxes("a:b")
     await plant.remove("a:b")
     answer = await why(plant.engine, "part", "a:b:one")
@@ -82,11 +82,11 @@ async def test_what_was_deleted_is_reported_with_its_history(plant: Plant) -> No
     assert [line["operation"] for line in answer["history"] if line["sort"] == "write"] == ["create", "delete"]
 
 
-async def test_after_a_restart_files_show_of_what_was_deleted(plant: Plant, tmp_path: Path) -> None:
+async def test_after_a_restart_files_show_of_what_was_deleted(plant: BoxSystem, tmp_path: Path) -> None:
     await plant.boxes("a:b")
     await plant.remove("a:b")
     kept(plant, tmp_path, "host-1")
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     for text in ("a:b:one", "b:one"):
@@ -95,7 +95,9 @@ async def test_after_a_restart_files_show_of_what_was_deleted(plant: Plant, tmp_
         assert [line["operation"] for line in answer["history"] if line["sort"] == "write"] == ["create", "delete"]
 
 
-async def test_an_intent_that_claims_it_before_it_fails_is_named(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_intent_that_claims_it_before_it_fails_is_named(
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def evaluate(self: BoxIntent, ctx: Context) -> Iterable[Claim | Fact]:
         yield self.owned("ticket", (TARGET,))
         raise RuntimeError("as the test asked for")
@@ -106,13 +108,13 @@ async def test_an_intent_that_claims_it_before_it_fails_is_named(plant: Plant, m
     assert answer["summary"].startswith("box a would create it, but is held")
 
 
-async def test_the_resource_above_it_is_known_though_the_last_element_holds_colons(plant: Plant) -> None:
+async def test_the_resource_above_it_is_known_though_the_last_element_holds_colons(plant: BoxSystem) -> None:
     await plant.boxes("a")
     answer = await why(plant.engine, "part", "a:two:three")
     assert answer["summary"] == "No intent claims it: box a exists and is compiled, and needs no such object."
 
 
-async def test_the_name_that_nothing_has_stays_as_it_was_given(scene: Scene) -> None:
+async def test_the_name_that_nothing_has_stays_as_it_was_given(scene: MemorySystem) -> None:
     answer = await why(scene.offline.engine, "route_target", "target:64512:999")
     assert (answer["exists"], answer["name"]) == (False, "target:64512:999")
     assert Name("route_target", (TARGET,)) in scene.offline.engine.parts.book

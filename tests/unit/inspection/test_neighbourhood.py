@@ -9,7 +9,7 @@ import pytest
 from intentc.diagnostics.observed import Unanswerable
 from intentc.inspection.views.neighbourhood import MOST, neighbourhood
 from intentc.testing import MemoryService, load, service_for
-from tests.toy.compiler import compiler
+from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from intentc import Compiled, Compiler, Naming
 from intentc.diagnostics.observed import NamedAs, Unanswerable
 from intentc.inspection.why.why import why
 from intentc.testing import MemoryService, load, service_for
-from tests.toy.compiler import compiler as toy
+from tests.support.toy.compiler import compiler as toy
 
 pytestmark = pytest.mark.anyio
 

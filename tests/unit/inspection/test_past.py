@@ -17,8 +17,8 @@ from intentc.journal import Entry, Line, Write
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.records import encoded, record
 from intentc.model import Key
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import Plant, part
+from tests.support.box_system import BoxSystem, part
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -27,9 +27,9 @@ AHEAD = time.time() + 1_000_000
 
 
 @pytest.fixture
-async def plant(tmp_path: Path) -> AsyncIterator[Plant]:
+async def plant(tmp_path: Path) -> AsyncIterator[BoxSystem]:
     """One with a box and its part, and a directory for files that this process has written nothing to yet."""
-    plant = await Plant().begin()
+    plant = await BoxSystem().begin()
     await plant.boxes("a")
     plant.parts.journal.directory = tmp_path
     plant.parts.journal.writer = "lab/host-1"
@@ -49,34 +49,34 @@ def wrote(written: int, at: float, revision: int = 1) -> Write:
     return Write(revision, part("a"), "update", written, at=at)
 
 
-async def history(plant: Plant) -> list[tuple[str, int | None]]:
+async def history(plant: BoxSystem) -> list[tuple[str, int | None]]:
     """Whose lines, with the revisions that they wrote."""
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
     return [(one.by, one.line.written if isinstance(one.line, Write) else None) for one in past.lines]
 
 
-def here(plant: Plant) -> list[tuple[str, int | None]]:
+def here(plant: BoxSystem) -> list[tuple[str, int | None]]:
     writes = [line.written for line in plant.parts.journal if isinstance(line, Write)]
     return [("lab/host-1", None), ("lab/host-1", writes[-1])]
 
 
 @pytest.mark.parametrize("process", ["host-0", "host-1"])
 async def test_this_process_comes_after_former_ones_though_their_clock_was_ahead(
-    plant: Plant, tmp_path: Path, process: str
+    plant: BoxSystem, tmp_path: Path, process: str
 ) -> None:
     keep(tmp_path, process, wrote(1, AHEAD), wrote(2, AHEAD + 1)).close()
     assert await history(plant) == [(f"lab/{process}", 1), (f"lab/{process}", 2), *here(plant)]
 
 
 async def test_lines_of_one_process_stay_as_it_wrote_them_though_its_clock_went_back(
-    plant: Plant, tmp_path: Path
+    plant: BoxSystem, tmp_path: Path
 ) -> None:
     keep(tmp_path, "host-0", wrote(1, 300.0), wrote(2, AHEAD), wrote(3, 200.0)).close()
     assert [written for _, written in await history(plant)][:3] == [1, 2, 3]
 
 
 async def test_lines_of_processes_that_ran_at_once_are_ordered_by_what_was_applied(
-    plant: Plant, tmp_path: Path
+    plant: BoxSystem, tmp_path: Path
 ) -> None:
     one = keep(tmp_path, "host-8", wrote(1, AHEAD, revision=1), wrote(3, AHEAD, revision=3))
     other = keep(tmp_path, "host-9", wrote(2, 10.0, revision=2), wrote(4, 11.0, revision=4))
@@ -85,7 +85,9 @@ async def test_lines_of_processes_that_ran_at_once_are_ordered_by_what_was_appli
     assert [written for _, written in await history(plant)][:4] == [1, 2, 3, 4]
 
 
-async def test_the_last_write_is_this_process_s_though_another_s_clock_was_ahead(plant: Plant, tmp_path: Path) -> None:
+async def test_the_last_write_is_this_process_s_though_another_s_clock_was_ahead(
+    plant: BoxSystem, tmp_path: Path
+) -> None:
     keep(tmp_path, "host-0", wrote(1, AHEAD)).close()
     answer = await why(plant.engine, "part", "a:one")
     assert answer["written"]["revision"] == here(plant)[-1][1]
@@ -93,7 +95,7 @@ async def test_the_last_write_is_this_process_s_though_another_s_clock_was_ahead
 
 
 async def test_the_evaluation_of_this_process_is_the_latest_though_another_s_clock_was_ahead(
-    plant: Plant, tmp_path: Path
+    plant: BoxSystem, tmp_path: Path
 ) -> None:
     former = Key("box", "gone")
     keep(tmp_path, "host-0", Entry(1, former, (), "done", 1, (part("a"),), AHEAD)).close()
@@ -133,7 +135,7 @@ async def until(event: threading.Event) -> None:
 
 
 async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
-    plant: Plant, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intentc.inspection.views.history._WAIT", 9 * PATIENCE)
     with anyio.fail_after(PATIENCE):
@@ -145,7 +147,7 @@ async def test_who_waits_for_a_read_that_hangs_can_be_cancelled(
 
 
 async def test_files_that_hang_are_gone_without_and_that_is_said_once(
-    plant: Plant, hung: threading.Event, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    plant: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("intentc.inspection.views.history._WAIT", 0.05)
     for _ in range(12):
@@ -156,7 +158,9 @@ async def test_files_that_hang_are_gone_without_and_that_is_said_once(
     ]
 
 
-async def test_only_so_many_threads_hang(plant: Plant, hung: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_threads_hang(
+    plant: BoxSystem, hung: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("intentc.inspection.views.history._WAIT", 0.01)
     for _ in range(12):
         await history(plant)
@@ -164,7 +168,7 @@ async def test_only_so_many_threads_hang(plant: Plant, hung: threading.Event, mo
     assert 1 <= sum(thread.name == "journal search" for thread in threading.enumerate()) <= 8
 
 
-async def test_an_error_of_a_search_reaches_the_caller(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_of_a_search_reaches_the_caller(plant: BoxSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> Iterator[object]:
         raise ZeroDivisionError
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from intentc.inspection.status.pending_work import attention
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio
 
 PAUSED = "paused by ann@host"
 
 
-async def pause(plant: Plant, kind: str, *name: str, message: str = PAUSED) -> None:
+async def pause(plant: BoxSystem, kind: str, *name: str, message: str = PAUSED) -> None:
     plant.engine.operator_actions.pause(await plant.key(kind, *name), name, message)
     await plant.offline.settle()
 
 
-async def test_a_paused_intent_names_the_command_that_resumes_it_and_counts_as_no_problem(plant: Plant) -> None:
+async def test_a_paused_intent_names_the_command_that_resumes_it_and_counts_as_no_problem(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     await pause(plant, "box", "a", message=f"{PAUSED}: maintenance")
     await pause(plant, "part", "b", "one")
@@ -28,7 +28,7 @@ async def test_a_paused_intent_names_the_command_that_resumes_it_and_counts_as_n
     assert plant.parts.states.problems() == ()
 
 
-async def test_a_held_intent_is_still_named_as_held_and_is_a_problem(plant: Plant) -> None:
+async def test_a_held_intent_is_still_named_as_held_and_is_a_problem(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await pause(plant, "box", "a")
     await plant.boxes("bad", text="fail")
@@ -38,7 +38,7 @@ async def test_a_held_intent_is_still_named_as_held_and_is_a_problem(plant: Plan
     assert plant.engine.status()["counts"]["problems"] == 1
 
 
-async def test_five_paused_intents_are_named_and_the_others_are_counted(plant: Plant) -> None:
+async def test_five_paused_intents_are_named_and_the_others_are_counted(plant: BoxSystem) -> None:
     await plant.boxes(*"abcdefg")
     for name in "abcdefg":
         await pause(plant, "box", name)
@@ -47,7 +47,7 @@ async def test_five_paused_intents_are_named_and_the_others_are_counted(plant: P
     assert further == "paused, too: 2 intents: `intentc quarantine list`"
 
 
-async def test_what_is_resumed_needs_nobody(plant: Plant) -> None:
+async def test_what_is_resumed_needs_nobody(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await pause(plant, "box", "a")
     plant.engine.operator_actions.resume(await plant.key("box", "a"))

@@ -9,21 +9,21 @@ import pytest
 from intentc.inspection.views.reactions import reactions
 from intentc.logic.dependencies import load
 from intentc.testing import service_for
-from tests.toy.compiler import compiler
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
+from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def plant() -> AsyncIterator[Plant]:
-    plant = await Plant().begin()
+async def plant() -> AsyncIterator[BoxSystem]:
+    plant = await BoxSystem().begin()
     yield plant
     plant.parts.objects.close()
     plant.parts.jobs.close()
 
 
-async def test_each_edge_is_reported_with_its_place_and_its_figures(plant: Plant) -> None:
+async def test_each_edge_is_reported_with_its_place_and_its_figures(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
     await plant.boxes("c", box_refs=[{"to": ["b"]}])
@@ -49,21 +49,21 @@ async def test_findings_come_with_file_and_line() -> None:
     assert answer["findings"] == []
 
 
-async def test_a_map_with_something_odd_says_so(plant: Plant) -> None:
+async def test_a_map_with_something_odd_says_so(plant: BoxSystem) -> None:
     plant.parts.logic.reactions = load("intent-compiler: {box: {self: [moon]}}\n")
     answer = await reactions(plant.engine)
     assert "UnknownKind" in {finding["reason"] for finding in answer["findings"]}
     assert (answer["kinds"], answer["compiled"]) == (["box", "moon"], ["box"])
 
 
-async def test_missing_reactions_are_reported_with_their_number(plant: Plant) -> None:
+async def test_missing_reactions_are_reported_with_their_number(plant: BoxSystem) -> None:
     await plant.boxes("b")
     await plant.boxes("a", text="see b")
     await plant.change("b", text="other")
     assert (await reactions(plant.engine))["missing"] == [{"reader": "box", "read": "box", "count": 1}]
 
 
-async def test_since_when_the_map_is_in_force_is_reported(plant: Plant) -> None:
+async def test_since_when_the_map_is_in_force_is_reported(plant: BoxSystem) -> None:
     answer = await reactions(plant.engine)
     assert (answer["reloads"], answer["last_error"]) == (0, None)
     assert answer["loaded_at"] == answer["since"] > 0

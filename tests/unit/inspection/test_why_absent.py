@@ -12,19 +12,19 @@ from intentc.inspection.why.why import why
 from intentc.model import Key
 from intentc.testing import load, service_for
 from intentc.watch.protocol import Put
-from tests.scenario.scene import Scene, rule, rules
-from tests.toy.compiler import compiler
-from tests.unit.engine.plant import BoxIntent, Plant
+from tests.support.box_system import BoxIntent, BoxSystem
+from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    return await Scene().begin()
+async def scene() -> MemorySystem:
+    return await MemorySystem().begin()
 
 
-async def asked(plant: Plant, kind: str, name: str) -> dict[str, Any]:
+async def asked(plant: BoxSystem, kind: str, name: str) -> dict[str, Any]:
     answer = await why(plant.engine, kind, name)
     assert (answer["exists"], answer["state"], answer["uuid"]) == (False, "absent", "")
     return answer
@@ -45,16 +45,16 @@ def half_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoxIntent, "evaluate", evaluate)
 
 
-async def test_the_intent_above_it_waits(plant: Plant) -> None:
+async def test_the_intent_above_it_waits(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
-    observing = await Plant(plant.offline.store, observe=True).begin()
+    observing = await BoxSystem(plant.offline.store, observe=True).begin()
     answer = await asked(observing, "part", "a:one")
     assert answer["summary"].startswith("box a may create it, but is waiting: it waits for an allocation from tickets")
     assert [owner["name"] for owner in answer["owners"]] == ["a"]
 
 
 @pytest.mark.usefixtures("half_way")
-async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_stands(plant: Plant) -> None:
+async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_stands(plant: BoxSystem) -> None:
     await plant.boxes("a", text="half way")
     key = await plant.key("box", "a")
     answer = await asked(plant, "ticket", "ticket-early")
@@ -63,14 +63,14 @@ async def test_an_intent_that_claims_it_before_it_fails_is_found_wherever_it_sta
     assert answer["waiting_for"][0]["command"] == "intentc quarantine retry box a"
 
 
-async def test_the_intent_above_it_is_held(plant: Plant) -> None:
+async def test_the_intent_above_it_is_held(plant: BoxSystem) -> None:
     await plant.boxes("a", text="fail")
     answer = await asked(plant, "part", "a:one")
     assert answer["summary"].startswith("box a may create it, but is held: it waits for its evaluation to succeed")
     assert [problem["reason"] for problem in answer["problems"]] == ["EvaluationFailed"]
 
 
-async def test_the_resource_above_it_cannot_be_read(plant: Plant) -> None:
+async def test_the_resource_above_it_cannot_be_read(plant: BoxSystem) -> None:
     key = Key("box", "33333333-3333-4333-8333-333333333333")
     value = b'{"fq_name": ["broken"], "text": 7}'
     await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
@@ -79,13 +79,13 @@ async def test_the_resource_above_it_cannot_be_read(plant: Plant) -> None:
     assert answer["summary"].startswith("box broken may create it, but is held: it waits for its stored value")
 
 
-async def test_the_resource_above_it_is_not_there(plant: Plant) -> None:
+async def test_the_resource_above_it_is_not_there(plant: BoxSystem) -> None:
     answer = await asked(plant, "part", "nobody:one")
     assert answer["summary"] == "No intent claims it: there is no box nobody, which would be its parent."
     assert answer["waiting_for"] == []
 
 
-async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(scene: Scene) -> None:
+async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(scene: MemorySystem) -> None:
     await scene.apply("network_policy", "blue:pol")
     answer = await why(scene.offline.engine, "access_control_list", "default-domain:blue:pol:list")
     assert answer["summary"] == (
@@ -96,7 +96,7 @@ async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(s
 
 
 @pytest.mark.parametrize("name", ["absent", "blue:absent", "default-domain:blue:absent"])
-async def test_those_that_refer_to_it_are_shown(scene: Scene, name: str) -> None:
+async def test_those_that_refer_to_it_are_shown(scene: MemorySystem, name: str) -> None:
     await scene.apply("security_group", "blue:lone", security_group_entries=rules(rule("absent", "local")))
     lone = scene.named("security_group", "blue:lone")
     answer = await why(scene.offline.engine, "security_group", name)
@@ -107,7 +107,7 @@ async def test_those_that_refer_to_it_are_shown(scene: Scene, name: str) -> None
     assert [(one["uuid"], one["relation"]) for one in answer["named_by"]] == [(lone.uuid, "security_group")]
 
 
-async def test_those_that_refer_to_a_uuid_are_shown(plant: Plant) -> None:
+async def test_those_that_refer_to_a_uuid_are_shown(plant: BoxSystem) -> None:
     await plant.boxes("a")
     absent, key = "44444444-4444-4444-8444-444444444444", Key("box", "33333333-3333-4333-8333-333333333333")
     value = f'{{"fq_name": ["b"], "box_refs": [{{"to": ["gone"], "uuid": "{absent}"}}]}}'.encode()
@@ -118,14 +118,14 @@ async def test_those_that_refer_to_a_uuid_are_shown(plant: Plant) -> None:
     assert answer["named_by"] == [{"kind": "box", "name": "b", "uuid": key.uuid, "relation": "box"}]
 
 
-async def test_the_resource_above_it_wants_no_such_object(plant: Plant) -> None:
+async def test_the_resource_above_it_wants_no_such_object(plant: BoxSystem) -> None:
     await plant.boxes("a")
     answer = await asked(plant, "part", "a:seven")
     assert answer["summary"] == "No intent claims it: box a exists and is compiled, and needs no such object."
     assert answer["candidates"] == ["a:one"]
 
 
-async def test_it_was_deleted_since_nobody_claims_it_any_more(plant: Plant) -> None:
+async def test_it_was_deleted_since_nobody_claims_it_any_more(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.remove("a")
     answer = await asked(plant, "part", "a:one")
@@ -134,16 +134,16 @@ async def test_it_was_deleted_since_nobody_claims_it_any_more(plant: Plant) -> N
     assert [line["sort"] for line in answer["history"]].count("write") == 2
 
 
-async def test_a_resource_that_users_make_was_not_made_by_one(plant: Plant) -> None:
+async def test_a_resource_that_users_make_was_not_made_by_one(plant: BoxSystem) -> None:
     await plant.boxes("basket")
     answer = await asked(plant, "box", "baskit")
     assert answer["summary"] == "There is no such resource: nobody has created it."
     assert answer["candidates"] == ["basket"]
 
 
-async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_do(plant: Plant) -> None:
+async def test_an_intent_that_gives_no_answer_may_want_it_as_others_of_its_kind_do(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
-    observing = await Plant(plant.offline.store, observe=True).begin()
+    observing = await BoxSystem(plant.offline.store, observe=True).begin()
     await plant.boxes("b", text="number", settle=False)
     await observing.offline.settle()
     answer = await asked(observing, "ticket", "ticket-9")
@@ -159,7 +159,7 @@ async def test_nobody_contributes_to_a_fact() -> None:
     assert answer["summary"] == "No intent contributes to this fact."
 
 
-async def test_not_everything_has_been_evaluated_yet(plant: Plant) -> None:
+async def test_not_everything_has_been_evaluated_yet(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.parts.jobs.add(await plant.key("box", "a"))
     answer = await asked(plant, "part", "b:one")

@@ -10,21 +10,21 @@ from intentc.diagnostics.observed import Unanswerable
 from intentc.inspection.why.why import why
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
-from tests.scenario.scene import Scene, rule, rules
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
+from tests.support.memory_system import MemorySystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    scene = await Scene().begin()
+async def scene() -> MemorySystem:
+    scene = await MemorySystem().begin()
     await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "any")))
     return scene
 
 
 @pytest.mark.parametrize("name", ["web", "blue:web", "default-domain:blue:web"])
-async def test_a_resource_that_was_deleted_says_when_and_has_its_history(scene: Scene, name: str) -> None:
+async def test_a_resource_that_was_deleted_says_when_and_has_its_history(scene: MemorySystem, name: str) -> None:
     await scene.remove("security_group", "blue:web")
     answer = await why(scene.offline.engine, "security_group", name)
     assert (answer["exists"], answer["name"]) == (False, "default-domain:blue:web")
@@ -34,7 +34,7 @@ async def test_a_resource_that_was_deleted_says_when_and_has_its_history(scene: 
     assert (ended["status"], ended["revision"], ended["at"]) == ("gone", revision, answer["deleted"]["at"])
 
 
-async def test_what_a_compiler_deleted_is_found_by_its_end(scene: Scene) -> None:
+async def test_what_a_compiler_deleted_is_found_by_its_end(scene: MemorySystem) -> None:
     await scene.remove("security_group", "blue:web")
     answer = await why(scene.offline.engine, "access_control_list", "web:egress-access-control-list")
     assert answer["name"] == "default-domain:blue:web:egress-access-control-list"
@@ -43,7 +43,7 @@ async def test_what_a_compiler_deleted_is_found_by_its_end(scene: Scene) -> None
     assert answer["summary"].startswith(f"It was deleted at revision {revision}. No intent claims it")
 
 
-async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(scene: Scene) -> None:
+async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(scene: MemorySystem) -> None:
     await scene.apply("project", "red")
     await scene.apply("security_group", "red:web", security_group_entries=rules())
     for project in ("red", "blue"):
@@ -53,20 +53,20 @@ async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(scene:
     assert raised.value.candidates == ("default-domain:blue:web", "default-domain:red:web")
 
 
-async def test_what_is_there_again_was_not_deleted(scene: Scene) -> None:
+async def test_what_is_there_again_was_not_deleted(scene: MemorySystem) -> None:
     await scene.remove("security_group", "blue:web")
     await scene.apply("security_group", "blue:web", security_group_entries=rules())
     answer = await why(scene.offline.engine, "security_group", "web")
     assert (answer["exists"], answer["deleted"]) == (True, None)
 
 
-async def test_after_a_restart_files_show_it_of_resources_and_of_objects(plant: Plant, tmp_path: Path) -> None:
+async def test_after_a_restart_files_show_it_of_resources_and_of_objects(plant: BoxSystem, tmp_path: Path) -> None:
     await plant.boxes("a")
     await plant.remove("a")
     journal = plant.parts.journal
     files = JournalFiles(tmp_path, files=3, file_bytes=100_000, process=this_process("lab", "host-1", 1.0))
     Keeping(journal, files, lambda key: journal.names.get(key, key.uuid), plant.engine.scheduler.at_start).end()
-    again = Plant(plant.offline.store)
+    again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
     for kind, name in (("box", "a"), ("part", "one")):

@@ -11,15 +11,15 @@ from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest
 from tests.property.gateways import KINDS
-from tests.scenario.scene import Scene, rule, rules
+from tests.support.memory_system import MemorySystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 INGRESS = "default-domain:blue:database:ingress-access-control-list"
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    scene = await Scene().begin()
+async def scene() -> MemorySystem:
+    scene = await MemorySystem().begin()
     await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "any")))
     ports = [{"start_port": 5432, "end_port": 5432}]
     own, foreign = rule("local", "local"), rule("web", "local", dst_ports=ports)
@@ -27,7 +27,7 @@ async def scene() -> Scene:
     return scene
 
 
-async def test_the_rule_of_another_group_that_names_a_group_needs_it(scene: Scene) -> None:
+async def test_the_rule_of_another_group_that_names_a_group_needs_it(scene: MemorySystem) -> None:
     answer = await why(scene.offline.engine, "security_group", "web")
     assert [(each["name"], each["part"]) for each in answer["needed_by"]] == [
         (INGRESS, "access_control_list_entries.acl_rule[1]")
@@ -36,7 +36,7 @@ async def test_the_rule_of_another_group_that_names_a_group_needs_it(scene: Scen
     assert INGRESS not in [each["name"] for each in answer["outputs"]]
 
 
-async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(scene: Scene) -> None:
+async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(scene: MemorySystem) -> None:
     answer = await why(scene.offline.engine, "security_group", "database")
     assert (answer["needed_by"], answer["needed_by_total"]) == ([], 0)
 
@@ -53,7 +53,7 @@ async def test_outputs_say_how_many_others_are_behind_them() -> None:
     assert (others["envoy_cluster"], others["envoy_route"]) == (2, 0)
 
 
-async def test_a_part_shows_what_it_holds_and_is_found_by_that(scene: Scene) -> None:
+async def test_a_part_shows_what_it_holds_and_is_found_by_that(scene: MemorySystem) -> None:
     answer = await why(scene.offline.engine, "access_control_list", INGRESS, part="5432")
     (part,) = answer["parts"]
     assert part["part"] == "access_control_list_entries.acl_rule[1]"

@@ -13,9 +13,9 @@ from intentc.inspection.why.provenance import in_order, parts_of, reads_of, stor
 from intentc.inspection.why.why import why
 from intentc.model import Key, Name, Source
 from intentc.testing import MemoryService, load, service_for
-from tests.scenario.scene import Scene, rule, rules
-from tests.toy.compiler import GatewayIntent, compiler
-from tests.unit.engine.plant import BoxIntent, Plant, part
+from tests.support.box_system import BoxIntent, BoxSystem, part
+from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.toy.compiler import GatewayIntent, compiler
 
 pytestmark = pytest.mark.anyio
 
@@ -38,8 +38,8 @@ async def shop() -> MemoryService:
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    scene = await Scene().begin()
+async def scene() -> MemorySystem:
+    scene = await MemorySystem().begin()
     await scene.apply("security_group", "blue:db")
     await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "db")))
     return scene
@@ -57,7 +57,7 @@ def sources(answer: dict[str, Any]) -> dict[str, list[list[str]]]:
 
 
 async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_whose_number_stands_in_it(
-    scene: Scene,
+    scene: MemorySystem,
 ) -> None:
     answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert sources(answer) == {
@@ -104,7 +104,7 @@ async def test_behind_a_fact_stand_those_who_contribute_to_it(shop: MemoryServic
     assert [owner["name"] for owner in answer["owners"]] == ["shop:web"]
 
 
-async def test_parts_can_be_chosen_and_come_a_page_at_a_time(scene: Scene) -> None:
+async def test_parts_can_be_chosen_and_come_a_page_at_a_time(scene: MemorySystem) -> None:
     group = rules(*(rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(12)))
     await scene.change("security_group", "blue:web", security_group_entries=group)
     engine, name = scene.offline.engine, "blue:web:egress-access-control-list"
@@ -121,7 +121,7 @@ def test_parts_are_sorted_as_people_count() -> None:
     assert sorted(parts, key=in_order) == ["", "a[9]", "a[9].b", "a[10].b"]
 
 
-async def test_that_a_users_object_is_there_follows_from_nothing(scene: Scene) -> None:
+async def test_that_a_users_object_is_there_follows_from_nothing(scene: MemorySystem) -> None:
     """Compilers want it, too; but they did not make it, and would not take it away."""
     await scene.apply("route_target", "target:64512:7")
     targets = {"route_target": ["target:64512:7"]}
@@ -132,7 +132,7 @@ async def test_that_a_users_object_is_there_follows_from_nothing(scene: Scene) -
 
 
 async def test_a_reason_that_needs_more_than_another_one_is_left_out(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+    plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without it the part stands as well."""
 
@@ -166,7 +166,7 @@ async def test_a_fact_that_an_author_names_as_a_source_stands_for_those_who_cont
     assert sources(answer) == {"routes[0]": [["toy_gateway shop:front", "toy_service shop:web"]]}
 
 
-async def test_what_a_held_intent_made_keeps_its_parts(plant: Plant) -> None:
+async def test_what_a_held_intent_made_keeps_its_parts(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.change("a", text="fail")
     reported = parts_of(plant.parts, part("a"))
@@ -174,17 +174,17 @@ async def test_what_a_held_intent_made_keeps_its_parts(plant: Plant) -> None:
     assert [reason.sources for reason in reported["content"]] == [(Source("box", "a"),)]
 
 
-async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(plant: Plant) -> None:
+async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(plant: BoxSystem) -> None:
     """What it had claimed is unknown; the mark shows the object's owner."""
     await plant.boxes("a")
     await plant.change("a", text="fail")
-    again = await Plant(plant.offline.store).begin()
+    again = await BoxSystem(plant.offline.store).begin()
     answer = await why(again.engine, "part", "a:one")
     assert (answer["state"], answer["summary"].partition(";")[0]) == ("held", "It exists because of box a")
     assert sources(answer) == {"": [["box a"]]}
 
 
-async def test_asking_changes_nothing(scene: Scene) -> None:
+async def test_asking_changes_nothing(scene: MemorySystem) -> None:
     engine = scene.offline.engine
     parts = engine.parts
     key = scene.named("security_group", "blue:web")
@@ -210,7 +210,7 @@ async def test_asking_changes_nothing(scene: Scene) -> None:
     assert everything() == before
 
 
-async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads_it(scene: Scene) -> None:
+async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads_it(scene: MemorySystem) -> None:
     entries = rules(rule("local", "db"), rule("local", "gone"))
     await scene.change("security_group", "blue:web", security_group_entries=entries)
     web = await why(scene.offline.engine, "security_group", "blue:web")
@@ -224,7 +224,7 @@ async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads
     assert [reader["name"] for reader in db["concerns"]] == ["default-domain:blue:web"]
 
 
-async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(scene: Scene) -> None:
+async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(scene: MemorySystem) -> None:
     await scene.change("security_group", "blue:db", configured_security_group_id=9)
     answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     (evaluation,) = answer["evaluations"]
@@ -233,7 +233,7 @@ async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(scen
     assert answer["written"]["operation"] == "update"
 
 
-async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reported_in_full(scene: Scene) -> None:
+async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reported_in_full(scene: MemorySystem) -> None:
     before = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     again = await scene.restart()
     after = await why(again.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
@@ -248,14 +248,14 @@ async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reporte
         assert after[key] == before[key], key
 
 
-async def test_what_the_journal_has_dropped_is_reported_as_such(scene: Scene) -> None:
+async def test_what_the_journal_has_dropped_is_reported_as_such(scene: MemorySystem) -> None:
     scene.offline.engine.parts.journal.clear()
     answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert answer["written"]["by"] == "a line that the journal has dropped"
     assert [e["recorded_in"] for e in answer["evaluations"]] == ["a line that the journal has dropped"]
 
 
-async def test_an_answer_about_very_much_stays_small(scene: Scene) -> None:
+async def test_an_answer_about_very_much_stays_small(scene: MemorySystem) -> None:
     await scene.apply("security_group", "blue:" + 200 * "x")
     group = rules(*(rule("local", 200 * "x", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(600)))
     await scene.change("security_group", "blue:web", security_group_entries=group)

@@ -11,7 +11,7 @@ from intentc.inspection.why.why import why
 from intentc.model import Key
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected, Throttled, Unreachable
-from tests.unit.engine.plant import POOL, Plant
+from tests.support.box_system import POOL, BoxSystem
 
 pytestmark = pytest.mark.anyio
 
@@ -19,11 +19,11 @@ MANY = [f"box-{number:02}" for number in range(60)]
 """More deletes than are allowed without approval."""
 
 
-async def asked(plant: Plant, kind: str, name: str) -> dict[str, Any]:
+async def asked(plant: BoxSystem, kind: str, name: str) -> dict[str, Any]:
     return await why(plant.engine, kind, name)
 
 
-async def state(plant: Plant, kind: str, name: str) -> str:
+async def state(plant: BoxSystem, kind: str, name: str) -> str:
     return str((await asked(plant, kind, name))["state"])
 
 
@@ -31,14 +31,14 @@ def waited(answer: dict[str, Any]) -> str:
     return " / ".join(entry["what"] for entry in answer["waiting_for"])
 
 
-async def test_what_is_as_it_should_be_is_in_order_and_waits_for_nothing(plant: Plant) -> None:
+async def test_what_is_as_it_should_be_is_in_order_and_waits_for_nothing(plant: BoxSystem) -> None:
     await plant.boxes("a")
     for kind, name in (("box", "a"), ("part", "a:one")):
         answer = await asked(plant, kind, name)
         assert (answer["state"], answer["waiting_for"], answer["exists"]) == ("in order", [], True)
 
 
-async def test_what_has_changed_and_was_not_looked_at_is_queued(plant: Plant) -> None:
+async def test_what_has_changed_and_was_not_looked_at_is_queued(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.parts.jobs.add(await plant.key("box", "a"))
     assert await state(plant, "box", "a") == "queued"
@@ -47,7 +47,7 @@ async def test_what_has_changed_and_was_not_looked_at_is_queued(plant: Plant) ->
     assert "the evaluation of box a" in waited(answer)
 
 
-async def test_an_intent_waits_for_its_number_and_the_answer_says_out_of_which_pool(plant: Plant) -> None:
+async def test_an_intent_waits_for_its_number_and_the_answer_says_out_of_which_pool(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Unreachable("no route to host")]
     await plant.boxes("a", text="number")
     answer = await asked(plant, "box", "a")
@@ -56,15 +56,15 @@ async def test_an_intent_waits_for_its_number_and_the_answer_says_out_of_which_p
     assert answer["summary"] == f"Nothing follows from it so far; it waits for {waited(answer)}."
 
 
-async def test_an_observing_compiler_says_that_a_number_needs_permission_to_write(plant: Plant) -> None:
+async def test_an_observing_compiler_says_that_a_number_needs_permission_to_write(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
-    observing = await Plant(plant.offline.store, observe=True).begin()
+    observing = await BoxSystem(plant.offline.store, observe=True).begin()
     answer = await asked(observing, "box", "a")
     assert answer["state"] == "waiting"
     assert waited(answer).startswith(f"an allocation from {POOL}, and before that permission to write (observing)")
 
 
-async def test_a_number_that_the_ledger_refuses_is_reported_with_its_words(plant: Plant) -> None:
+async def test_a_number_that_the_ledger_refuses_is_reported_with_its_words(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Rejected(422, "the pool is empty")]
     await plant.boxes("a", text="number")
     answer = await asked(plant, "box", "a")
@@ -72,7 +72,7 @@ async def test_a_number_that_the_ledger_refuses_is_reported_with_its_words(plant
     assert "the pool is empty" in waited(answer)
 
 
-async def test_an_intent_whose_evaluation_fails_is_held_and_so_is_what_it_made(plant: Plant) -> None:
+async def test_an_intent_whose_evaluation_fails_is_held_and_so_is_what_it_made(plant: BoxSystem) -> None:
     await plant.boxes("a")
     await plant.change("a", text="fail")
     intent, made = await asked(plant, "box", "a"), await asked(plant, "part", "a:one")
@@ -84,7 +84,7 @@ async def test_an_intent_whose_evaluation_fails_is_held_and_so_is_what_it_made(p
     assert [problem["reason"] for problem in made["problems"]] == ["EvaluationFailed"]
 
 
-async def test_a_value_that_cannot_be_read_is_held_with_what_is_wrong_in_it(plant: Plant) -> None:
+async def test_a_value_that_cannot_be_read_is_held_with_what_is_wrong_in_it(plant: BoxSystem) -> None:
     key = Key("box", "33333333-3333-4333-8333-333333333333")
     value = b'{"fq_name": ["broken"], "text": 7}'
     await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", value)])
@@ -94,7 +94,7 @@ async def test_a_value_that_cannot_be_read_is_held_with_what_is_wrong_in_it(plan
     assert "its stored value to be fixed" in waited(answer)
 
 
-async def test_an_object_that_the_server_refuses_is_refused_and_not_there(plant: Plant) -> None:
+async def test_an_object_that_the_server_refuses_is_refused_and_not_there(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Rejected(422, "no such colour")]
     await plant.boxes("a")
     answer = await asked(plant, "part", "a:one")
@@ -105,7 +105,7 @@ async def test_an_object_that_the_server_refuses_is_refused_and_not_there(plant:
     assert answer["summary"].startswith("It does not exist yet: box a claims it; it is refused, and waits for")
 
 
-async def test_an_object_whose_write_failed_for_a_while_is_delayed(plant: Plant) -> None:
+async def test_an_object_whose_write_failed_for_a_while_is_delayed(plant: BoxSystem) -> None:
     plant.write.failures["a"] = [Throttled(300.0)]
     await plant.boxes("a")
     answer = await asked(plant, "part", "a:one")
@@ -113,7 +113,7 @@ async def test_an_object_whose_write_failed_for_a_while_is_delayed(plant: Plant)
     assert waited(answer).startswith("the next attempt: its last write failed")
 
 
-async def test_an_object_that_is_set_back_again_and_again_is_contended(plant: Plant) -> None:
+async def test_an_object_that_is_set_back_again_and_again_is_contended(plant: BoxSystem) -> None:
     await plant.boxes("a")
     for _ in range(8):
         await plant.offline.server.update(await plant.key("part", "a", "one"), {"content": "mine"})
@@ -123,7 +123,7 @@ async def test_an_object_that_is_set_back_again_and_again_is_contended(plant: Pl
     assert "content: another writer reverts it repeatedly" in waited(answer)
 
 
-async def test_what_an_operator_paused_is_paused_with_what_it_made(plant: Plant) -> None:
+async def test_what_an_operator_paused_is_paused_with_what_it_made(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.engine.operator_actions.pause(await plant.key("box", "a"), ("a",), "for the weekend")
     await plant.offline.settle()
@@ -134,7 +134,7 @@ async def test_what_an_operator_paused_is_paused_with_what_it_made(plant: Plant)
     assert waited(made) == "its intent box a, which is paused"
 
 
-async def test_an_object_that_an_operator_paused_is_paused_alone(plant: Plant) -> None:
+async def test_an_object_that_an_operator_paused_is_paused_alone(plant: BoxSystem) -> None:
     await plant.boxes("a")
     plant.engine.operator_actions.pause(await plant.key("part", "a", "one"), ("a", "one"), "")
     await plant.offline.settle()
@@ -142,7 +142,7 @@ async def test_an_object_that_an_operator_paused_is_paused_alone(plant: Plant) -
     assert await state(plant, "box", "a") == "in order"
 
 
-async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(plant: Plant) -> None:
+async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     plant.engine.operator_actions.drop(key, plant.parts.logic.mod_revision(key))
@@ -152,7 +152,7 @@ async def test_an_intent_that_was_given_up_is_paused_until_its_resource_changes(
     assert "it was dropped" in waited(answer)
 
 
-async def test_a_suspect_is_held_and_not_evaluated_to_be_asked(plant: Plant) -> None:
+async def test_a_suspect_is_held_and_not_evaluated_to_be_asked(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = await plant.key("box", "a")
     plant.engine.operator_actions.suspect(key, plant.parts.logic.mod_revision(key))
@@ -163,7 +163,7 @@ async def test_a_suspect_is_held_and_not_evaluated_to_be_asked(plant: Plant) -> 
     assert (answer["state"], [part["part"] for part in answer["parts"]]) == ("held", ["", "content"])
 
 
-async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: Plant) -> None:
+async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: BoxSystem) -> None:
     await plant.boxes("seen")
     await plant.boxes("a", text="see seen")
     key = await plant.key("box", "seen")
@@ -179,7 +179,7 @@ async def test_an_intent_that_reads_what_cannot_be_read_names_it(plant: Plant) -
     assert entry["on"] == {"kind": "box", "name": "seen", "uuid": key.uuid}
 
 
-async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once_it_is_fixed(plant: Plant) -> None:
+async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once_it_is_fixed(plant: BoxSystem) -> None:
     await plant.boxes("seen")
     await plant.boxes("a", text="see seen")
     key = await plant.key("box", "seen")
@@ -190,7 +190,7 @@ async def test_who_read_what_could_not_be_read_is_not_held_on_account_of_it_once
     assert quarantine(plant.parts, 0, 10) == []
 
 
-async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing(plant: Plant) -> None:
+async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing(plant: BoxSystem) -> None:
     await plant.boxes("a")
     key = Key("box", "33333333-3333-4333-8333-333333333333")
     await plant.offline.store.transaction((), [Put(f"/contrail/box/{key.uuid}", b'{"fq_name": ["a"]}')])
@@ -201,15 +201,15 @@ async def test_of_two_with_one_name_the_later_one_is_held_and_stands_for_nothing
     assert await state(plant, "box", "a") == "in order"
 
 
-async def test_what_may_not_be_written_is_planned(plant: Plant) -> None:
+async def test_what_may_not_be_written_is_planned(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
-    observing = await Plant(plant.offline.store, observe=True).begin()
+    observing = await BoxSystem(plant.offline.store, observe=True).begin()
     answer = await asked(observing, "part", "a:one")
     assert (answer["state"], answer["exists"]) == ("planned", False)
     assert waited(answer) == "permission to write (observing): nothing is written: --observe"
 
 
-async def test_a_deletion_that_needs_approval_is_withheld(plant: Plant) -> None:
+async def test_a_deletion_that_needs_approval_is_withheld(plant: BoxSystem) -> None:
     await plant.boxes(*MANY)
     await plant.remove(*MANY, settle=False)
     await plant.relist()
@@ -221,7 +221,7 @@ async def test_a_deletion_that_needs_approval_is_withheld(plant: Plant) -> None:
     )
 
 
-async def test_an_object_whose_name_is_taken_waits_for_that(plant: Plant) -> None:
+async def test_an_object_whose_name_is_taken_waits_for_that(plant: BoxSystem) -> None:
     other = b'{"fq_name": ["a", "one"], "annotations": {"key_value_pair": [{"key": "intentc", "value": "x/plant/y"}]}}'
     uuid = "33333333-3333-4333-8333-333333333333"
     await plant.offline.store.transaction((), [Put(f"/contrail/part/{uuid}", other)])
@@ -232,7 +232,7 @@ async def test_an_object_whose_name_is_taken_waits_for_that(plant: Plant) -> Non
     assert "the name of part a:one is taken" in waited(answer)
 
 
-async def test_an_object_below_a_parent_that_is_not_there_waits_for_it(plant: Plant) -> None:
+async def test_an_object_below_a_parent_that_is_not_there_waits_for_it(plant: BoxSystem) -> None:
     await plant.boxes("a", text="below 44444444-4444-4444-8444-444444444444 late")
     answer = await asked(plant, "part", "late:two")
     assert (answer["state"], answer["exists"]) == ("waiting", False)
@@ -240,6 +240,6 @@ async def test_an_object_below_a_parent_that_is_not_there_waits_for_it(plant: Pl
 
 
 async def test_before_the_first_listing_it_says_so() -> None:
-    answer = await asked(Plant(), "box", "a")
+    answer = await asked(BoxSystem(), "box", "a")
     assert waited(answer) == "the first listing of etcd"
     assert answer["summary"] == "Nothing is known yet: the first listing has not been applied."

@@ -14,7 +14,7 @@ from intentc.journal.keeping import Keeping
 from intentc.journal.records import Evaluation, mark_of_resource
 from intentc.journal.searching import search
 from intentc.model import Key
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,7 @@ spec:
 
 @pytest.fixture
 def toy() -> Schema:
-    return load_schema("toy", directories=[Path("tests/toy/schemas")])
+    return load_schema("toy", directories=[Path("tests/support/toy/schemas")])
 
 
 @pytest.fixture

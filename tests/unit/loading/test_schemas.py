@@ -11,7 +11,7 @@ import pytest
 
 from intentc.loading import load_schema
 from intentc.model.problem import InvalidInput
-from tests.slowness import slowness
+from tests.support.slowness import slowness
 
 Write = Callable[..., Path]
 TYPES = "types:\n  Port:\n    number: integer\n"
@@ -57,7 +57,7 @@ def test_it_is_read_once_per_process() -> None:
 
 
 def test_two_compilers_load_together() -> None:
-    schema = load_schema("contrail", "toy", directories=[Path("tests/toy/schemas")])
+    schema = load_schema("contrail", "toy", directories=[Path("tests/support/toy/schemas")])
 
     assert "toy_route" in schema
     assert "virtual_network" in schema

@@ -18,7 +18,7 @@ from intentc.model.reads import (
     targets_read,
 )
 from intentc.testing import load, service_for
-from tests.toy.compiler import compiler
+from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 

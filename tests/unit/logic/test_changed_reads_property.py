@@ -16,7 +16,7 @@ from intentc.logic.dependencies import load
 from intentc.model import Change, HeldInput, Key, Read, Snapshot
 from intentc.model.reads import index_read, name_read, object_read, sources_read, targets_read
 from tests.property.profiles import share
-from tests.toy_kinds import batch, broken, deleted, manifest, put, reference, toy_schema
+from tests.support.toy_kinds import batch, broken, deleted, manifest, put, reference, toy_schema
 
 SCHEMA = toy_schema()
 UUIDS = ("a", "b", "c")

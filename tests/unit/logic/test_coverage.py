@@ -13,7 +13,7 @@ from intentc.logic.dependencies import ReactionMap, load
 from intentc.logic.dependencies.edges import Edge
 from intentc.model import Change, Fact, Read
 from intentc.model.reads import fact_read, index_read, name_read, object_read, sources_read, targets_read
-from tests.toy_kinds import key, put, reference, snapshot, toy_schema
+from tests.support.toy_kinds import key, put, reference, snapshot, toy_schema
 
 KINDS = ("tenant", "net", "policy", "group", "tag")
 

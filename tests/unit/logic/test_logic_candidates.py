@@ -10,7 +10,7 @@ from intentc.logic import Concerned, Job, Service
 from intentc.logic.dependencies import load
 from intentc.model import Name, Read
 from intentc.model.reads import name_read, object_read, sources_read, targets_read
-from tests.toy_kinds import batch, deleted, key, keys, put, reference, snapshot, toy_schema
+from tests.support.toy_kinds import batch, deleted, key, keys, put, reference, snapshot, toy_schema
 
 REACTIONS = """\
 intent-compiler:

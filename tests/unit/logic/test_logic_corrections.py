@@ -8,7 +8,7 @@ from intentc.logic import Concerned, Service
 from intentc.logic.dependencies import load
 from intentc.model import Change, Correction, Name
 from intentc.model.reads import object_read
-from tests.toy_kinds import batch, broken, deleted, key, keys, put, snapshot, toy_schema
+from tests.support.toy_kinds import batch, broken, deleted, key, keys, put, snapshot, toy_schema
 
 NOBODY = Concerned({}, frozenset(), frozenset(), ())
 

@@ -8,7 +8,7 @@ from intentc.logic import Concerned, Service
 from intentc.logic.cache import State
 from intentc.logic.dependencies import load
 from intentc.model import Key, Kind, Snapshot
-from tests.toy_kinds import batch, broken, deleted, key, put, reference, snapshot, toy_schema
+from tests.support.toy_kinds import batch, broken, deleted, key, put, reference, snapshot, toy_schema
 
 NETS = 300
 

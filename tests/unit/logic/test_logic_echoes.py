@@ -6,7 +6,7 @@ from intentc.logic import Concerned, Service
 from intentc.logic.dependencies import load
 from intentc.model import Name, object_uuid
 from intentc.model.reads import object_read, targets_read
-from tests.toy_kinds import batch, key, keys, put, reference, snapshot, toy_schema
+from tests.support.toy_kinds import batch, key, keys, put, reference, snapshot, toy_schema
 
 OURS = object_uuid("lab", Name("target", ("made",)), "x")
 """The uuid of the target that we make for port x."""

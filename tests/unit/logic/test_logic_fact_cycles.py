@@ -12,7 +12,7 @@ from intentc.logic.cycles import ROUNDS
 from intentc.logic.dependencies import load
 from intentc.model import Fact, Key, Problem
 from intentc.model.reads import fact_read, object_read, setting_read
-from tests.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
+from tests.support.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
 
 Intent = Callable[[Mapping[str, int]], dict[str, int]]
 """From the facts that it reads to those that it yields."""

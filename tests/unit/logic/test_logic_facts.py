@@ -8,7 +8,7 @@ from intentc.logic import Job, Service
 from intentc.logic.dependencies import load
 from intentc.model import Fact
 from intentc.model.reads import allocation_read, fact_read, object_read, presence_read, setting_read
-from tests.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
+from tests.support.toy_kinds import batch, deleted, key, keys, put, snapshot, toy_schema
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from intentc.logic import Service
 from intentc.logic.dependencies import load
 from intentc.model import HeldInput, Name
 from intentc.model.reads import index_read, name_read, object_read
-from tests.toy_kinds import batch, broken, deleted, key, keys, put, reference, snapshot, toy_schema
+from tests.support.toy_kinds import batch, broken, deleted, key, keys, put, reference, snapshot, toy_schema
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from intentc.logic import Service
 from intentc.logic.dependencies import DependencyProcessor, load
 from intentc.model import Change, Key, Snapshot
 from tests.property.profiles import share
-from tests.toy_kinds import batch, deleted, put, reference, toy_schema
+from tests.support.toy_kinds import batch, deleted, put, reference, toy_schema
 
 SCHEMA = toy_schema()
 REACTIONS = load(

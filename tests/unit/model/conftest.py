@@ -20,7 +20,7 @@ Decode = Callable[..., Resource]
 
 @pytest.fixture
 def toy() -> Schema:
-    return load_schema("toy", directories=[Path("tests/toy/schemas")])
+    return load_schema("toy", directories=[Path("tests/support/toy/schemas")])
 
 
 @pytest.fixture

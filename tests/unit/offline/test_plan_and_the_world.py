@@ -21,7 +21,7 @@ from intentc.offline.preview.saved import Input
 from intentc.planning import DeleteGuard
 from intentc.watch.protocol import AccessDenied, Delete, RangeResult
 from intentc.writing.connection import in_process
-from tests.unit.offline.living import Living, changes_of, texts
+from tests.support.planned_system import PlannedSystem, changes_of, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -42,14 +42,16 @@ FIRST, SECOND = "Y2FuYXJ5LW9uZS1rZXk=", "Y2FuYXJ5LWFub3RoZXIta2V5"
 
 
 @pytest.fixture
-async def tenant() -> Living:
-    living = Living("contrail")
+async def tenant() -> PlannedSystem:
+    living = PlannedSystem("contrail")
     await living.offline.seed()
     await living.apply(texts(TENANT))
     return living
 
 
-async def test_a_server_that_keeps_no_index_is_no_obstacle(tenant: Living, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_keeps_no_index_is_no_obstacle(
+    tenant: PlannedSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another server's names and holders are not where ours are; and ours may be closed to a compiler's user."""
     with_index = await tenant.plan(NO_ROUTER_FEET)
     range_of = tenant.offline.store.range
@@ -69,7 +71,7 @@ async def test_a_server_that_keeps_no_index_is_no_obstacle(tenant: Living, monke
     assert ("delete", "route_target", "target:65000:7") in {(c.action, c.kind, c.name) for c in without.follows}
 
 
-async def test_what_operators_paused_stays_as_it_is(tenant: Living) -> None:
+async def test_what_operators_paused_stays_as_it_is(tenant: PlannedSystem) -> None:
     given = texts(TENANT.replace("start_port: 443", "start_port: 8443"))
     assert (await tenant.plan(given)).follows
     await Book(tenant.offline.store, "default").put(Pause(kind="security_group", uuid=WEB))
@@ -78,7 +80,7 @@ async def test_what_operators_paused_stays_as_it_is(tenant: Living) -> None:
     assert paused.follows == ()
 
 
-async def test_deletes_that_need_approval_are_no_part_of_the_plan_and_are_counted(tenant: Living) -> None:
+async def test_deletes_that_need_approval_are_no_part_of_the_plan_and_are_counted(tenant: PlannedSystem) -> None:
     await tenant.offline.store.transaction([], [Delete(f"/{PATH}/security_group/{WEB}")])
     gathered = await gather(
         tenant.offline.store, tenant.offline.local, tenant.loaded.schema, path=PATH, installation="default"
@@ -94,7 +96,7 @@ async def test_deletes_that_need_approval_are_no_part_of_the_plan_and_are_counte
 
 async def test_what_follows_over_facts_names_the_resource_that_was_changed() -> None:
     """A group of Mappings is a fact; whoever reads the plan knows his Mappings."""
-    living = Living("ambassador")
+    living = PlannedSystem("ambassador")
     await living.offline.seed()
     await living.apply(texts(*GATEWAY))
     planned = await living.plan(texts(*(text.replace("weight: 10", "weight: 40") for text in GATEWAY)))
@@ -104,7 +106,7 @@ async def test_what_follows_over_facts_names_the_resource_that_was_changed() -> 
 
 
 async def test_a_part_that_changes_is_owed_to_what_its_reasons_name_and_not_to_whose_list_it_stands_in(
-    tenant: Living,
+    tenant: PlannedSystem,
 ) -> None:
     planned = await tenant.plan(Input(delete=True, kind="security_group", names=("web",), let_go=True))
     owed = {change.name: [owner.name for owner in change.because] for change in planned.follows}
@@ -113,7 +115,7 @@ async def test_a_part_that_changes_is_owed_to_what_its_reasons_name_and_not_to_w
 
 
 async def test_secrets_never_come_out_and_that_they_change_does() -> None:
-    living = Living("ambassador")
+    living = PlannedSystem("ambassador")
     await living.offline.seed()
     first, second = (SECRET.replace("VALUE", value) for value in (FIRST, SECOND))
     created = await living.plan(texts(first))
@@ -130,7 +132,7 @@ async def test_secrets_never_come_out_and_that_they_change_does() -> None:
     ]
 
 
-async def test_a_plan_is_carried_out_only_if_everything_stands_where_it_was_seen(tenant: Living) -> None:
+async def test_a_plan_is_carried_out_only_if_everything_stands_where_it_was_seen(tenant: PlannedSystem) -> None:
     """Somebody else may be faster even after the plan was made anew."""
     given = texts(TENANT.replace("start_port: 443", "start_port: 8443"))
     resources = resources_of(given, tenant.loaded.schema)
@@ -145,11 +147,11 @@ async def test_a_plan_is_carried_out_only_if_everything_stands_where_it_was_seen
     assert {action for kind, _, action in done if kind == "security_group"} == {"updated", "unchanged"}
 
 
-async def revision_of(living: Living, key: Key) -> int:
+async def revision_of(living: PlannedSystem, key: Key) -> int:
     return (await living.offline.store.range(f"/{PATH}/{key.kind}/{key.uuid}")).items[0].mod_revision
 
 
-async def test_who_lets_go_is_changed_by_people_and_the_rest_follows(tenant: Living) -> None:
+async def test_who_lets_go_is_changed_by_people_and_the_rest_follows(tenant: PlannedSystem) -> None:
     let_go = Input(delete=True, kind="security_group", names=("web",), let_go=True)
     before, numbers = await tenant.world(), await tenant.numbers()
     planned = await tenant.plan(let_go)

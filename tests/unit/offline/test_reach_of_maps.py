@@ -11,7 +11,7 @@ from intentc.offline.offline import PATH
 from intentc.offline.preview import Trial, gather
 from intentc.offline.preview.reacting import Comparison, compare
 from intentc.plugins import Loaded, find_compilers, load_all
-from tests.unit.offline.living import Living, texts
+from tests.support.planned_system import PlannedSystem, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ def with_map(folder: Path, old: str, new: str) -> Loaded:
 
 
 async def compared(other: Loaded) -> Comparison:
-    living = Living("contrail")
+    living = PlannedSystem("contrail")
     await living.offline.seed()
     await living.apply(texts(TENANT))
     gathered = await gather(

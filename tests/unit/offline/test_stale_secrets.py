@@ -9,8 +9,8 @@ import pytest
 
 from intentc.offline.preview.report import Plan
 from intentc.offline.preview.saved import Input, Saved, deviations
+from tests.support.planned_system import PlannedSystem, texts
 from tests.unit.engine.leaking import compiler, gateway, route
-from tests.unit.offline.living import Living, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,8 @@ def a_leak(value: str) -> Input:
     return texts(route(value), gateway())
 
 
-async def living_with(given: Input) -> Living:
-    living = Living("ambassador") if given == a_secret(AT_FIRST) else Living(compiler)
+async def living_with(given: Input) -> PlannedSystem:
+    living = PlannedSystem("ambassador") if given == a_secret(AT_FIRST) else PlannedSystem(compiler)
     await living.offline.seed()
     await living.apply(given)
     return living

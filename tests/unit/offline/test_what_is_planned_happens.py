@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intentc.offline.preview.saved import Input
-from tests.unit.offline.living import Living, changes_of, texts, uuids_in
+from tests.support.planned_system import PlannedSystem, changes_of, texts, uuids_in
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ CASES = [("contrail", name) for name in CONTRAIL] + [("ambassador", name) for na
 
 @pytest.mark.parametrize(("compiler", "name"), CASES)
 async def test_what_is_planned_is_what_happens(compiler: str, name: str) -> None:
-    living = Living(compiler)
+    living = PlannedSystem(compiler)
     await living.offline.seed()
     first, given = {"contrail": CONTRAIL, "ambassador": AMBASSADOR}[compiler][name]
     if first is not None:
@@ -56,7 +56,7 @@ async def test_what_is_planned_is_what_happens(compiler: str, name: str) -> None
 
 
 async def test_a_second_plan_after_applying_finds_nothing_to_do() -> None:
-    living = Living("contrail")
+    living = PlannedSystem("contrail")
     await living.offline.seed()
     await living.apply(texts(TENANT))
     again = await living.plan(texts(TENANT))
@@ -64,7 +64,7 @@ async def test_a_second_plan_after_applying_finds_nothing_to_do() -> None:
 
 
 async def test_the_numbers_of_a_plan_are_those_that_are_given_then() -> None:
-    living = Living("contrail")
+    living = PlannedSystem("contrail")
     await living.offline.seed()
     before = await living.numbers()
     planned = await living.plan(texts(TENANT))

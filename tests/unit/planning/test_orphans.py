@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from intentc.model import Delete, Mark, Name
 from intentc.planning import DeleteGuard, Planner
-from tests.unit.planning.planning_world import (
+from tests.support.planning_world import (
     COMPILER_OF_KIND,
     INSTALLATION,
     SCHEMA,
-    World,
+    PlanningWorld,
     child,
     origin,
     our_uuid,
@@ -18,7 +18,7 @@ from tests.unit.planning.planning_world import (
 )
 
 
-def rulesets(world: World, count: int, *, owners: int = 0) -> list[Name]:
+def rulesets(world: PlanningWorld, count: int, *, owners: int = 0) -> list[Name]:
     """So many rule sets of ours, each of an owner of its own, or ``owners`` of them claimed."""
     names = []
     for number in range(count):
@@ -33,7 +33,7 @@ def rulesets(world: World, count: int, *, owners: int = 0) -> list[Name]:
 
 
 def test_objects_of_ours_without_a_claim_are_orphans() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     world.put("group", "g")
     claimed, left = child("g"), child("g", "former")
     world.make(claimed)
@@ -46,7 +46,7 @@ def test_objects_of_ours_without_a_claim_are_orphans() -> None:
 
 
 def test_objects_that_carry_fields_of_ours_without_a_claim_are_found() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     target = world.put("target", "t")
     ours = world.make(owned("target", "o", "r"))
     world.book.replace(origin("r"), [owned("target", "o", "r")])
@@ -63,7 +63,7 @@ def test_objects_that_carry_fields_of_ours_without_a_claim_are_found() -> None:
 
 
 def test_a_system_object_with_a_name_of_ours_and_without_its_parent_is_an_orphan() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     world.put("group", "g")
     world.put("instance", "g", "service-1", parent=parent("g"))
     world.put("instance", "gone", "service-2", parent=parent("gone"))
@@ -71,7 +71,7 @@ def test_a_system_object_with_a_name_of_ours_and_without_its_parent_is_an_orphan
 
 
 def test_objects_of_a_compiler_that_is_not_loaded_are_no_orphans() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     world.make(child("g"))
     name = Name("target", ("t",))
     world.put("target", "t", uuid=our_uuid(name), mark=Mark(INSTALLATION, "absent", "shared"))
@@ -81,13 +81,13 @@ def test_objects_of_a_compiler_that_is_not_loaded_are_no_orphans() -> None:
 
 
 def test_an_unreadable_object_is_no_orphan() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     world.unreadable.add(world.make(child("g")))
     assert world.planner.orphans() == frozenset()
 
 
 def test_many_deletes_are_held_and_reported_until_they_are_allowed() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     names = rulesets(world, 51)
     assert world.planner.orphans() == set(names)
     plan = world.plan(names[0])
@@ -99,7 +99,7 @@ def test_many_deletes_are_held_and_reported_until_they_are_allowed() -> None:
 
 
 def test_fifty_deletes_need_no_leave() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     names = rulesets(world, 50)
     world.planner.orphans()
     assert not world.guard.withheld
@@ -116,7 +116,7 @@ def test_a_small_share_of_many_objects_needs_no_leave() -> None:
 
 
 def test_orphans_whose_owner_was_seen_to_go_do_not_count() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     names = rulesets(world, 51)
     world.guard.owner_gone("uuid-g0")
     world.planner.orphans()
@@ -125,7 +125,7 @@ def test_orphans_whose_owner_was_seen_to_go_do_not_count() -> None:
 
 
 def test_orphans_of_a_held_origin_do_not_count() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     rulesets(world, 51)
     world.held.add(origin("g0"))
     world.planner.orphans()
@@ -133,7 +133,7 @@ def test_orphans_of_a_held_origin_do_not_count() -> None:
 
 
 def test_another_kind_is_not_held_up() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     rulesets(world, 51)
     world.make(shared("target", "t"))
     world.planner.orphans()
@@ -141,7 +141,7 @@ def test_another_kind_is_not_held_up() -> None:
 
 
 def test_what_could_not_be_removed_before_the_first_pass_was_complete_is_planned_then() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     world.put("group", "g")
     world.make(child("g", digest=5))
     world.book.replace(origin("g"), [child("g")])

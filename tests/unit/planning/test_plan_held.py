@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Delete, Key, Name, Update
-from tests.unit.planning.planning_world import World, child, origin, owned, refer, rules, shared, struct
+from tests.support.planning_world import PlanningWorld, child, origin, owned, refer, rules, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 T1, T2 = Name("target", ("t1",)), Name("target", ("t2",))
@@ -13,14 +13,14 @@ ONE, TWO, HELD = origin("one"), origin("two"), origin("held")
 
 
 @pytest.fixture
-def world() -> World:
-    world = World()
+def world() -> PlanningWorld:
+    world = PlanningWorld()
     for name in ("one", "two", "held"):
         world.put("group", name)
     return world
 
 
-def references(world: World) -> set[str]:
+def references(world: PlanningWorld) -> set[str]:
     """Plan and write the instance; the names of the targets that it then refers to."""
     world.carry_out(world.plan(INSTANCE))
     key = world.named(*INSTANCE)
@@ -28,14 +28,14 @@ def references(world: World) -> set[str]:
     return {reference.to[0] for reference in world.stored[key].references("target")}
 
 
-def with_target(world: World) -> tuple[Key, Key]:
+def with_target(world: PlanningWorld) -> tuple[Key, Key]:
     """The instance refers to t1; both targets are there."""
     one, two = world.put("target", "t1"), world.put("target", "t2")
     world.put("instance", "g", "i", references={"target": [(one, None)]}, note="old", names=("a",))
     return one, two
 
 
-def test_references_are_added_and_none_removed_while_a_contributor_is_held(world: World) -> None:
+def test_references_are_added_and_none_removed_while_a_contributor_is_held(world: PlanningWorld) -> None:
     with_target(world)
     world.book.replace(ONE, [refer(INSTANCE, T2)])
     world.book.replace(HELD, [refer(INSTANCE, T2)])
@@ -45,7 +45,7 @@ def test_references_are_added_and_none_removed_while_a_contributor_is_held(world
     assert references(world) == {"t2"}
 
 
-def test_an_attribute_loses_nothing_while_a_contributor_is_held(world: World) -> None:
+def test_an_attribute_loses_nothing_while_a_contributor_is_held(world: PlanningWorld) -> None:
     target = world.put("target", "t1")
     export = struct("Direction", import_export="export")
     world.put("instance", "g", "i", references={"target": [(target, export)]})
@@ -57,7 +57,7 @@ def test_an_attribute_loses_nothing_while_a_contributor_is_held(world: World) ->
     assert update.references["target"][0].attribute == struct("Direction")
 
 
-def test_elements_of_a_collection_are_added_and_none_removed_while_a_contributor_is_held(world: World) -> None:
+def test_elements_of_a_collection_are_added_and_none_removed_while_a_contributor_is_held(world: PlanningWorld) -> None:
     with_target(world)
     world.held.add(HELD)
     world.book.replace(HELD, [refer(INSTANCE, T1)])
@@ -67,14 +67,14 @@ def test_elements_of_a_collection_are_added_and_none_removed_while_a_contributor
     assert update.properties == {"names": ("a", "b")}
 
 
-def test_a_fields_value_is_not_cleared_while_a_contributor_is_held(world: World) -> None:
+def test_a_fields_value_is_not_cleared_while_a_contributor_is_held(world: PlanningWorld) -> None:
     with_target(world)
     world.held.add(HELD)
     world.book.replace(HELD, [refer(INSTANCE, T1)])
     assert not world.plan(INSTANCE).operations
 
 
-def test_an_object_marked_by_a_held_origin_is_not_deleted(world: World) -> None:
+def test_an_object_marked_by_a_held_origin_is_not_deleted(world: PlanningWorld) -> None:
     claim = child("held", rules=rules(1))
     world.make(claim)
     world.held.add(HELD)
@@ -83,7 +83,7 @@ def test_an_object_marked_by_a_held_origin_is_not_deleted(world: World) -> None:
     assert isinstance(world.plan(claim.name).operations[0], Delete)
 
 
-def test_what_was_deferred_is_planned_again_when_the_origin_is_released(world: World) -> None:
+def test_what_was_deferred_is_planned_again_when_the_origin_is_released(world: PlanningWorld) -> None:
     with_target(world)
     world.book.replace(HELD, [refer(INSTANCE, T1)])
     world.held.add(HELD)
@@ -94,7 +94,7 @@ def test_what_was_deferred_is_planned_again_when_the_origin_is_released(world: W
 
 
 def test_what_an_origin_held_since_before_the_start_may_have_contributed_stays() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     for name in ("one", "held"):
         world.put("group", name)
     with_target(world)
@@ -114,7 +114,7 @@ def test_what_an_origin_held_since_before_the_start_may_have_contributed_stays()
 
 
 def test_what_was_claimed_and_withdrawn_goes_although_some_contributions_are_unknown() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     world.put("group", "one")
     with_target(world)
     mine = shared("target", "t3")
@@ -128,7 +128,7 @@ def test_what_was_claimed_and_withdrawn_goes_although_some_contributions_are_unk
     assert isinstance(world.plan(mine.name).operations[0], Delete)
 
 
-def test_a_target_that_stays_because_it_is_held_keeps_its_references(world: World) -> None:
+def test_a_target_that_stays_because_it_is_held_keeps_its_references(world: PlanningWorld) -> None:
     target = world.make(owned("target", "t1", "held"))
     world.put("instance", "g", "i", references={"target": [(target, None)]})
     world.held.add(HELD)

@@ -7,10 +7,10 @@ import pytest
 from intentc.model import Create, Delete, InvalidInput, Mark, Name, ResourceClaim, Schema, Update
 from intentc.model.schema import KindSpec, ReferenceSpec, build_kind
 from intentc.planning import Planner
-from tests.unit.planning.planning_world import (
+from tests.support.planning_world import (
     INSTALLATION,
     TYPES,
-    World,
+    PlanningWorld,
     child,
     origin,
     our_uuid,
@@ -26,13 +26,13 @@ GROUP = origin("g")
 
 
 @pytest.fixture
-def world() -> World:
-    world = World()
+def world() -> PlanningWorld:
+    world = PlanningWorld()
     world.put("group", "g")
     return world
 
 
-def test_a_wanted_object_that_is_not_there_is_created(world: World) -> None:
+def test_a_wanted_object_that_is_not_there_is_created(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
     world.book.replace(GROUP, [claim])
     plan = world.plan(claim.name)
@@ -51,35 +51,35 @@ def test_a_wanted_object_that_is_not_there_is_created(world: World) -> None:
     assert not plan.problems
 
 
-def test_an_object_that_is_right_needs_nothing(world: World) -> None:
+def test_an_object_that_is_right_needs_nothing(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
     world.make(claim)
     world.book.replace(GROUP, [claim])
     assert world.plan(claim.name) == (claim.name, (), frozenset(), (), frozenset())
 
 
-def test_values_are_compared_after_the_defaults(world: World) -> None:
+def test_values_are_compared_after_the_defaults(world: PlanningWorld) -> None:
     claim = child("g", rules=struct("Rules", rule=(struct("Rule", port=1, action="pass"),)), digest=0)
     world.make(child("g", rules=rules(1)))
     world.book.replace(GROUP, [claim])
     assert not world.plan(claim.name).operations
 
 
-def test_only_fields_that_differ_are_written_with_the_revision_that_was_seen(world: World) -> None:
+def test_only_fields_that_differ_are_written_with_the_revision_that_was_seen(world: PlanningWorld) -> None:
     key = world.make(child("g", rules=rules(1), digest=5))
     claim = child("g", rules=rules(2), digest=5)
     world.book.replace(GROUP, [claim])
     assert world.plan(claim.name).operations == (Update(key, claim.name, {"rules": rules(2)}, {}, world.revision),)
 
 
-def test_a_field_that_nobody_claims_any_more_is_cleared_with_its_default(world: World) -> None:
+def test_a_field_that_nobody_claims_any_more_is_cleared_with_its_default(world: PlanningWorld) -> None:
     key = world.make(child("g", rules=rules(1), digest=5))
     claim = child("g", rules=rules(1))
     world.book.replace(GROUP, [claim])
     assert world.plan(claim.name).operations == (Update(key, claim.name, {"digest": 0}, {}, world.revision),)
 
 
-def test_the_stored_value_stays_while_two_origins_dispute_it(world: World) -> None:
+def test_the_stored_value_stays_while_two_origins_dispute_it(world: PlanningWorld) -> None:
     world.put("group", "h")
     claim = shared("target", "t", display_name="a")
     world.make(shared("target", "t", display_name="old"))
@@ -93,7 +93,7 @@ def test_the_stored_value_stays_while_two_origins_dispute_it(world: World) -> No
     ]
 
 
-def test_an_object_whose_owner_is_disputed_is_not_created(world: World) -> None:
+def test_an_object_whose_owner_is_disputed_is_not_created(world: PlanningWorld) -> None:
     world.book.replace(GROUP, [owned("target", "t", "g")])
     world.book.replace(origin("h"), [owned("target", "t", "h")])
     plan = world.plan(Name("target", ("t",)))
@@ -102,7 +102,7 @@ def test_an_object_whose_owner_is_disputed_is_not_created(world: World) -> None:
 
 
 def test_an_object_waits_for_its_parent() -> None:
-    world = World()
+    world = PlanningWorld()
     claim = child("g")
     world.book.replace(GROUP, [claim])
     assert world.plan(claim.name).waits_for == {Name("group", ("g",))}
@@ -111,7 +111,7 @@ def test_an_object_waits_for_its_parent() -> None:
     assert isinstance(world.plan(claim.name).operations[0], Create)
 
 
-def test_a_created_object_carries_the_references_whose_targets_are_there(world: World) -> None:
+def test_a_created_object_carries_the_references_whose_targets_are_there(world: PlanningWorld) -> None:
     there, missing = Name("target", ("there",)), Name("target", ("missing",))
     target = world.put("target", "there")
     claim = ResourceClaim(Name("instance", ("g", "i")), parent("g"), "uuid-g")
@@ -123,7 +123,7 @@ def test_a_created_object_carries_the_references_whose_targets_are_there(world: 
     assert plan.waits_for == {missing}
 
 
-def test_objects_that_refer_to_each_other_are_created_without_and_references_follow(world: World) -> None:
+def test_objects_that_refer_to_each_other_are_created_without_and_references_follow(world: PlanningWorld) -> None:
     one, two = (ResourceClaim(Name("instance", ("g", name)), parent("g"), "uuid-g") for name in "ab")
     world.book.replace(GROUP, [one, two, refer(one.name, two.name), refer(two.name, one.name)])
     for _ in range(2):
@@ -134,14 +134,14 @@ def test_objects_that_refer_to_each_other_are_created_without_and_references_fol
     assert len(world.stored) == 3
 
 
-def test_an_object_of_ours_that_nobody_claims_is_deleted(world: World) -> None:
+def test_an_object_of_ours_that_nobody_claims_is_deleted(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
     key = world.make(claim)
     assert world.plan(claim.name).operations == (Delete(key, claim.name, world.revision),)
 
 
 def test_nothing_is_removed_before_the_first_pass_is_complete() -> None:
-    world = World(complete=False)
+    world = PlanningWorld(complete=False)
     world.put("group", "g")
     claim = child("g")
     world.make(child("g", digest=5))
@@ -150,13 +150,13 @@ def test_nothing_is_removed_before_the_first_pass_is_complete() -> None:
     assert not world.plan(claim.name).operations
 
 
-def test_an_object_of_a_compiler_that_is_not_loaded_is_left_alone(world: World) -> None:
+def test_an_object_of_a_compiler_that_is_not_loaded_is_left_alone(world: PlanningWorld) -> None:
     name = Name("target", ("t",))
     world.put("target", "t", uuid=our_uuid(name), mark=Mark(INSTALLATION, "absent", "shared"))
     assert not world.plan(name).operations
 
 
-def test_an_object_of_another_life_of_its_owner_is_deleted_before_it_is_made_again(world: World) -> None:
+def test_an_object_of_another_life_of_its_owner_is_deleted_before_it_is_made_again(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
     former = ResourceClaim(claim.name, None, "uuid-former", claim.properties)
     key = world.make(former)
@@ -169,7 +169,7 @@ def test_an_object_of_another_life_of_its_owner_is_deleted_before_it_is_made_aga
     assert [k.uuid for k in world.stored if k.kind == "ruleset"] == [our_uuid(claim.name, "uuid-g")]
 
 
-def test_an_object_under_another_parent_is_made_again(world: World) -> None:
+def test_an_object_under_another_parent_is_made_again(world: PlanningWorld) -> None:
     claim = child("g")
     world.make(claim._replace(parent=parent("other")))
     world.book.replace(GROUP, [claim])
@@ -180,7 +180,7 @@ def test_an_object_under_another_parent_is_made_again(world: World) -> None:
     assert not world.plan(claim.name).operations
 
 
-def test_an_object_that_cannot_be_read_is_left_alone_and_waited_for(world: World) -> None:
+def test_an_object_that_cannot_be_read_is_left_alone_and_waited_for(world: PlanningWorld) -> None:
     claim = child("g", rules=rules(1))
     world.unreadable.add(world.make(claim))
     plan = world.plan(claim.name)
@@ -188,11 +188,11 @@ def test_an_object_that_cannot_be_read_is_left_alone_and_waited_for(world: World
     assert plan.waits_for == {claim.name}
 
 
-def test_an_object_of_a_kind_that_is_not_known_is_left_alone(world: World) -> None:
+def test_an_object_of_a_kind_that_is_not_known_is_left_alone(world: PlanningWorld) -> None:
     assert world.plan(Name("unheard", ("x",))) == (Name("unheard", ("x",)), (), frozenset(), (), frozenset())
 
 
-def test_a_schema_that_names_an_unknown_merge_function_is_refused(world: World) -> None:
+def test_a_schema_that_names_an_unknown_merge_function_is_refused(world: PlanningWorld) -> None:
     kind = build_kind(KindSpec(kind="k", group="toy", references={"k": ReferenceSpec(merge="sum")}), TYPES, "toy")
     with pytest.raises(InvalidInput, match="k: k: merge function 'sum' is unknown; there are import_export"):
         Planner(Schema([kind]), INSTALLATION, {}, world.book, world.assumed, lambda key: False)

@@ -15,7 +15,7 @@ from intentc.model import (
     ResourceClaim,
     Update,
 )
-from tests.unit.planning.planning_world import World, origin, owned, refer, shared, struct
+from tests.support.planning_world import PlanningWorld, origin, owned, refer, shared, struct
 
 INSTANCE = Name("instance", ("g", "i"))
 ROUTER = Name("router", ("r",))
@@ -25,22 +25,22 @@ BOTH = struct("Direction")
 
 
 @pytest.fixture
-def world() -> World:
-    world = World()
+def world() -> PlanningWorld:
+    world = PlanningWorld()
     world.put("group", "g")
     return world
 
 
-def instance(world: World, *targets: Key) -> Key:
+def instance(world: PlanningWorld, *targets: Key) -> Key:
     """The instance as the server made it."""
     return world.put("instance", "g", "i", references={"target": [(key, None) for key in targets]})
 
 
-def router(world: World, *targets: Key) -> Key:
+def router(world: PlanningWorld, *targets: Key) -> Key:
     return world.put("router", "r", references={"target": [(key, None) for key in targets]})
 
 
-def test_a_list_of_ours_is_replaced_whole(world: World) -> None:
+def test_a_list_of_ours_is_replaced_whole(world: PlanningWorld) -> None:
     one, two = world.make(shared("target", "t1")), world.make(shared("target", "t2"))
     holder = instance(world, one)
     world.book.replace(GROUP, [shared("target", "t1"), shared("target", "t2"), refer(INSTANCE, T2)])
@@ -49,7 +49,7 @@ def test_a_list_of_ours_is_replaced_whole(world: World) -> None:
     assert world.plan(INSTANCE).operations == (Update(holder, INSTANCE, {}, wanted, revision),)
 
 
-def test_a_list_that_is_right_in_another_order_is_left_alone(world: World) -> None:
+def test_a_list_that_is_right_in_another_order_is_left_alone(world: PlanningWorld) -> None:
     one, two = world.make(shared("target", "t1")), world.make(shared("target", "t2"))
     instance(world, two, one)
     world.book.replace(
@@ -58,12 +58,12 @@ def test_a_list_that_is_right_in_another_order_is_left_alone(world: World) -> No
     assert not world.plan(INSTANCE).operations
 
 
-def test_a_list_that_nobody_claims_is_emptied_on_an_object_that_we_did_not_make(world: World) -> None:
+def test_a_list_that_nobody_claims_is_emptied_on_an_object_that_we_did_not_make(world: PlanningWorld) -> None:
     holder = instance(world, world.put("target", "t1"))
     assert world.plan(INSTANCE).operations == (Update(holder, INSTANCE, {}, {"target": ()}, world.revision),)
 
 
-def test_the_stored_attribute_stays_while_it_is_disputed(world: World) -> None:
+def test_the_stored_attribute_stays_while_it_is_disputed(world: PlanningWorld) -> None:
     other = world.put("instance", "g", "o")
     weight = struct("Weight", weight=7)
     world.put("instance", "g", "i", references={"instance": [(other, weight)]})
@@ -75,7 +75,7 @@ def test_the_stored_attribute_stays_while_it_is_disputed(world: World) -> None:
     assert len(plan.problems) == 2
 
 
-def test_a_reference_waits_for_its_target(world: World) -> None:
+def test_a_reference_waits_for_its_target(world: PlanningWorld) -> None:
     instance(world)
     world.book.replace(GROUP, [refer(INSTANCE, T1)])
     plan = world.plan(INSTANCE)
@@ -83,12 +83,12 @@ def test_a_reference_waits_for_its_target(world: World) -> None:
     assert plan.waits_for == {T1}
 
 
-def test_a_holder_that_is_not_there_is_waited_for(world: World) -> None:
+def test_a_holder_that_is_not_there_is_waited_for(world: PlanningWorld) -> None:
     world.book.replace(GROUP, [refer(INSTANCE, T1)])
     assert world.plan(INSTANCE).waits_for == {INSTANCE}
 
 
-def test_a_shared_list_gets_one_reference_at_a_time(world: World) -> None:
+def test_a_shared_list_gets_one_reference_at_a_time(world: PlanningWorld) -> None:
     users = world.put("target", "users")
     holder = router(world, users)
     claims = [owned("target", "t1", "r"), owned("target", "t2", "r")]
@@ -100,20 +100,20 @@ def test_a_shared_list_gets_one_reference_at_a_time(world: World) -> None:
     )
 
 
-def test_only_our_entries_leave_a_shared_list(world: World) -> None:
+def test_only_our_entries_leave_a_shared_list(world: PlanningWorld) -> None:
     users = world.put("target", "users")
     ours = world.make(owned("target", "t1", "r"))
     holder = router(world, users, ours)
     assert world.plan(ROUTER).operations == (RemoveReference(holder, ROUTER, "target", ours),)
 
 
-def test_an_entry_is_ours_by_the_pattern_too(world: World) -> None:
+def test_an_entry_is_ours_by_the_pattern_too(world: PlanningWorld) -> None:
     service, users = world.put("instance", "g", "service-1"), world.put("instance", "g", "users")
     holder = world.put("router", "r", references={"instance": [(service, None), (users, None)]})
     assert world.plan(ROUTER).operations == (RemoveReference(holder, ROUTER, "instance", service),)
 
 
-def test_another_attribute_is_put_on_our_entry_and_never_on_a_users(world: World) -> None:
+def test_another_attribute_is_put_on_our_entry_and_never_on_a_users(world: PlanningWorld) -> None:
     service, users = world.put("instance", "g", "service-1"), world.put("instance", "g", "users")
     holder = world.put("router", "r", references={"instance": [(service, None), (users, None)]})
     wanted = struct("Direction", import_export="import")
@@ -123,7 +123,7 @@ def test_another_attribute_is_put_on_our_entry_and_never_on_a_users(world: World
     assert world.plan(ROUTER).operations == (AddReference(holder, ROUTER, "instance", entry, relaxed=True),)
 
 
-def test_a_reference_that_looks_like_a_users_is_a_problem(world: World) -> None:
+def test_a_reference_that_looks_like_a_users_is_a_problem(world: PlanningWorld) -> None:
     world.make(shared("target", "t1"))
     router(world)
     world.book.replace(ROUTER_KEY, [shared("target", "t1"), refer(ROUTER, T1)])
@@ -132,7 +132,7 @@ def test_a_reference_that_looks_like_a_users_is_a_problem(world: World) -> None:
     assert [p.reason for p in plan.problems] == ["Unrecognisable"]
 
 
-def test_between_objects_that_we_did_not_make_references_never_block_a_delete(world: World) -> None:
+def test_between_objects_that_we_did_not_make_references_never_block_a_delete(world: PlanningWorld) -> None:
     users, ours = world.put("target", "t1"), world.make(shared("target", "t2"))
     instance(world)
     world.book.replace(GROUP, [shared("target", "t2"), refer(INSTANCE, T1), refer(INSTANCE, T2)])
@@ -142,7 +142,7 @@ def test_between_objects_that_we_did_not_make_references_never_block_a_delete(wo
     assert update.relaxed == (users,)
 
 
-def test_a_derived_reference_needs_no_relaxing(world: World) -> None:
+def test_a_derived_reference_needs_no_relaxing(world: PlanningWorld) -> None:
     world.put("group", "group-1")
     world.put("router", "r")
     world.book.replace(ROUTER_KEY, [refer(ROUTER, Name("group", ("group-1",)))])
@@ -151,7 +151,7 @@ def test_a_derived_reference_needs_no_relaxing(world: World) -> None:
     assert not add.relaxed
 
 
-def test_an_object_is_deleted_only_when_nobody_refers_to_it(world: World) -> None:
+def test_an_object_is_deleted_only_when_nobody_refers_to_it(world: PlanningWorld) -> None:
     target = world.make(shared("target", "t1"))
     instance(world, target)
     plan = world.plan(T1)
@@ -162,7 +162,7 @@ def test_an_object_is_deleted_only_when_nobody_refers_to_it(world: World) -> Non
     assert world.plan(T1).operations == (Delete(target, T1, world.stored[target].mod_revision),)
 
 
-def test_a_users_reference_to_what_is_to_be_deleted_is_a_problem(world: World) -> None:
+def test_a_users_reference_to_what_is_to_be_deleted_is_a_problem(world: PlanningWorld) -> None:
     target = world.make(shared("target", "t1"))
     world.put("watcher", "w", references={"target": [(target, None)]})
     plan = world.plan(T1)
@@ -171,13 +171,13 @@ def test_a_users_reference_to_what_is_to_be_deleted_is_a_problem(world: World) -
     assert "watcher w" in plan.problems[0].message
 
 
-def test_a_users_child_of_what_is_to_be_deleted_is_a_problem(world: World) -> None:
+def test_a_users_child_of_what_is_to_be_deleted_is_a_problem(world: PlanningWorld) -> None:
     target = world.make(shared("target", "t1"))
     world.put("leaf", "t1", "leaf", parent=Parent(target, ("t1",)))
     assert [p.reason for p in world.plan(T1).problems] == ["StillReferred"]
 
 
-def test_a_claimed_reference_to_what_is_to_be_deleted_is_dropped(world: World) -> None:
+def test_a_claimed_reference_to_what_is_to_be_deleted_is_dropped(world: PlanningWorld) -> None:
     target = world.make(shared("target", "t1"))
     holder = instance(world, target)
     world.book.replace(GROUP, [refer(INSTANCE, T1)])
@@ -186,7 +186,7 @@ def test_a_claimed_reference_to_what_is_to_be_deleted_is_dropped(world: World) -
     assert plan.waits_for == {T1}
 
 
-def test_orphans_that_refer_to_each_other_let_go_first(world: World) -> None:
+def test_orphans_that_refer_to_each_other_let_go_first(world: PlanningWorld) -> None:
     one = world.make(owned("instance", "a", "g"))
     two = world.make(owned("instance", "b", "g"), references={"instance": [(one, None)]})
     world.make(owned("instance", "a", "g"), references={"instance": [(two, None)]})
@@ -197,7 +197,7 @@ def test_orphans_that_refer_to_each_other_let_go_first(world: World) -> None:
     assert {key.kind for key in world.stored} == {"group"}
 
 
-def test_a_shared_target_that_gets_an_owner_besides_stays_for_all_who_refer_to_it(world: World) -> None:
+def test_a_shared_target_that_gets_an_owner_besides_stays_for_all_who_refer_to_it(world: PlanningWorld) -> None:
     """To replace it would take it from its holders, and make the owner wait for one that can't be written."""
     claim, holder = shared("target", "t"), Name("instance", ("g", "i"))
     target = world.make(claim)
@@ -213,7 +213,7 @@ def test_a_shared_target_that_gets_an_owner_besides_stays_for_all_who_refer_to_i
     assert [entry.key for entry in update.references["target"]] == [target]
 
 
-def test_a_shared_target_is_replaced_for_an_owner_that_knows_its_own_by_their_uuid(world: World) -> None:
+def test_a_shared_target_is_replaced_for_an_owner_that_knows_its_own_by_their_uuid(world: PlanningWorld) -> None:
     """A router's list holds users' references, too: the uuid identifies its own."""
     claim = shared("target", "t")
     target = world.make(claim)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from intentc.model import Claim, Key, Name, Operation, Resource, ResourceClaim
 from tests.property.profiles import share
-from tests.unit.planning.planning_world import World, child, origin, owned, parent, refer, rules, shared, struct
+from tests.support.planning_world import PlanningWorld, child, origin, owned, parent, refer, rules, shared, struct
 
 GROUPS = ("a", "b", "c")
 TARGETS = ("t1", "t2", "t3")
@@ -45,7 +45,7 @@ def claims(draw: st.DrawFn, group: str) -> list[Claim]:
 state = st.fixed_dictionaries({group: claims(group) for group in GROUPS})
 
 
-W = TypeVar("W", bound=World)
+W = TypeVar("W", bound=PlanningWorld)
 
 
 def users_world(world: W) -> W:
@@ -58,7 +58,7 @@ def users_world(world: W) -> W:
     return world
 
 
-def converge(world: World, order: st.DataObject) -> int:
+def converge(world: PlanningWorld, order: st.DataObject) -> int:
     """Plan everything there is or that is claimed, in random order, until a whole round writes nothing. Returns the
     number of writes."""
     writes = 0
@@ -74,7 +74,7 @@ def converge(world: World, order: st.DataObject) -> int:
     raise AssertionError("it does not get quiet")
 
 
-def drift(world: World, order: st.DataObject) -> None:
+def drift(world: PlanningWorld, order: st.DataObject) -> None:
     """Somebody else changes what compilers write."""
     users = Key("target", "uuid-users")
     for key, resource in list(world.stored.items()):
@@ -89,12 +89,12 @@ def drift(world: World, order: st.DataObject) -> None:
         world.put(key.kind, *resource.fq_name, uuid=key.uuid, mark=resource.mark, parent=above, **more)
 
 
-def apply(world: World, wanted: dict[str, list[Claim]]) -> None:
+def apply(world: PlanningWorld, wanted: dict[str, list[Claim]]) -> None:
     for group, own in wanted.items():
         world.book.replace(origin(group), own)
 
 
-def image(world: World) -> dict[Name, Any]:
+def image(world: PlanningWorld) -> dict[Name, Any]:
     """What is there, uuids and revisions left out."""
     names = {key: resource.name for key, resource in world.stored.items()}
     return {
@@ -117,7 +117,7 @@ def image(world: World) -> dict[Name, Any]:
 def test_any_former_state_and_a_fresh_one_end_alike(
     first: dict[str, list[Claim]], second: dict[str, list[Claim]], order: st.DataObject
 ) -> None:
-    world, fresh = users_world(World()), users_world(World())
+    world, fresh = users_world(PlanningWorld()), users_world(PlanningWorld())
     apply(world, first)
     converge(world, order)
     drift(world, order)
@@ -129,7 +129,7 @@ def test_any_former_state_and_a_fresh_one_end_alike(
     assert converge(world, order) == 0
 
 
-class LaggingWorld(World):
+class LaggingWorld(PlanningWorld):
     """The cache shows what was delivered; every write is assumed until its event comes."""
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ class LaggingWorld(World):
 def test_late_events_cause_no_write_that_would_fail_and_none_too_many(
     first: dict[str, list[Claim]], second: dict[str, list[Claim]], order: st.DataObject
 ) -> None:
-    world, fresh = users_world(LaggingWorld()), users_world(World())
+    world, fresh = users_world(LaggingWorld()), users_world(PlanningWorld())
     world.deliver()
     for wanted in (first, second):
         apply(world, wanted)
@@ -198,19 +198,19 @@ def test_late_events_cause_no_write_that_would_fail_and_none_too_many(
 @share(0.25)
 @given(wanted=state, order=st.data())
 def test_nothing_of_ours_is_left_when_everybody_is_gone(wanted: dict[str, list[Claim]], order: st.DataObject) -> None:
-    world = users_world(World())
+    world = users_world(PlanningWorld())
     apply(world, wanted)
     converge(world, order)
     for group in GROUPS:
         world.book.drop(origin(group))
     converge(world, order)
-    assert image(world) == image(users_world(World()))
+    assert image(world) == image(users_world(PlanningWorld()))
 
 
 @share(0.25)
 @given(wanted=state, order=st.data())
 def test_what_is_claimed_of_our_own_objects_is_there(wanted: dict[str, list[Claim]], order: st.DataObject) -> None:
-    world = users_world(World())
+    world = users_world(PlanningWorld())
     apply(world, wanted)
     converge(world, order)
     there = image(world)

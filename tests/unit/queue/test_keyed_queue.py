@@ -10,7 +10,7 @@ import pytest
 
 from intentc.backoff import Backoff
 from intentc.queue import KeyedQueue
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from intentc.model.values import FrozenMap, Opaque
 from intentc.retained import Keeper, RetainedFacts, retained_facts_prefix
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import AccessDenied, Put, StoreError, prefix_end
-from tests.toy_kinds import build
+from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from intentc.model import Change, Key, Resource, Schema
 from intentc.retained import Keeper, RetainedValues, retained_prefix
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import AccessDenied, Delete, Put, StoreError, StoreUnavailable
-from tests.toy_kinds import build
+from tests.support.toy_kinds import build
 
 pytestmark = pytest.mark.anyio
 

@@ -27,8 +27,8 @@ from intentc.offline.offline import Offline
 from intentc.plugins import Loaded as Compilers
 from intentc.plugins import load_all
 from intentc.service.reload import Reloader
-from tests.patience import PATIENCE
-from tests.toy_kinds import build
+from tests.support.toy_kinds import build
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

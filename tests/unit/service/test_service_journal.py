@@ -13,12 +13,12 @@ from intentc.plugins import installed
 from intentc.service.service import CompilerService, build_service
 from intentc.testing.recording import Acknowledging
 from intentc.watch.memory import MemoryStore
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 pytestmark = pytest.mark.anyio
 
 
-def service(plant: Plant, journal: Journal, *, observe: bool = False) -> CompilerService:
+def service(plant: BoxSystem, journal: Journal, *, observe: bool = False) -> CompilerService:
     configuration = Configuration(intentc=Intentc(installation="lab", journal=journal))
     loaded = installed(configuration)
     return build_service(configuration, loaded, MemoryStore(), Acknowledging(), plant.offline.local, observe=observe)
@@ -29,17 +29,17 @@ def entries(directory: Path) -> list[Path]:
 
 
 @pytest.fixture
-def plant() -> Plant:
-    return Plant()
+def plant() -> BoxSystem:
+    return BoxSystem()
 
 
-async def test_how_much_is_kept_in_memory_is_as_configured(plant: Plant) -> None:
+async def test_how_much_is_kept_in_memory_is_as_configured(plant: BoxSystem) -> None:
     journal = service(plant, Journal(entries=7, bytes=5_000)).engine.parts.journal
     assert (journal.size, journal.directory) == (7, None)
     assert journal.writer.startswith("lab/")
 
 
-async def test_a_directory_is_used_and_reported_in_the_status(plant: Plant, tmp_path: Path) -> None:
+async def test_a_directory_is_used_and_reported_in_the_status(plant: BoxSystem, tmp_path: Path) -> None:
     running = service(plant, Journal(directory=str(tmp_path / "journal")))
     assert running.engine.parts.journal.directory == tmp_path / "journal"
     assert running.status()["journal"]["files"] == {
@@ -51,13 +51,13 @@ async def test_a_directory_is_used_and_reported_in_the_status(plant: Plant, tmp_
     }
 
 
-async def test_one_that_observes_keeps_no_files(plant: Plant, tmp_path: Path) -> None:
+async def test_one_that_observes_keeps_no_files(plant: BoxSystem, tmp_path: Path) -> None:
     running = service(plant, Journal(directory=str(tmp_path / "journal")), observe=True)
     assert running.status()["journal"]["files"] is None
     assert entries(tmp_path) == []
 
 
-async def test_a_directory_that_cannot_be_used_is_refused_at_the_start(plant: Plant, tmp_path: Path) -> None:
+async def test_a_directory_that_cannot_be_used_is_refused_at_the_start(plant: BoxSystem, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UnusableDirectory):
         service(plant, Journal(directory=str(tmp_path / "file")))

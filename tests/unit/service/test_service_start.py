@@ -8,9 +8,9 @@ import pytest
 from intentc.service import service as service_module
 from intentc.watch.protocol import StoreUnavailable
 from intentc.writing import Throttled, Unreachable
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import POOL, Plant
-from tests.unit.serving import service_of
+from tests.support.box_system import POOL, BoxSystem
+from tests.support.compiler_service import service_of
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plant = Plant()
+    plant = BoxSystem()
     await plant.offline.server.ensure_pool(POOL, 1, 1000)
     tries: list[int] = []
     load = plant.engine.numbers.load
@@ -43,7 +43,7 @@ async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
 async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plant = Plant()
+    plant = BoxSystem()
     service = service_of(plant)
     tried = anyio.Event()
 
@@ -66,7 +66,7 @@ async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_rea
 
 async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The API server asks for a pause then: that is no reason, but what follows from it."""
-    plant = Plant()
+    plant = BoxSystem()
     service = service_of(plant, etcd="127.0.0.1:2379")
     asked = anyio.Event()
 

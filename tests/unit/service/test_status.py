@@ -19,8 +19,8 @@ from intentc.watch.protocol import Put
 from intentc.watch.source import Source
 from intentc.watch.status import Phase
 from intentc.writing import Rejected, Throttled, Unreachable
+from tests.support.box_system import BoxSystem, part, until
 from tests.unit.engine.conftest import plant
-from tests.unit.engine.plant import Plant, part, until
 
 __all__ = ["plant"]
 
@@ -33,7 +33,7 @@ STANDBY = Leadership(leads=False, leader="one", hindered="")
 class Reported:
     """The outlook of a plant, whose watch is open unless the test says otherwise."""
 
-    def __init__(self, plant: Plant) -> None:
+    def __init__(self, plant: BoxSystem) -> None:
         self.source = Source(plant.offline.store, "/contrail/", heartbeat=Heartbeat("default", "one"))
         self.enter(Phase.WATCHING)
         self.compiler_status = CompilerStatus(plant.engine, self.source)
@@ -54,11 +54,11 @@ class Reported:
 
 
 @pytest.fixture
-def reported(plant: Plant) -> Reported:
+def reported(plant: BoxSystem) -> Reported:
     return Reported(plant)
 
 
-async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: Plant, reported: Reported) -> None:
+async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: BoxSystem, reported: Reported) -> None:
     await plant.boxes("a", "b")
     status = reported.status()
     assert (status["awaiting"], status["attention"], status["progress"]) == ([], [], None)
@@ -66,7 +66,7 @@ async def test_one_that_has_converged_waits_for_nothing_and_needs_nobody(plant: 
 
 
 async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_healthy(
-    plant: Plant, reported: Reported
+    plant: BoxSystem, reported: Reported
 ) -> None:
     await plant.boxes("a")
     now = [100.0]
@@ -81,7 +81,7 @@ async def test_with_etcd_silent_for_longer_than_the_heartbeats_bound_it_is_not_h
 
 
 async def test_one_that_stands_by_shows_no_writing_and_its_first_load_ends() -> None:
-    plant = Plant()
+    plant = BoxSystem()
     reported = Reported(plant)
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", "b", settle=False, text="number")
@@ -101,12 +101,14 @@ async def test_the_role_is_reported(reported: Reported, leadership: Leadership |
     assert reported.status(leadership)["role"] == role
 
 
-async def test_who_only_observes_is_an_observer_whoever_leads(plant: Plant, reported: Reported) -> None:
+async def test_who_only_observes_is_an_observer_whoever_leads(plant: BoxSystem, reported: Reported) -> None:
     plant.parts.permission.withhold(OBSERVING, "--observe")
     assert reported.status(None)["role"] == "observer"
 
 
-async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(plant: Plant, reported: Reported) -> None:
+async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(
+    plant: BoxSystem, reported: Reported
+) -> None:
     reported.source.progress.start_over(plant.parts.logic.revision)
     plant.engine.reconciler.sender.last_revision = plant.parts.logic.revision + 3
     status = reported.status()
@@ -118,7 +120,7 @@ async def test_what_a_write_returned_and_the_watch_has_not_delivered_is_lag(plan
 
 
 async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beginning() -> None:
-    plant = Plant()
+    plant = BoxSystem()
     reported = Reported(plant)
     reported.compiler_status.lacking = "the ledger can't be read yet: connection refused"
     assert reported.awaiting()[0] == "the ledger can't be read yet: connection refused"
@@ -126,20 +128,20 @@ async def test_a_ledger_that_cannot_be_read_is_all_that_is_waited_for_in_the_beg
 
 
 async def test_an_etcd_that_is_away_is_waited_for_with_time_and_reason() -> None:
-    reported = Reported(Plant())
+    reported = Reported(BoxSystem())
     reported.enter(Phase.DISCONNECTED, "connection refused")
     assert reported.awaiting()[0] == "etcd, no watch since 00:00:00 UTC: connection refused"
 
 
 async def test_an_etcd_that_is_away_is_waited_for_though_all_that_is_known_has_converged(
-    plant: Plant, reported: Reported
+    plant: BoxSystem, reported: Reported
 ) -> None:
     reported.enter(Phase.DISCONNECTED, "connection refused")
     assert plant.engine.converged
     assert reported.awaiting() == ["etcd, no watch since 00:00:00 UTC: connection refused"]
 
 
-async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Plant, reported: Reported) -> None:
+async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: BoxSystem, reported: Reported) -> None:
     reported.source.progress.start_over(plant.parts.logic.revision)
     assert reported.status()["lag_revisions"] == 0
     reported.enter(Phase.DISCONNECTED, "connection refused")
@@ -147,7 +149,7 @@ async def test_what_etcd_is_behind_with_is_not_known_while_it_is_away(plant: Pla
 
 
 async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_the_leadership(
-    plant: Plant, reported: Reported
+    plant: BoxSystem, reported: Reported
 ) -> None:
     reported.source.progress.start_over(plant.parts.logic.revision)
     lost = Leadership(leads=False, leader=None, hindered="", unanswered_since=1_767_225_600.0)
@@ -157,7 +159,7 @@ async def test_an_etcd_that_answers_nothing_is_waited_for_as_soon_as_that_costs_
 
 
 async def test_the_first_load_shows_how_far_it_is() -> None:
-    plant = Plant()
+    plant = BoxSystem()
     reported = Reported(plant)
     reported.enter(Phase.LISTING)
     reported.source.progress.listing(500, 2000)
@@ -181,13 +183,13 @@ async def test_the_first_load_shows_how_far_it_is() -> None:
     assert reported.status()["progress"] is None
 
 
-async def _listed(plant: Plant) -> Any:
+async def _listed(plant: BoxSystem) -> Any:
     await plant.engine.numbers.load()
     return (await list_all(plant.offline.store, Layout.of("/contrail/"), lambda key: None)).snapshot
 
 
 async def test_after_the_first_load_no_progress_is_reported_however_busy_it_is(
-    plant: Plant, reported: Reported
+    plant: BoxSystem, reported: Reported
 ) -> None:
     assert reported.status()["progress"] is None
     plant.parts.jobs.add(Key("box", "some"))
@@ -195,13 +197,13 @@ async def test_after_the_first_load_no_progress_is_reported_however_busy_it_is(
     assert reported.awaiting() == ["the evaluation of 1 intent"]
 
 
-async def test_an_api_server_that_is_away_is_waited_for(plant: Plant, reported: Reported) -> None:
+async def test_an_api_server_that_is_away_is_waited_for(plant: BoxSystem, reported: Reported) -> None:
     plant.write.failures["*"] = [Unreachable("connection refused")] * 1000
     await plant.boxes("a")
     assert reported.awaiting()[0].startswith("the API server, which can't be reached since ")
 
 
-async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: Plant, reported: Reported) -> None:
+async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: BoxSystem, reported: Reported) -> None:
     plant.write.failures["a"] = [Throttled(300.0, "too many requests")]
     await plant.boxes("a")
     first, *_, last = reported.awaiting()
@@ -210,7 +212,7 @@ async def test_a_pause_that_the_server_asked_for_is_waited_for(plant: Plant, rep
     assert "too many requests" in last
 
 
-async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: Plant, reported: Reported) -> None:
+async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: BoxSystem, reported: Reported) -> None:
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a", "b", text="number")
     first, second = reported.awaiting(STANDBY)[:2]
@@ -218,7 +220,7 @@ async def test_numbers_are_waited_for_by_the_name_of_who_wants_them(plant: Plant
     assert second in {f"an allocation from tickets for box {name} and 1 more" for name in "ab"}
 
 
-async def test_a_leader_that_may_not_write_yet_says_why(plant: Plant, reported: Reported) -> None:
+async def test_a_leader_that_may_not_write_yet_says_why(plant: BoxSystem, reported: Reported) -> None:
     plant.parts.permission.withhold(STANDING_BY, "another leads")
     await plant.boxes("a")
     assert reported.awaiting(LEADER._replace(hindered="it leads, and has not caught up yet")) == [
@@ -227,21 +229,21 @@ async def test_a_leader_that_may_not_write_yet_says_why(plant: Plant, reported: 
     ]
 
 
-async def test_after_a_restore_an_audit_is_waited_for(plant: Plant, reported: Reported) -> None:
+async def test_after_a_restore_an_audit_is_waited_for(plant: BoxSystem, reported: Reported) -> None:
     plant.engine.restore_guard.on_compared = lambda: None
     plant.parts.permission.withhold(RESTORED, "restored")
     await plant.boxes("a")
     assert reported.awaiting()[0] == "an audit, since etcd was restored from an older state: nothing is written before"
 
 
-async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: Plant, reported: Reported) -> None:
+async def test_withheld_deletes_need_a_person_and_the_command_is_named(plant: BoxSystem, reported: Reported) -> None:
     guard = plant.parts.planner.guard
     assert isinstance(guard, DeleteGuard)
     guard.sift({part(str(number)): "gone" for number in range(60)}, {"part": 60})
     assert reported.attention() == ["60 deletes of part withheld as a mass deletion: `intentc allow-deletes part`"]
 
 
-async def test_what_is_held_and_refused_needs_a_person(plant: Plant, reported: Reported) -> None:
+async def test_what_is_held_and_refused_needs_a_person(plant: BoxSystem, reported: Reported) -> None:
     plant.write.failures["refused"] = [Rejected(422, "no such colour")] * 1000
     await plant.boxes("refused")
     await plant.boxes("one", "two", text="fail")
@@ -253,12 +255,12 @@ async def test_what_is_held_and_refused_needs_a_person(plant: Plant, reported: R
     assert refused == "rejected by the API server: part refused:one: `intentc quarantine list`"
 
 
-async def test_an_upgrade_that_would_write_much_needs_a_person(plant: Plant, reported: Reported) -> None:
+async def test_an_upgrade_that_would_write_much_needs_a_person(plant: BoxSystem, reported: Reported) -> None:
     plant.parts.permission.withhold(UPGRADE, "it would make 2,000 writes")
     assert reported.attention() == ["it would make 2,000 writes"]
 
 
-async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Plant, reported: Reported) -> None:
+async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: BoxSystem, reported: Reported) -> None:
     edges = plant.engine.evaluator.edges
     edges.last_error = "map.yml:3: unknown kind 'x'"
     assert reported.attention() == [
@@ -269,7 +271,7 @@ async def test_a_refused_reload_needs_a_person_until_another_is_taken(plant: Pla
     assert reported.attention() == []
 
 
-async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, reported: Reported) -> None:
+async def test_a_reference_whose_target_has_not_come_is_named(plant: BoxSystem, reported: Reported) -> None:
     absent = "00000000-0000-4000-8000-000000000002"
     await plant.boxes("a")
     key = await plant.key("box", "a")
@@ -281,17 +283,17 @@ async def test_a_reference_whose_target_has_not_come_is_named(plant: Plant, repo
     assert status["attention"] == [f"missing: box {absent}, to which box a refers: `intentc why box a`"]
 
 
-async def _put(plant: Plant, key: Key, value: str) -> None:
+async def _put(plant: BoxSystem, key: Key, value: str) -> None:
     await plant.offline.store.transaction([], [Put(f"/contrail/{key.kind}/{key.uuid}", value.encode())])
     await plant.offline.settle()
 
 
-async def test_problems_without_consequence_wait_for_nobody(plant: Plant, reported: Reported) -> None:
+async def test_problems_without_consequence_wait_for_nobody(plant: BoxSystem, reported: Reported) -> None:
     plant.parts.states.note_object(part("a"), (Problem("part", "a:one", "Odd", "odd"),), frozenset())
     assert (reported.awaiting(), reported.attention()) == ([], [])
 
 
-async def test_it_looks_by_itself(plant: Plant, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_looks_by_itself(plant: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intentc.service.status._PERIOD", 0.0)
     looks = 0
 
@@ -306,7 +308,9 @@ async def test_it_looks_by_itself(plant: Plant, reported: Reported, monkeypatch:
         group.cancel_scope.cancel()
 
 
-async def test_the_oldest_job_is_reported(plant: Plant, reported: Reported, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_oldest_job_is_reported(
+    plant: BoxSystem, reported: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 50.0
     monkeypatch.setattr("intentc.queue.keyed.time.monotonic", lambda: now)
     for name in ("one", "two", "one"):

@@ -14,16 +14,16 @@ from intentc.watch.keys import leader_key
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Put
 from intentc.writing import Fenced
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import POOL, Plant
-from tests.unit.serving import service_of, serving
+from tests.support.box_system import POOL, BoxSystem
+from tests.support.compiler_service import service_of, serving
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 async def store() -> AsyncIterator[MemoryStore]:
-    plant = Plant()
+    plant = BoxSystem()
     await plant.offline.server.ensure_pool(POOL, 1, 1000)
     yield plant.offline.store
 
@@ -40,7 +40,7 @@ def leads(service: CompilerService) -> bool:
 
 
 async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_done(store: MemoryStore) -> None:
-    first, second = Plant(store), Plant(store)
+    first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(first, "one", elected=True)) as one:
         await soon(lambda: leads(one))
         async with serving(service_of(second, "two", elected=True)) as two:
@@ -55,7 +55,7 @@ async def test_one_of_two_leads_and_writes_and_the_other_plans_nothing_that_is_d
 async def test_a_standby_takes_over_at_once_when_the_leader_ends_in_peace_and_does_not_list_again(
     store: MemoryStore,
 ) -> None:
-    first, second = Plant(store), Plant(store)
+    first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(second, "two", elected=True)) as two:
         async with serving(service_of(first, "one", elected=True)) as one:
             await soon(lambda: leads(one) or leads(two))
@@ -71,13 +71,13 @@ async def test_a_standby_takes_over_at_once_when_the_leader_ends_in_peace_and_do
 
 async def test_the_ledger_is_read_before_the_first_write_of_a_new_leader(store: MemoryStore) -> None:
     """A standby has not seen the numbers that the leader was given: it must not wish for others."""
-    first, second = Plant(store), Plant(store)
+    first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(second, "two", elected=True)) as two:
         await soon(lambda: leads(two))
         async with serving(service_of(first, "one", elected=True)):
             await first.boxes("a", "b", text="number", settle=False)
             await soon(lambda: two.engine.converged and len(second.write.log) == 4)
-        again = Plant(store)
+        again = BoxSystem(store)
         async with serving(service_of(again, "three", elected=True)) as three:
             await soon(lambda: three.engine.orphan_collector.complete)
             await second.boxes("c", text="number", settle=False)
@@ -88,7 +88,7 @@ async def test_the_ledger_is_read_before_the_first_write_of_a_new_leader(store: 
 
 
 async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(store: MemoryStore) -> None:
-    plant = Plant(store)
+    plant = BoxSystem(store)
     async with serving(service_of(plant, "one", elected=True)) as one:
         await soon(lambda: leads(one))
         store.faults.unreachable = True
@@ -102,13 +102,13 @@ async def test_when_the_lease_is_gone_nothing_is_written_until_it_is_won_again(s
 
 
 async def test_another_version_with_too_many_planned_writes_waits_for_approval(store: MemoryStore) -> None:
-    plant = Plant(store)
+    plant = BoxSystem(store)
     async with serving(service_of(plant, "one", elected=True)) as one:
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
         await plant.boxes("a", settle=False)
         await soon(lambda: one.engine.converged and bool(plant.write.log))
     await plant.boxes("b", "c", settle=False)
-    newer = Plant(store)
+    newer = BoxSystem(store)
     async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
         await soon(lambda: UPGRADE in newer.parts.permission.reasons)
         assert not two.ready()[0]
@@ -117,18 +117,18 @@ async def test_another_version_with_too_many_planned_writes_waits_for_approval(s
 
 
 async def test_another_version_with_few_planned_writes_takes_over(store: MemoryStore) -> None:
-    plant = Plant(store)
+    plant = BoxSystem(store)
     async with serving(service_of(plant, "one", elected=True)) as one:
         await soon(lambda: leads(one) and one.takeover is not None and one.takeover.takeovers == 1)
     await plant.boxes("b", settle=False)
-    newer = Plant(store)
+    newer = BoxSystem(store)
     async with serving(service_of(newer, "two", elected=True, most=1, version="2")) as two:
         await soon(lambda: two.engine.converged and bool(newer.write.log))
     assert newer.write.log == ["create b"]
 
 
 async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_over(store: MemoryStore) -> None:
-    first, second = Plant(store), Plant(store)
+    first, second = BoxSystem(store), BoxSystem(store)
     async with serving(service_of(second, "two", elected=True)) as two:
         async with serving(service_of(first, "one", elected=True)) as one:
             await soon(lambda: leads(one) or leads(two))
@@ -140,7 +140,7 @@ async def test_a_key_of_no_meaning_under_the_prefix_keeps_nobody_from_taking_ove
 
 
 async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store: MemoryStore) -> None:
-    plant = Plant(store)
+    plant = BoxSystem(store)
     async with serving(service_of(plant, "one", elected=True)) as one:
         await soon(lambda: leads(one))
         plant.write.failures["*"] = [Fenced(412, "fence is over")]
@@ -153,7 +153,7 @@ async def test_a_server_that_refuses_the_fence_of_a_leader_shows_in_readyz(store
 
 async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: MemoryStore) -> None:
     """The reason for which a leadership ends names the leader's key, and with it the installation."""
-    plant = Plant(store)
+    plant = BoxSystem(store)
     async with serving(service_of(plant, "one", elected=True, installation="refused-lab")) as one:
         takeover = one.takeover
         assert takeover is not None
@@ -166,7 +166,7 @@ async def test_the_name_of_an_installation_says_nothing_about_its_fence(store: M
 
 async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_ends(store: MemoryStore) -> None:
     """The store was put back to a time before the claim, say, and another installation was faster."""
-    plant = Plant(store)
+    plant = BoxSystem(store)
     await plant.boxes("a", settle=False)
 
     async def claim() -> None:
@@ -181,7 +181,7 @@ async def test_a_new_leader_whose_path_was_claimed_meanwhile_writes_nothing_and_
 
 
 async def test_a_new_leader_waits_while_another_installation_leads_that_has_claimed_no_path(store: MemoryStore) -> None:
-    plant = Plant(store)
+    plant = BoxSystem(store)
     await plant.boxes("a", settle=False)
     tries: list[OtherLeader] = []
 

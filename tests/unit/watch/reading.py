@@ -14,7 +14,7 @@ from intentc.watch.listing import PageLimits
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Delete, Operation, Put
 from intentc.watch.source import Source
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 PREFIX = "/contrail/"
 

@@ -15,7 +15,7 @@ from intentc.watch.memory import MemoryStore
 from intentc.watch.progress import Progress
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from intentc import crashpoints
 from intentc.writing.connection import Connection
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.service import Unreachable
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

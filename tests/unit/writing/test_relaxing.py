@@ -12,7 +12,7 @@ from intentc.backoff import Backoff
 from intentc.model import AddReference, Key, Name
 from intentc.writing import Rejected, UnknownOutcome, Written, relaxing
 from intentc.writing.http import HttpWriteService
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 from tests.unit.writing.toy_api import Rule, Sent, ToyApi, create, refuse, to_target, update
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ import grpc.aio
 from envoy.service.discovery.v3 import discovery_pb2
 
 from intentc.bridges.xds.kinds import Type
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 _SERVICE = "/envoy.service.discovery.v3.AggregatedDiscoveryService"
 

@@ -22,9 +22,9 @@ from intentc.bridges.xds.serving import Server, running_xds
 from intentc.bridges.xds.session import Request, Response, Session
 from intentc.bridges.xds.world import Resource, World
 from intentc.watch.memory import MemoryStore
-from tests.envoy.handmade import cluster as written_cluster
-from tests.envoy.handmade import write
-from tests.patience import PATIENCE
+from tests.support.envoy.handmade import cluster as written_cluster
+from tests.support.envoy.handmade import write
+from tests.support.waiting import PATIENCE
 from tests.unit.bridges.xds.client import connected, names
 from tests.unit.bridges.xds.given import Bench, cluster, served, unwant, want
 

@@ -22,7 +22,7 @@ from intentc.bridges.xds.serving import Server, running_xds
 from intentc.bridges.xds.world import World
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Put
-from tests.envoy.handmade import (
+from tests.support.envoy.handmade import (
     CONFIGURATION,
     LAYOUT,
     cluster,
@@ -34,7 +34,7 @@ from tests.envoy.handmade import (
     virtual_host,
     write,
 )
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 from tests.unit.bridges.xds.client import connected, names
 
 pytestmark = pytest.mark.anyio

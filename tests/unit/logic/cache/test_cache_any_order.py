@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from intentc.logic.cache import Cache, State
 from intentc.logic.decoding import decoded
 from intentc.model import Change, Key
-from tests.toy_kinds import broken, put, reference, toy_schema
+from tests.support.toy_kinds import broken, put, reference, toy_schema
 
 SCHEMA = toy_schema()
 UUIDS = ("a", "b", "c")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from intentc.logic.cache import Cache, Held, State
 from intentc.logic.decoding import decoded
 from intentc.model import Change, Key
-from tests.toy_kinds import broken, deleted, key, put, reference, toy_schema
+from tests.support.toy_kinds import broken, deleted, key, put, reference, toy_schema
 
 
 def feed(cache: Cache, *changes: Change) -> None:

@@ -7,7 +7,7 @@ import pytest
 from intentc.logic.cache import Cache, Pending, State
 from intentc.logic.decoding import decoded
 from intentc.model import Change, Key, Link
-from tests.toy_kinds import broken, deleted, key, keys, manifest, put, reference, toy_schema
+from tests.support.toy_kinds import broken, deleted, key, keys, manifest, put, reference, toy_schema
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from intentc.logic.dependencies import Finding, findings, load
 from intentc.logic.dependencies.check import layers
-from tests.toy_kinds import toy_schema
+from tests.support.toy_kinds import toy_schema
 
 SOUND = """\
 intent-compiler:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from intentc.logic.dependencies import load
 from intentc.logic.dependencies.check_reads import Idle, idle_reactions, missing_reaction
 from intentc.logic.dependencies.edges import Edge, along, edges
-from tests.toy_kinds import keys, toy_schema
+from tests.support.toy_kinds import keys, toy_schema
 
 MAP = load("intent-compiler:\n  net:\n    self: [policy]\n  policy:\n    net: []\n    self: [{all: group}, net]\n")
 

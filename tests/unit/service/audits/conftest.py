@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.unit.engine.plant import POOL, plugins
-from tests.unit.service.audits.beside import Beside, Start
+from tests.support.audited_system import AuditedSystem, Start
+from tests.support.box_system import POOL, plugins
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ async def start() -> AsyncIterator[Start]:
     """Starts worlds of the plant: boxes with parts. They end with the test."""
     async with AsyncExitStack() as stack:
 
-        async def begin(*, healing: bool) -> Beside:
-            beside = Beside(plugins(), healing=healing)
+        async def begin(*, healing: bool) -> AuditedSystem:
+            beside = AuditedSystem(plugins(), healing=healing)
             await beside.offline.server.ensure_pool(POOL, 1, 1000)
             await stack.enter_async_context(beside.running())
             await beside.settled()

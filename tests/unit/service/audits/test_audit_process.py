@@ -14,7 +14,7 @@ import pytest
 from intentc import crashpoints
 from intentc.offline.audit import Report
 from intentc.service.audits import AuditFailed, AuditProcess
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

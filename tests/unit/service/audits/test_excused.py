@@ -15,29 +15,29 @@ from intentc.plugins import load_all
 from intentc.service.audits import Verdict
 from intentc.service.audits.look import Look, Sort
 from intentc.writing import Rejected, Throttled
-from tests.toy.compiler import compiler as toy
-from tests.unit.engine.plant import Gate, part, until
-from tests.unit.service.audits.beside import Beside, Start
+from tests.support.audited_system import AuditedSystem, Start
+from tests.support.box_system import Gate, part, until
+from tests.support.toy.compiler import compiler as toy
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def beside(start: Start) -> Beside:
+async def beside(start: Start) -> AuditedSystem:
     """A world with one box, whose part is written."""
     beside = await start(healing=True)
     await beside.create("box", "a", text="first")
     return beside
 
 
-async def audited(beside: Beside, differences: int = 1) -> None:
+async def audited(beside: AuditedSystem, differences: int = 1) -> None:
     """The audit sees so many differences, and none of them is a mismatch."""
     verdict = await beside.auditing.once("a test")
     assert verdict == Verdict(verdict.revision, differences)
     assert beside.auditing.figures()["mismatches"] == 0
 
 
-async def test_a_write_that_is_under_way(beside: Beside) -> None:
+async def test_a_write_that_is_under_way(beside: AuditedSystem) -> None:
     gate = beside.write.gates["update a"] = Gate()
     await beside.change("box", "a", settle=False, text="second")
     await gate.entered.wait()
@@ -47,7 +47,7 @@ async def test_a_write_that_is_under_way(beside: Beside) -> None:
     await audited(beside, differences=0)
 
 
-async def test_an_object_that_was_written_while_the_audit_compiled(beside: Beside) -> None:
+async def test_an_object_that_was_written_while_the_audit_compiled(beside: AuditedSystem) -> None:
     gate = beside.write.gates["update a"] = Gate()
     await beside.change("part", "a", "one", settle=False, content="edited")
     await gate.entered.wait()
@@ -61,7 +61,7 @@ async def test_an_object_that_was_written_while_the_audit_compiled(beside: Besid
     assert await beside.content("a") == "first"
 
 
-async def test_an_object_that_went_while_the_audit_compiled(beside: Beside) -> None:
+async def test_an_object_that_went_while_the_audit_compiled(beside: AuditedSystem) -> None:
     gate = beside.write.gates["update a"] = Gate()
     await beside.change("box", "a", settle=False, text="second")
     await gate.entered.wait()
@@ -76,7 +76,7 @@ async def test_an_object_that_went_while_the_audit_compiled(beside: Beside) -> N
     assert not beside.parts.planner.plan(part("a")).operations
 
 
-async def test_an_event_that_is_still_on_its_way(beside: Beside) -> None:
+async def test_an_event_that_is_still_on_its_way(beside: AuditedSystem) -> None:
     """The audit lists a change that the engine gets only afterwards."""
     beside.hold.clear()
     await beside.change("box", "a", settle=False, text="second")
@@ -91,14 +91,14 @@ async def test_an_event_that_is_still_on_its_way(beside: Beside) -> None:
 
 
 @pytest.mark.parametrize("error", [Rejected(400, "as the test asked for"), Throttled(60.0)])
-async def test_an_object_that_the_server_does_not_take(beside: Beside, error: Exception) -> None:
+async def test_an_object_that_the_server_does_not_take(beside: AuditedSystem, error: Exception) -> None:
     beside.write.failures["a"] = [error] * 100
     await beside.change("box", "a", settle=False, text="second")
     await until(lambda: part("a") in beside.parts.objects.delayed())
     await audited(beside)
 
 
-async def test_a_number_that_is_not_granted_yet(beside: Beside) -> None:
+async def test_a_number_that_is_not_granted_yet(beside: AuditedSystem) -> None:
     uuid = (await beside.key("box", "a")).uuid
     beside.write.failures[uuid] = [Rejected(400, "as the test asked for")] * 100
     await beside.change("box", "a", settle=False, text="number")
@@ -106,7 +106,7 @@ async def test_a_number_that_is_not_granted_yet(beside: Beside) -> None:
     await audited(beside)
 
 
-async def test_a_number_that_was_granted_while_the_audit_compiled(beside: Beside) -> None:
+async def test_a_number_that_was_granted_while_the_audit_compiled(beside: AuditedSystem) -> None:
     uuid = (await beside.key("box", "a")).uuid
     gate = beside.write.gates[f"allocate {uuid}"] = Gate()
     await beside.change("box", "a", settle=False, text="number")
@@ -120,7 +120,7 @@ async def test_a_number_that_was_granted_while_the_audit_compiled(beside: Beside
     await audited(beside)
 
 
-async def test_a_delete_that_needs_approval_here(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_delete_that_needs_approval_here(beside: AuditedSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it is one of many, while the audit's own pass finds only what is left of them."""
     monkeypatch.setattr(beside.parts.planner.guard, "holds", lambda name: True)
     await beside.offline.server.delete(await beside.key("box", "a"))
@@ -128,7 +128,7 @@ async def test_a_delete_that_needs_approval_here(beside: Beside, monkeypatch: py
     await audited(beside)
 
 
-async def test_an_object_that_is_paused_here_and_not_yet_there(beside: Beside) -> None:
+async def test_an_object_that_is_paused_here_and_not_yet_there(beside: AuditedSystem) -> None:
     """The order was given after the audit had read the orders."""
     beside.engine.operator_actions.pause(await beside.key("part", "a", "one"), ("a", "one"), "")
     await beside.change("part", "a", "one", content="edited")
@@ -136,7 +136,7 @@ async def test_an_object_that_is_paused_here_and_not_yet_there(beside: Beside) -
     assert await beside.content("a") == "edited"
 
 
-async def test_an_intent_that_is_paused_here_and_not_yet_there(beside: Beside) -> None:
+async def test_an_intent_that_is_paused_here_and_not_yet_there(beside: AuditedSystem) -> None:
     """The order was given after the audit had read the orders."""
     box = await beside.key("box", "a")
     beside.engine.operator_actions.pause(box, ("a",), "")
@@ -145,7 +145,7 @@ async def test_an_intent_that_is_paused_here_and_not_yet_there(beside: Beside) -
     assert await beside.content("a") == "first"
 
 
-async def test_what_may_not_be_written_now(beside: Beside) -> None:
+async def test_what_may_not_be_written_now(beside: AuditedSystem) -> None:
     """A standby plans, and writes nothing."""
     beside.parts.permission.withhold("standing by", "another leads")
     await beside.change("box", "a", settle=False, text="second")
@@ -154,7 +154,7 @@ async def test_what_may_not_be_written_now(beside: Beside) -> None:
     assert await beside.content("a") == "first"
 
 
-async def test_what_follows_from_what_can_not_be_read_is_no_difference(beside: Beside) -> None:
+async def test_what_follows_from_what_can_not_be_read_is_no_difference(beside: AuditedSystem) -> None:
     """A compile from scratch finds the last readable value in the history of etcd."""
     await beside.create("box", "b", text="see a")
     await beside.put("box", (await beside.key("box", "a")).uuid, b"{")
@@ -162,7 +162,7 @@ async def test_what_follows_from_what_can_not_be_read_is_no_difference(beside: B
     assert await beside.content("b") == "first"
 
 
-async def test_what_follows_from_what_can_not_be_read_and_was_compacted(beside: Beside) -> None:
+async def test_what_follows_from_what_can_not_be_read_and_was_compacted(beside: AuditedSystem) -> None:
     """A compile from scratch can't know the name of a box whose value is no JSON; here its reader is held."""
     await beside.create("box", "b", text="see a")
     await beside.put("box", (await beside.key("box", "a")).uuid, b"{")
@@ -189,7 +189,7 @@ async def test_what_can_not_be_read_since_the_audit_compiled(start: Start) -> No
 
 async def test_what_follows_from_the_fact_of_an_intent_that_is_paused_is_no_difference() -> None:
     """A compile from scratch evaluates what is paused for its facts alone."""
-    beside = Beside(load_all([toy]), healing=True)
+    beside = AuditedSystem(load_all([toy]), healing=True)
     async with beside.running():
         await beside.settled()
         await beside.shop()
@@ -201,7 +201,7 @@ async def test_what_follows_from_the_fact_of_an_intent_that_is_paused_is_no_diff
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_whatever_goes_on_meanwhile(beside: Beside, seed: int) -> None:
+async def test_whatever_goes_on_meanwhile(beside: AuditedSystem, seed: int) -> None:
     """Changes, edits and deletes in every moment of an audit; the engine is right all the time, if late."""
     chance = random.Random(seed)
     boxes = ["a", "b", "c", "d"]
@@ -241,7 +241,7 @@ async def test_whatever_goes_on_meanwhile(beside: Beside, seed: int) -> None:
     await audited(beside, differences=0)
 
 
-async def test_an_input_that_changed_and_changed_back(beside: Beside) -> None:
+async def test_an_input_that_changed_and_changed_back(beside: AuditedSystem) -> None:
     """The audit saw the moment in between, the object was never written."""
     await beside.create("box", "b", text="see a")
     beside.hold.clear()
@@ -270,7 +270,7 @@ async def test_what_an_intent_that_went_since_had_a_say_in(start: Start) -> None
     assert look.sort_of(gone) is None
 
 
-async def test_nothing_is_judged_while_a_deletion_is_on_its_way(beside: Beside) -> None:
+async def test_nothing_is_judged_while_a_deletion_is_on_its_way(beside: AuditedSystem) -> None:
     """Nothing that was listed is newer than what the engine knows; but there is less."""
     await beside.create("box", "b", text="see a")
     await beside.create("box", "c", text="as it was")
@@ -283,7 +283,7 @@ async def test_nothing_is_judged_while_a_deletion_is_on_its_way(beside: Beside) 
     beside.hold.set()
 
 
-async def test_nothing_is_judged_once_the_journal_does_not_reach_back_any_more(beside: Beside) -> None:
+async def test_nothing_is_judged_once_the_journal_does_not_reach_back_any_more(beside: AuditedSystem) -> None:
     beside.hold.clear()
     await beside.change("box", "a", settle=False, text="second")
 
@@ -298,7 +298,7 @@ async def test_nothing_is_judged_once_the_journal_does_not_reach_back_any_more(b
     assert not (await beside.auditing.once("a test")).judged
 
 
-async def test_nothing_is_judged_while_the_engine_does_not_come_to_rest(beside: Beside) -> None:
+async def test_nothing_is_judged_while_the_engine_does_not_come_to_rest(beside: AuditedSystem) -> None:
     beside.hold.clear()
     beside.auditing = beside.auditor(patience=0.2)
     await beside.change("box", "a", settle=False, text="second")

@@ -10,8 +10,8 @@ from intentc import crashpoints
 from intentc.loading.configuration.values import Seconds
 from intentc.offline.audit import Report
 from intentc.service.audits import AuditFailed, PeriodicAudit
-from tests.unit.engine.plant import Plant, until
-from tests.unit.service.audits.beside import Start
+from tests.support.audited_system import Start
+from tests.support.box_system import BoxSystem, until
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ class Audits:
 
 
 def auditing(audits: Audits, *, period: float) -> PeriodicAudit:
-    return PeriodicAudit(Plant().engine, audits, period=period, chance=lambda: 0.5)
+    return PeriodicAudit(BoxSystem().engine, audits, period=period, chance=lambda: 0.5)
 
 
 async def test_an_audit_is_made_every_period_and_one_that_fails_is_not_the_last() -> None:

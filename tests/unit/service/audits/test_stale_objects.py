@@ -10,16 +10,16 @@ import pytest
 from intentc.plugins import find_compilers, load_all
 from intentc.service.audits import Mismatch, Verdict
 from intentc.service.audits.look import Sort
-from tests.toy.compiler import compiler as toy
-from tests.unit.engine.plant import until
-from tests.unit.service.audits.beside import ROUTE, Beside, Start, without
+from tests.support.audited_system import ROUTE, AuditedSystem, Start, without
+from tests.support.box_system import until
+from tests.support.toy.compiler import compiler as toy
 
 pytestmark = pytest.mark.anyio
 
 PROJECT = ("default-domain", "default-project")
 
 
-async def seeing(beside: Beside) -> None:
+async def seeing(beside: AuditedSystem) -> None:
     """Box ``b`` shows in its part what box ``a`` holds, and the map knows nothing of it; then ``a`` changes."""
     await beside.create("box", "a", text="first")
     await beside.create("box", "b", text="see a")
@@ -108,7 +108,7 @@ async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only
     loaded = load_all([toy])
     reactions = without(loaded.reactions, "toy_pod", "self", "toy_service")
     reactions = without(reactions, "toy_route", "self", "toy_gateway")
-    beside = Beside(loaded._replace(reactions=reactions), healing=False)
+    beside = AuditedSystem(loaded._replace(reactions=reactions), healing=False)
     async with beside.running():
         await beside.settled()
         await beside.shop()
@@ -126,7 +126,7 @@ async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only
 )
 async def test_a_reaction_that_is_taken_out_of_the_shipped_map_is_named(kind: str, visited: str) -> None:
     loaded = load_all(find_compilers(["contrail"]))
-    beside = Beside(loaded._replace(reactions=without(loaded.reactions, kind, "self", visited)), healing=False)
+    beside = AuditedSystem(loaded._replace(reactions=without(loaded.reactions, kind, "self", visited)), healing=False)
     await beside.offline.seed()
     async with beside.running():
         await beside.settled()

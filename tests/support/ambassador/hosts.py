@@ -59,13 +59,13 @@ def route(action: str) -> dict[str, Any]:
     return {"insecure": {"action": action}}
 
 
-class Gate:
+class MemoryGateway:
     """The compiler in memory, with the last value that it wrote of each Envoy element."""
 
     def __init__(self, settings: dict[str, Any] | None = None) -> None:
         self.service: MemoryService = service_for(compiler, settings=settings or {})
 
-    async def apply(self, *resources: dict[str, Any]) -> Gate:
+    async def apply(self, *resources: dict[str, Any]) -> MemoryGateway:
         await self.service.create(*resources)
         return self
 

@@ -30,9 +30,9 @@ from intentc.loading.configuration import Configuration, Settings
 from intentc.loading.configuration.sections import Etcd, Intentc
 from intentc.loading.resources import Loaded
 from intentc.writing.connection import Connection
-from tests.envoy.held_ports import held_port
-from tests.envoy.manifests import Manifest
-from tests.patience import PATIENCE
+from tests.support.envoy.held_ports import held_port
+from tests.support.envoy.manifests import Manifest
+from tests.support.waiting import PATIENCE
 
 _SETTLES_WITHIN_SECONDS = PATIENCE
 _MUTE_SECONDS = 0.5
@@ -54,7 +54,7 @@ class Chain(NamedTuple):
     client: httpx2.AsyncClient
 
 
-class Live:
+class GatewaySystem:
     """A chain in which nothing is applied yet.
 
     ``port``, ``secure_port``, ``tcp_port``: for the test's Listeners; ``client``: for requests through Envoy
@@ -170,11 +170,11 @@ async def living() -> AsyncIterator[Chain]:
 
 
 @asynccontextmanager
-async def using(chain: Chain, folder: Path) -> AsyncIterator[Live]:
+async def using(chain: Chain, folder: Path) -> AsyncIterator[GatewaySystem]:
     """The chain for one test, emptied after it. ``folder``: where the test may write."""
     with ExitStack() as stack:
         ports = stack.enter_context(held_port()), stack.enter_context(held_port()), stack.enter_context(held_port())
-        live = Live(chain, ports, folder)
+        live = GatewaySystem(chain, ports, folder)
         yield live
         await live.empty()
 

@@ -24,9 +24,9 @@ import msgspec
 from intentc.plugins import Loaded
 from intentc.watch.etcd import EtcdStore
 from intentc.watch.protocol import Delete
-from tests.faults.processes import Process, start
-from tests.faults.proxy import FaultProxy, fault_proxy
-from tests.integration.compile.world import PERSON, World
+from tests.support.fault_proxy import FaultProxy, fault_proxy
+from tests.support.live_system import PERSON, LiveSystem
+from tests.support.processes import Process, start
 
 HEARTBEAT_SECONDS = 0.5
 """Between the heartbeats of the bench's compilers; three missing ones and a watch counts as dead."""
@@ -36,11 +36,11 @@ LEASE_SECONDS = 2
 Settings = dict[str, Any]
 
 
-class Bench:
+class ProcessSystem:
     """``world``: the person's side, and what is in etcd. ``settings``: of the next compiler that is started, in the
     form of the configuration file; change them before that."""
 
-    def __init__(self, world: World, folder: Path, to_etcd: Sequence[FaultProxy], to_api: FaultProxy) -> None:
+    def __init__(self, world: LiveSystem, folder: Path, to_etcd: Sequence[FaultProxy], to_api: FaultProxy) -> None:
         self.world = world
         self.folder = folder
         self.all_to_etcd = tuple(to_etcd)
@@ -136,13 +136,13 @@ async def running_bench(
     folder: Path,
     *,
     own_api_process: bool = True,
-    of: type[World] = World,
-) -> AsyncIterator[Bench]:
+    of: type[LiveSystem] = LiveSystem,
+) -> AsyncIterator[ProcessSystem]:
     """A bench on the etcd at ``endpoints`` with an API server that answers, and no compiler yet. The API server is a
     process of its own, or part of this one. ``of``: whose world it is."""
     world = of(store, loaded)
     async with fault_proxy("127.0.0.1:1") as to_api, _proxies(endpoints) as to_etcd, AsyncExitStack() as stack:
-        bench = Bench(world, folder, to_etcd, to_api)
+        bench = ProcessSystem(world, folder, to_etcd, to_api)
         stack.callback(bench.kill_all)
         if own_api_process:
             world.persons_url = await stack.enter_async_context(bench.serving(endpoints))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from intentc.embedded.envoy import find_binary
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 _ADMIN = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}}
 _COMPLAINTS = ("[warning]", "[error]", "[critical]")

@@ -14,7 +14,7 @@ from intentc.evaluation import Outcome, Runner
 from intentc.loading.schemas import load_schema
 from intentc.model import Claim, Key, Name, ReferenceClaim, ResourceClaim
 from intentc.model.values import thaw
-from tests.oracle.naive_world import NaiveWorld, provisional_uuid
+from tests.support.naive_world import NaiveWorld, provisional_uuid
 
 INSTALLATION = "golden"
 FIRST_ROUTE_TARGET = 8000100

@@ -19,7 +19,7 @@ import httpx2
 
 from intentc.embedded.etcd import find_binary
 from intentc.embedded.process import free_ports
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 _MEMBERS = 3
 _HEALTHY_WITHIN = PATIENCE

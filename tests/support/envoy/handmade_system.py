@@ -14,15 +14,15 @@ from intentc.bridges.xds.serving import Server, running_xds
 from intentc.embedded.envoy import Envoy, running_envoy
 from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Operation
-from tests.envoy.backends import backend
-from tests.envoy.handmade import cluster, listener, rejections, route, virtual_host, write
-from tests.envoy.held_ports import held_port
-from tests.patience import PATIENCE
+from tests.support.envoy.backends import backend
+from tests.support.envoy.handmade import cluster, listener, rejections, route, virtual_host, write
+from tests.support.envoy.held_ports import held_port
+from tests.support.waiting import PATIENCE
 
 WITHIN = PATIENCE
 
 
-class Site:
+class HandmadeSystem:
     """A store, an xDS server, an Envoy and two backends ``a`` and ``b``, behind one listener."""
 
     def __init__(self, server: Server, envoy: Envoy, store: MemoryStore, port: int, a: int, b: int) -> None:
@@ -80,7 +80,7 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 
 @asynccontextmanager
-async def built(incremental: bool) -> AsyncIterator[Site]:
+async def built(incremental: bool) -> AsyncIterator[HandmadeSystem]:
     """A site with an Envoy of either dialect, ended with the block."""
     store = MemoryStore(max_txn_ops=1_000)
     async with AsyncExitStack() as stack:
@@ -98,7 +98,7 @@ async def built(incremental: bool) -> AsyncIterator[Site]:
         server = await stack.enter_async_context(running_xds(store, "gateway"))
         configuration = bootstrap(Address("127.0.0.1", server.port), incremental=incremental)
         envoy = await stack.enter_async_context(running_envoy(configuration))
-        yield Site(server, envoy, store, port, a, b)
+        yield HandmadeSystem(server, envoy, store, port, a, b)
 
 
 async def reaches(port: int, expected: str) -> bool:

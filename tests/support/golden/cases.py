@@ -3,8 +3,9 @@
 ``tests/golden/<compiler>/<topic>/<case>.in.yaml`` holds what a user applies, ``….out.yaml`` beside it what follows from
 it, reduced by ``projection.py``. A new case is a new pair of files, no code.
 
-``python -m tests.golden.cases [PART OF A NAME]...`` writes the outputs anew: Contrail's from a naive compile, those of
-other compilers from the real one. Commit only what you can derive from docs/contrail.md and docs/ambassador.md by hand.
+``python -m tests.support.golden.cases [PART OF A NAME]...`` writes the outputs anew: Contrail's from a naive compile,
+those of other compilers from the real one. Commit only what you can derive from docs/contrail.md and docs/ambassador.md
+by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from intentc.loading.resources import load_resources
 from intentc.loading.schemas import load_schema
 from intentc.loading.yaml import load_yaml
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parents[2] / "golden"
 
 COMPILERS = ("contrail", "ambassador")
 
@@ -69,8 +70,8 @@ def written(document: dict[str, Any]) -> str:
 
 
 def _output(case: Case) -> dict[str, Any]:
-    from tests.golden.compiling import compiled
-    from tests.golden.naive_compile import NaiveCompile
+    from tests.support.golden.compiling import compiled
+    from tests.support.golden.naive_compile import NaiveCompile
 
     if case.compiler == "contrail":
         return NaiveCompile(case.resources()).document()
@@ -81,7 +82,7 @@ def _output(case: Case) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests.golden.projection import projected
+    from tests.support.golden.projection import projected
 
     for case in (case for compiler in COMPILERS for case in cases(compiler)):
         if not sys.argv[1:] or any(part in case.name for part in sys.argv[1:]):

@@ -1,6 +1,6 @@
-"""An engine at work over memory, and audits beside it: made in this process, or gates in their place.
+"""A memory system whose engine runs as a task, with audits of its store on demand.
 
-``Beside`` lets a test do to a world what it likes while an audit is under way, and take reactions out of the map.
+Use it where a change must arrive while an audit is under way, or a reaction is missing from the map.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from intentc.plugins import Loaded
 from intentc.service.audits import PeriodicAudit
 from intentc.watch.protocol import Put
 from intentc.watch.source import Source
-from tests.patience import PATIENCE
-from tests.unit.engine.plant import Failing
+from tests.support.box_system import Failing
+from tests.support.waiting import PATIENCE
 
 PATH = "contrail"
 ROUTE: dict[str, Any] = {"hostname": "a.example", "match": {"prefix": "/"}, "service": "http://web:80"}
@@ -31,10 +31,10 @@ ROUTE: dict[str, Any] = {"hostname": "a.example", "match": {"prefix": "/"}, "ser
 class Start(Protocol):
     """Starts a world whose engine is at work."""
 
-    async def __call__(self, *, healing: bool) -> Beside: ...
+    async def __call__(self, *, healing: bool) -> AuditedSystem: ...
 
 
-class Beside:
+class AuditedSystem:
     """``healing`` off: recorded reads run no intent that the map does not name. ``meanwhile`` runs when an audit has
     compiled, before its report is examined. While it is ``deaf`` the engine gets no batches, as if they were lost."""
 

@@ -146,7 +146,7 @@ def sources(resources: Mapping[Key, Resource], key: Key, kind: str, relation: st
     )
 
 
-class World:
+class PlanningWorld:
     """The store and the cache in one: ``put`` what users and the server make, ``carry_out`` what plans say."""
 
     def __init__(self, *, complete: bool = True) -> None:

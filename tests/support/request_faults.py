@@ -30,7 +30,7 @@ class Outcome(Enum):
 FAILURES = tuple(outcome for outcome in Outcome if outcome is not Outcome.FINE)
 
 
-class Weather:
+class RequestFaults:
     """What becomes of the next requests, in their order; those after them are fine."""
 
     def __init__(self) -> None:

@@ -24,8 +24,8 @@ from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
 from intentc.writing import UnknownOutcome, Written
-from tests.patience import PATIENCE
-from tests.toy_kinds import build
+from tests.support.toy_kinds import build
+from tests.support.waiting import PATIENCE
 
 POOL = "tickets"
 _MOST_STEPS = 20_000
@@ -134,7 +134,7 @@ class Failing(Recording):
         return written
 
 
-class Plant:
+class BoxSystem:
     """The engine over memory, in the test's own task unless the test calls ``engine.run``."""
 
     def __init__(self, store: MemoryStore | None = None, *, observe: bool = False) -> None:
@@ -155,7 +155,7 @@ class Plant:
 
         self.engine.numbers.queue_releases = counted  # type: ignore[method-assign]
 
-    async def begin(self) -> Plant:
+    async def begin(self) -> BoxSystem:
         await self.offline.server.ensure_pool(POOL, 1, 1000)
         await self.offline.settle()
         return self

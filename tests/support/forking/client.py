@@ -18,7 +18,7 @@ from typing import IO, NamedTuple, Protocol
 
 import anyio
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "intentc.cli"]
 _LOOK = 0.01
 """Seconds between two looks whether a process has ended."""
@@ -143,7 +143,7 @@ def _forking() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         server = subprocess.Popen(
-            [sys.executable, "-m", "tests.forking.server", str(theirs.fileno())],
+            [sys.executable, "-m", "tests.support.forking.server", str(theirs.fileno())],
             cwd=ROOT,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,

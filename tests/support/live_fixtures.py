@@ -9,7 +9,7 @@ import pytest
 from intentc.loading.configuration import Configuration
 from intentc.plugins import Loaded, installed
 from intentc.watch.etcd import EtcdStore
-from tests.integration.compile.world import World, counted_world
+from tests.support.live_system import LiveSystem, counted_world
 
 
 @pytest.fixture(scope="session")
@@ -19,14 +19,16 @@ def loaded() -> Loaded:
 
 
 @pytest.fixture
-async def bare_world(etcd_store: EtcdStore, loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def bare_world(
+    etcd_store: EtcdStore, loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[LiveSystem]:
     """A world whose servers the test starts itself."""
     async with counted_world(etcd_store, loaded, monkeypatch) as world:
         yield world
 
 
 @pytest.fixture
-async def world(bare_world: World) -> AsyncIterator[World]:
+async def world(bare_world: LiveSystem) -> AsyncIterator[LiveSystem]:
     """A world with an API server and its seeds, and no compiler yet."""
     async with bare_world.serving():
         yield bare_world

@@ -17,8 +17,8 @@ from google.protobuf.json_format import ParseDict
 
 from intentc.bridges.xds.newer_fields import parsed
 from intentc.testing import Problem
-from tests.unit.ambassador.host_world import Gate, manifest
-from tests.unit.ambassador.mapping_world import EVERYTHING, mapping
+from tests.support.ambassador.hosts import MemoryGateway, manifest
+from tests.support.ambassador.mappings import EVERYTHING, mapping
 
 NAMESPACE = "shop"
 
@@ -49,7 +49,7 @@ def resolver(kind: str, name: str, namespace: str = NAMESPACE, **spec: Any) -> d
 class Clusters:
     """The clusters that follow from Mappings."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: MemoryGateway) -> None:
         self.gate = gate
 
     @property
@@ -101,7 +101,7 @@ def addresses(assignment: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 async def clusters(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> Clusters:
-    return Clusters(await Gate(settings).apply(*EVERYTHING, *resources))
+    return Clusters(await MemoryGateway(settings).apply(*EVERYTHING, *resources))
 
 
 async def cluster_of(*resources: dict[str, Any], settings: dict[str, Any] | None = None, **spec: Any) -> Clusters:

@@ -1,4 +1,4 @@
-"""The process that has loaded the whole program and forks others: ``python -m tests.forking.server DESCRIPTOR``.
+"""Loads the whole program once and forks processes from it: ``python -m tests.support.forking.server DESCRIPTOR``.
 
 ``DESCRIPTOR``: one end of a socket pair. A message is JSON (``arguments``, ``folder``, ``environment``) with four
 descriptors: stdin, stdout, stderr, and a socket on which the process's pid and later its exit status are sent, a line

@@ -13,7 +13,7 @@ import envoy.extensions.filters.http.ext_authz.v3.ext_authz_pb2  # noqa: F401 - 
 from envoy.config.route.v3.route_components_pb2 import Route
 from google.protobuf.json_format import ParseDict
 
-from tests.unit.ambassador.host_world import Gate, host, listener, manifest, route
+from tests.support.ambassador.hosts import MemoryGateway, host, listener, manifest, route
 
 _ANY = ["_automatic_"]
 EVERYTHING = (host("all", "*", requestPolicy=route("Route"), ambassador_id=_ANY), listener(ambassador_id=_ANY))
@@ -29,7 +29,7 @@ def mapping(name: str, namespace: str = "shop", version: str = "v3alpha1", **spe
 class Routes:
     """The result of compiling Mappings: ``elements`` in the order in which Envoy matches them."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: MemoryGateway) -> None:
         self.gate = gate
 
     @property
@@ -65,7 +65,7 @@ class Routes:
 
 
 async def routes(*resources: dict[str, Any], settings: dict[str, Any] | None = None) -> Routes:
-    return Routes(await Gate(settings).apply(*EVERYTHING, *resources))
+    return Routes(await MemoryGateway(settings).apply(*EVERYTHING, *resources))
 
 
 def module(**config: Any) -> dict[str, Any]:

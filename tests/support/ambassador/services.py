@@ -17,7 +17,7 @@ from envoy.extensions.filters.network.http_connection_manager.v3.http_connection
 )
 from google.protobuf.json_format import ParseDict
 
-from tests.unit.ambassador.host_world import Gate, listener, manifest
+from tests.support.ambassador.hosts import MemoryGateway, listener, manifest
 
 _FOLDERS = ("filters.http", "access_loggers", "compression.gzip")
 
@@ -42,12 +42,12 @@ def log(name: str = "log", **spec: Any) -> dict[str, Any]:
     return manifest("LogService", name, {"service": "log:4000", "driver": "http", "protocol_version": "v3", **spec})
 
 
-async def gateway(*resources: dict[str, Any]) -> Gate:
+async def gateway(*resources: dict[str, Any]) -> MemoryGateway:
     """A Listener ``gate/http`` together with ``resources``."""
-    return await Gate().apply(listener(), *resources)
+    return await MemoryGateway().apply(listener(), *resources)
 
 
-def manager(gate: Gate) -> dict[str, Any]:
+def manager(gate: MemoryGateway) -> dict[str, Any]:
     """The connection manager of the one chain of the Listener."""
     (chain,) = gate.chains("gate/http")
     return checked(chain["filters"][0]["typed_config"])
@@ -59,12 +59,12 @@ def checked(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def filters(gate: Gate) -> dict[str, dict[str, Any]]:
+def filters(gate: MemoryGateway) -> dict[str, dict[str, Any]]:
     """Name → configuration of the HTTP filters, in order."""
     return {one["name"]: one["typed_config"] for one in manager(gate)["http_filters"]}
 
 
-def guards(gate: Gate) -> list[str]:
+def guards(gate: MemoryGateway) -> list[str]:
     """The names of the filters between those that are always there: probes before, the router after."""
     names = [name.removeprefix("envoy.filters.http.") for name in filters(gate)]
     assert names[:2] == ["liveness_probe", "readiness_probe"]
@@ -77,7 +77,7 @@ def script(config: dict[str, Any]) -> str:
     return text
 
 
-def clusters(gate: Gate) -> list[str]:
+def clusters(gate: MemoryGateway) -> list[str]:
     """The names of the clusters, without their hashes."""
     return [name.rpartition("-")[0] for name in gate.elements("envoy_cluster")]
 

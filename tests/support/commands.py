@@ -17,10 +17,10 @@ import anyio
 import httpx2
 import msgspec
 
-from tests import forking
-from tests.forking import PROGRAM, ROOT, Running
-from tests.integration.compile.world import WITHIN_SECONDS, World, until
-from tests.patience import PATIENCE, pauses
+from tests.support import forking
+from tests.support.forking import PROGRAM, ROOT, Running
+from tests.support.live_system import WITHIN_SECONDS, LiveSystem, until
+from tests.support.waiting import PATIENCE, pauses
 
 __all__ = ["PROGRAM", "ROOT", "SAMPLE", "Ended", "Intentc", "Service", "environment_with"]
 
@@ -89,7 +89,7 @@ class Service:
 class Intentc:
     """Runs ``intentc`` with a configuration that names the servers of one test's world."""
 
-    def __init__(self, folder: Path, etcd: str, world: World) -> None:
+    def __init__(self, folder: Path, etcd: str, world: LiveSystem) -> None:
         self._folder = folder
         self._services: list[Service] = []
         self.configuration = folder / "contrail.yml"

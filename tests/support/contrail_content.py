@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from tests.integration.compile.world import PROJECT, World
+from tests.support.live_system import PROJECT, LiveSystem
 
 ALL_PORTS = [{"start_port": 0, "end_port": 65535}]
 EVERYWHERE = {"subnet": {"ip_prefix": "0.0.0.0", "ip_prefix_len": 0}}
@@ -58,11 +58,11 @@ def anywhere(prefix_and_length: str) -> dict[str, Any]:
     return {"subnet": subnet | ({"ip_prefix_len": int(length)} if int(length) else {})}
 
 
-async def network(world: World, name: str, **fields: Any) -> str:
+async def network(world: LiveSystem, name: str, **fields: Any) -> str:
     return await world.create("virtual_network", name, **fields)
 
 
-async def interface(world: World, name: str, network_name: str) -> str:
+async def interface(world: LiveSystem, name: str, network_name: str) -> str:
     """A router's foot in a network."""
     return await world.create("virtual_machine_interface", name, parent_type="project", **foot(network_name))
 
@@ -80,19 +80,19 @@ def feet(*names: str) -> list[dict[str, Any]]:
     return [{"to": [*PROJECT, name]} for name in names]
 
 
-async def instance_targets(world: World, network_name: str) -> dict[str, str]:
+async def instance_targets(world: LiveSystem, network_name: str) -> dict[str, str]:
     """The route targets of a network's primary routing instance."""
     return await world.targets("routing_instance", *PROJECT, network_name, network_name)
 
 
-async def own_target(world: World, kind: str, *name: str) -> str:
+async def own_target(world: LiveSystem, kind: str, *name: str) -> str:
     """The route target with the number that the holder owns."""
     holder = next(r for r in (await world.stored())[kind].values() if tuple(r["fq_name"]) == name)
     number = next(value for owner, value in (await world.numbers()).items() if holder["uuid"] in owner)
     return f"target:64512:{number}"
 
 
-async def tenant(world: World, size: int = 6) -> dict[str, list[str]]:
+async def tenant(world: LiveSystem, size: int = 6) -> dict[str, list[str]]:
     """``size`` networks, groups that name each other in a ring, and a router over all networks with two configured
     targets; kind → uuids."""
     made: dict[str, list[str]] = {
@@ -121,7 +121,7 @@ async def tenant(world: World, size: int = 6) -> dict[str, list[str]]:
     return made
 
 
-async def remove(world: World, made: dict[str, list[str]]) -> None:
+async def remove(world: LiveSystem, made: dict[str, list[str]]) -> None:
     """Delete what ``tenant`` made, holders first."""
     for kind, uuids in made.items():
         for uuid in uuids:

@@ -21,7 +21,7 @@ from intentc.watch.protocol import Delete, Put, prefix_end
 Document = dict[str, Any]
 
 
-class Scene:
+class MemorySystem:
     """One life of an engine. ``calls``: what it asked the server to change since the last ``forget``."""
 
     def __init__(self, plugins: Loaded | None = None, store: MemoryStore | None = None) -> None:
@@ -31,7 +31,7 @@ class Scene:
         self.calls.target = self.offline.local
         self.running = True
 
-    async def begin(self) -> Scene:
+    async def begin(self) -> MemorySystem:
         """Seeds, and the project ``blue``."""
         await self.offline.seed()
         await self.apply("project", "blue")
@@ -80,9 +80,9 @@ class Scene:
         """From now on nobody compiles."""
         self.running = False
 
-    async def restart(self) -> Scene:
+    async def restart(self) -> MemorySystem:
         """Another engine over the same store."""
-        scene = Scene(self.plugins, self.offline.store)
+        scene = MemorySystem(self.plugins, self.offline.store)
         await scene.settle()
         return scene
 

@@ -13,14 +13,14 @@ from intentc.service.service import CompilerService
 from intentc.service.takeover import TakeOver
 from intentc.watch.heartbeat import Heartbeat
 from intentc.watch.source import Source
-from tests.unit.engine.plant import Plant
+from tests.support.box_system import BoxSystem
 
 INSTALLATION = "default"
 PREFIX = "/contrail/"
 
 
 def service_of(
-    plant: Plant, process: str = "one", *, elected: bool = False, auditing: PeriodicAudit | None = None,
+    plant: BoxSystem, process: str = "one", *, elected: bool = False, auditing: PeriodicAudit | None = None,
     most: int = 1000, version: str = "1", etcd: str = "", installation: str = INSTALLATION,
     claim: Callable[[], Awaitable[None]] | None = None,
 ) -> CompilerService:  # fmt: skip

@@ -16,9 +16,9 @@ import anyio
 import httpx2
 import msgspec
 
-from tests import forking
-from tests.integration.cli.processes import Service, environment_with
-from tests.patience import PATIENCE, pauses
+from tests.support import forking
+from tests.support.commands import Service, environment_with
+from tests.support.waiting import PATIENCE, pauses
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ASKED_WITHIN = 10.0

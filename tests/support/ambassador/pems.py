@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.integration.security.authority import Authority
-from tests.unit.ambassador.host_world import secret
+from tests.support.ambassador.hosts import secret
+from tests.support.authority import Authority
 
 
 class Pems:

@@ -30,8 +30,8 @@ from intentc.watch.memory import MemoryStore
 from intentc.writing.service import Allocation, Written
 from tests.oracle.contrail import Expected, Json, World, actual, expected, mark
 from tests.property.resources import Put
-from tests.property.weather import Weather
-from tests.simulation.clock import now
+from tests.support.request_faults import RequestFaults
+from tests.support.simulated_clock import now
 
 INSTALLATION = "lab"
 POOL = "route_target_number"
@@ -59,7 +59,7 @@ class CountingService(LocalWriteService):
     limit: int | None = None
     after_sending = False
 
-    def __init__(self, *args: Any, weather: Weather, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, weather: RequestFaults, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._weather = weather
 
@@ -114,7 +114,7 @@ class CountingUuids:
         return "1970-01-01T00:00:00.000000"
 
 
-class Laboratory:
+class SimulatedSystem:
     """``engine`` is the one at work; ``restart`` replaces it. ``await start()`` first."""
 
     def __init__(self, loaded: Loaded = LOADED, *, healing: bool = True) -> None:
@@ -122,7 +122,7 @@ class Laboratory:
         self.server = ApiServer(self.store, loaded.schema, max_txn_ops=10_000, source=CountingUuids())
         self._loaded = loaded
         self._healing = healing
-        self.weather = Weather()
+        self.weather = RequestFaults()
         """What becomes of the compiler's requests."""
         self.spoilt: dict[str, bytes] = {}
         """Keys whose values were made unreadable → the value that was there."""

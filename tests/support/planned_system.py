@@ -39,7 +39,7 @@ def texts(*contents: str, delete: bool = False) -> Input:
     return Input(texts=tuple(Text(f"<{n}>", content) for n, content in enumerate(contents)), delete=delete)
 
 
-class Living:
+class PlannedSystem:
     """``compilers``: themselves, or by name. ``loaded``: what they bring."""
 
     def __init__(self, *compilers: str | Compiler) -> None:

@@ -33,7 +33,7 @@ from intentc.watch.protocol import Put, prefix_end
 from intentc.writing.endpoint import Endpoint
 from intentc.writing.http import http_services
 from tests.oracle import contrail as oracle
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 POOL = "route_target_number"
 PROJECT = ("default-domain", "default-project")
@@ -72,7 +72,7 @@ class Calls:
         return {" ".join(call): count for call, count in self.seen.items() if call[0] != "GET" and call not in _READS}
 
 
-class World:
+class LiveSystem:
     """``person``: an HTTP client that is not counted. ``revision``: what the last mutation of the person told."""
 
     made = "access_control_list"
@@ -246,10 +246,10 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def counted_world(store: EtcdStore, loaded: Loaded, patch: Any) -> AsyncIterator[World]:
+async def counted_world(store: EtcdStore, loaded: Loaded, patch: Any) -> AsyncIterator[LiveSystem]:
     """A world without a server yet. ``patch``: pytest's ``monkeypatch``, by which the counter gets around the
     application."""
-    world = World(store, loaded)
+    world = LiveSystem(store, loaded)
     patch.setattr(serving, "create_app", lambda *given: world.calls.around(create_app(*given)))
     async with httpx2.AsyncClient(timeout=PATIENCE, headers=PERSON, trust_env=False, verify=False) as person:
         world.person = person

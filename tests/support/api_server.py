@@ -11,7 +11,7 @@ import httpx2
 from intentc.apiserver.serving import running_api_server
 from intentc.model import Schema
 from intentc.watch.protocol import Store
-from tests.patience import PATIENCE
+from tests.support.waiting import PATIENCE
 
 ETCD_OPERATIONS = 1024
 """What the tests' shared etcd takes in one transaction."""

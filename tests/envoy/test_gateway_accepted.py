@@ -9,9 +9,8 @@ import pytest
 
 from intentc.compilers.ambassador.settings.substitution import COMMANDS, MAY_HAVE_ARGUMENT, WITH_ARGUMENT
 from tests.support.ambassador.hosts import MemoryGateway
-from tests.support.ambassador.services import auth, gateway, log, module, rate_limit, tracing
+from tests.support.ambassador.services import EVERY_FILTER, auth, gateway, log, module, rate_limit, tracing
 from tests.support.envoy.validating import complaints
-from tests.unit.ambassador.test_http_connection_manager import EVERY_FILTER
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 

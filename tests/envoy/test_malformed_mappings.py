@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from intentc.apiserver.errors import BadRequest
-from tests.envoy.test_routes_are_taken import RATE_LIMIT, bootstrap
 from tests.support.ambassador.mappings import Routes, mapping, routes
-from tests.support.envoy.validating import complaints
+from tests.support.ambassador.services import RATE_LIMIT
+from tests.support.envoy.validating import bootstrap_of, complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -114,7 +114,7 @@ async def test_nonsense_is_reported_or_routed_and_envoy_takes_the_routes(seed: i
     assert len(taken) > MAPPINGS / 2
     assert taken <= reported | routed(found)
     assert len(routed(found)) > MAPPINGS / 4
-    assert complaints(bootstrap(found), tmp_path) == ""
+    assert complaints(bootstrap_of(found), tmp_path) == ""
 
 
 def routed(found: Routes) -> set[str]:

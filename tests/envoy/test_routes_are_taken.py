@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from intentc.bridges.xds.bootstrap import static_bootstrap
 from intentc.compilers.ambassador.routing.regexes import BadRegex, check
-from tests.support.ambassador.hosts import manifest
-from tests.support.ambassador.mappings import Routes, mapping, routes
-from tests.support.envoy.validating import complaints
+from tests.support.ambassador.mappings import mapping, routes
+from tests.support.ambassador.services import RATE_LIMIT
+from tests.support.envoy.validating import bootstrap_of, complaints
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
-RATE_LIMIT = manifest("RateLimitService", "limits", {"service": "limits:9000", "protocol_version": "v3"}, "ambassador")
 LABELS: dict[str, Any] = {
     "ambassador": [
         {"user": [{"request_headers": {"key": "user", "header_name": "x-user", "omit_if_not_present": True}}]},
@@ -93,36 +91,11 @@ FEATURES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def bootstrap(found: Routes, configs: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """All routes (or these ``configs``) in one virtual host, as they would be served, with stand-ins for clusters."""
-    used = {name for element in found.elements for name in element.get("clusters", ())}
-    prefix = "type.googleapis.com/envoy.extensions.filters"
-    manager = {
-        "@type": f"{prefix}.network.http_connection_manager.v3.HttpConnectionManager",
-        "stat_prefix": "test",
-        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": configs or found.configs}]},
-        "http_filters": [
-            {"name": "envoy.filters.http.cors", "typed_config": {"@type": f"{prefix}.http.cors.v3.Cors"}},
-            {"name": "envoy.filters.http.router", "typed_config": {"@type": f"{prefix}.http.router.v3.Router"}},
-        ],
-    }
-    listener = {
-        "name": "test",
-        "address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}},
-        "filter_chains": [
-            {"filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}
-        ],
-    }
-    clusters = [{"name": name, "type": "STATIC"} for name in sorted(used)]
-    ours = static_bootstrap([])
-    return {**ours, "static_resources": {"listeners": [listener], "clusters": clusters}}
-
-
 @pytest.mark.parametrize("feature", FEATURES)
 async def test_envoy_takes_the_routes_of_a_feature(feature: str, tmp_path: Path) -> None:
     found = await routes(RATE_LIMIT, *FEATURES[feature])
     assert found.configs
-    assert complaints(bootstrap(found), tmp_path) == ""
+    assert complaints(bootstrap_of(found), tmp_path) == ""
 
 
 @pytest.mark.parametrize(
@@ -148,7 +121,7 @@ async def test_one_that_passes_is_taken_by_envoy(pattern: str, tmp_path: Path) -
 async def matching(pattern: str) -> dict[str, Any]:
     """A configuration whose route has this pattern, whatever the compiler would say of it."""
     found = await routes(mapping("m", rewrite=""))
-    return bootstrap(found, [{**found.only, "match": {"safe_regex": {"regex": pattern}}}])
+    return bootstrap_of(found, [{**found.only, "match": {"safe_regex": {"regex": pattern}}}])
 
 
 async def test_an_expression_that_the_module_allows_is_not_too_large_for_envoy(tmp_path: Path) -> None:

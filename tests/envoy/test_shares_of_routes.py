@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from intentc.embedded.envoy import running_envoy
-from tests.envoy.test_routes_are_taken import bootstrap
 from tests.support.ambassador.mappings import mapping, routes
 from tests.support.envoy.backends import backend, counted, who_answers
 from tests.support.envoy.held_ports import FreePort
+from tests.support.envoy.validating import bootstrap_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.envoy]
 
@@ -47,7 +47,7 @@ async def test_requests_are_shared_out_as_the_weights_say(
     group: list[dict[str, Any]], percents: dict[str, float], free_port: FreePort
 ) -> None:
     found = await routes(*group)
-    config, port = bootstrap(found), free_port()
+    config, port = bootstrap_of(found), free_port()
     config["static_resources"]["listeners"][0]["address"]["socket_address"]["port_value"] = port
     async with AsyncExitStack() as stack:
         ports = {name: (await stack.enter_async_context(backend(name, counted(name)))).port for name in percents}

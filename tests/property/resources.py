@@ -194,3 +194,14 @@ def mentions(put: Put) -> set[tuple[str, FqName]]:
             if ":" in address.get("security_group", ""):
                 found.add(("security_group", tuple(address["security_group"].split(":"))))
     return found
+
+
+def without_automatic(put: Put) -> Put:
+    """Which numbers the compiler gives depends on the order; so no list may name one of them."""
+    fields = {
+        field: {"route_target": [TARGETS[0] if t in AUTOMATIC_TARGETS else t for t in value["route_target"]]}
+        if isinstance(value, dict) and "route_target" in value
+        else value
+        for field, value in put.fields.items()
+    }
+    return put._replace(fields=fields)

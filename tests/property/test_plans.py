@@ -13,8 +13,7 @@ from intentc.cli.errors import CommandError
 from intentc.model import InvalidInput
 from intentc.offline.preview.saved import Input
 from tests.property.profiles import share
-from tests.property.resources import Put, anything, tenants
-from tests.property.test_same_outcome import without_automatic
+from tests.property.resources import Put, anything, tenants, without_automatic
 from tests.support.planned_system import PlannedSystem, changes_of, texts, uuids_in
 from tests.support.simulated_clock import simulate
 

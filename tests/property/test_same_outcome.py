@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from intentc.offline.offline import Offline
 from tests.oracle.contrail import Expected, Json, World, actual, mark
 from tests.property.profiles import share
-from tests.property.resources import AUTOMATIC_TARGETS, PROJECTS, TARGETS, Put, tenants
+from tests.property.resources import PROJECTS, Put, tenants, without_automatic
 from tests.property.steps import EditTargets, Step, histories
 from tests.support.simulated_clock import simulate
 from tests.support.simulated_system import INSTALLATION, LOADED, POOL, SimulatedSystem, stored_world
@@ -84,17 +84,6 @@ def leans_on_numbers(step: Step) -> bool:
     """Whether a user's router comes to refer to what was made for another: that reference keeps an object from being
     deleted, which a compile from scratch would never have made."""
     return isinstance(step, EditTargets) and step.kind == "logical_router" and step.how == "add"
-
-
-def without_automatic(put: Put) -> Put:
-    """Which numbers the compiler gives depends on the order; so no list may name one of them."""
-    fields = {
-        field: {"route_target": [TARGETS[0] if t in AUTOMATIC_TARGETS else t for t in value["route_target"]]}
-        if isinstance(value, dict) and "route_target" in value
-        else value
-        for field, value in put.fields.items()
-    }
-    return put._replace(fields=fields)
 
 
 async def nameless(lab: SimulatedSystem) -> Expected:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 
 from intentc.evaluation import Compiler, Context, Intent
+from intentc.journal.files import JournalFiles, this_process
+from intentc.journal.keeping import Keeping
 from intentc.logic.dependencies.reactions import Reaction, ReactionMap, Visit
 from intentc.model import Claim, Create, Delete, Fact, Key, Name, Parent, ResourceClaim, Schema, Update
 from intentc.offline.offline import Offline
@@ -23,6 +27,8 @@ from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
+from intentc.watch.protocol import Put
+from intentc.watch.source import Source
 from intentc.writing import UnknownOutcome, Written
 from tests.support.toy_kinds import build
 from tests.support.waiting import PATIENCE
@@ -223,3 +229,43 @@ async def until(condition: Callable[[], bool]) -> None:
     with anyio.fail_after(PATIENCE):
         while not condition():
             await anyio.lowlevel.checkpoint()
+
+
+async def put(plant: BoxSystem, key: Key, value: bytes) -> None:
+    await plant.offline.store.transaction((), [Put(f"/contrail/{key.kind}/{key.uuid}", value)])
+    await plant.offline.settle()
+
+
+def kept(plant: BoxSystem, directory: Path, process: str) -> None:
+    """As the service does at its end: all lines go into files."""
+    journal = plant.parts.journal
+    journal.writer = f"lab/{process}"
+    files = JournalFiles(directory, files=3, file_bytes=100_000, process=this_process("lab", process, 1.0))
+    Keeping(journal, files, plant.parts.logic.name_of, plant.engine.scheduler.at_start).end()
+
+
+@asynccontextmanager
+async def running(plant: BoxSystem) -> AsyncIterator[asyncio.Task[None]]:
+    """The engine at work on the plant's store; the task is cancelled at the end."""
+
+    async def run() -> None:
+        await plant.engine.numbers.load()
+        async with aclosing(Source(plant.offline.store, "/contrail/").events()) as events:
+            await plant.engine.run(events)
+
+    task = asyncio.create_task(run())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        plant.parts.jobs.close()
+        plant.parts.objects.close()
+
+
+async def settled(plant: BoxSystem) -> None:
+    """Everything that was written to the store until now is applied, and the engine is quiet."""
+    unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
+    revision = max((batch.revision for batch in unseen), default=0)
+    with anyio.fail_after(PATIENCE):
+        await plant.engine.settled(revision)

@@ -5,6 +5,7 @@ Tests change what they are about: the answers are plain dictionaries and lists.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -241,3 +242,41 @@ class Answered:
         for one in self.lines:
             if one["sequence"] > after:
                 yield one
+
+
+class Compiler:
+    """An ``Observed`` that says what the test wants."""
+
+    def __init__(self) -> None:
+        self.alive = True
+        self.reasons: tuple[str, ...] = ()
+
+    def healthy(self) -> bool:
+        return self.alive
+
+    def ready(self) -> tuple[bool, tuple[str, ...]]:
+        return not self.reasons, self.reasons
+
+    def status(self) -> dict[str, Any]:
+        return {
+            "converged": True,
+            "healthy": False,
+            "applied_revision": 42,
+            "queue": {"jobs": 3},
+            "counts": {"held": 1},
+            "counters": {"evaluations": 5, "writes": 2, "missing_reactions": {"a <- b": 1}},
+        }
+
+    def pending(self) -> list[dict[str, str]]:
+        return [{"holder": "route/1", "relation": "gateway", "target": "gateway g"}]
+
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+OBJECT = f"/pages/object?kind={INGRESS['kind']}&name={INGRESS['name']}"
+
+
+def text_of(html: str) -> str:
+    """What a reader sees."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html))

@@ -13,10 +13,10 @@ from intentc.logic.dependencies import ReactionMap
 from intentc.service.audits import AuditFailed, AuditProcess
 from tests.integration.cli.plan_files import GROUP, changes_of, written
 from tests.support.commands import ROOT, SAMPLE, Intentc
+from tests.support.diagnostics import Compiler
 from tests.support.live_system import PROJECT, LiveSystem
 from tests.support.memory_system import MemorySystem
 from tests.support.waiting import PATIENCE
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from intentc.embedded.etcd import Etcd
-from tests.integration.security.test_canaries import PAGES, Place, processes
+from tests.integration.security.canaries import PAGES, Place, processes
 from tests.support.live_system import WITHIN_SECONDS
 from tests.support.processes import Process, start
 

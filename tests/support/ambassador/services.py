@@ -93,3 +93,17 @@ def _load() -> None:
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if found.name.endswith("_pb2"):
                 importlib.import_module(found.name)
+
+
+EVERY_FILTER: dict[str, Any] = {
+    "enable_grpc_http11_bridge": True,
+    "enable_grpc_web": True,
+    "grpc_stats": {"services": [{"name": "a.B", "method_names": ["c"]}]},
+    "lua_scripts": "function envoy_on_request(handle) end",
+    "gzip": {"compression_level": "SPEED", "content_type": ["text/html"], "min_content_length": 64},
+    "buffer": {"max_request_bytes": 1000},
+    "ip_allow": [{"peer": "127.0.0.1"}],
+}
+
+
+RATE_LIMIT = manifest("RateLimitService", "limits", {"service": "limits:9000", "protocol_version": "v3"}, "ambassador")

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from intentc.bridges.xds.bootstrap import static_bootstrap
 from intentc.embedded.envoy import find_binary
+from tests.support.ambassador.mappings import Routes
 from tests.support.waiting import PATIENCE
 
 _ADMIN = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}}
@@ -107,3 +109,28 @@ def _quoted(name: str) -> str:
 
 def _text(bootstrap: Mapping[str, Any]) -> str:
     return msgspec.json.encode(bootstrap).decode()
+
+
+def bootstrap_of(found: Routes, configs: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """All routes (or these ``configs``) in one virtual host, as they would be served, with stand-ins for clusters."""
+    used = {name for element in found.elements for name in element.get("clusters", ())}
+    prefix = "type.googleapis.com/envoy.extensions.filters"
+    manager = {
+        "@type": f"{prefix}.network.http_connection_manager.v3.HttpConnectionManager",
+        "stat_prefix": "test",
+        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": configs or found.configs}]},
+        "http_filters": [
+            {"name": "envoy.filters.http.cors", "typed_config": {"@type": f"{prefix}.http.cors.v3.Cors"}},
+            {"name": "envoy.filters.http.router", "typed_config": {"@type": f"{prefix}.http.router.v3.Router"}},
+        ],
+    }
+    listener = {
+        "name": "test",
+        "address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}},
+        "filter_chains": [
+            {"filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}
+        ],
+    }
+    clusters = [{"name": name, "type": "STATIC"} for name in sorted(used)]
+    ours = static_bootstrap([])
+    return {**ours, "static_resources": {"listeners": [listener], "clusters": clusters}}

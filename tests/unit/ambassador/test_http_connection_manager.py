@@ -10,17 +10,7 @@ import pytest
 from intentc.compilers.ambassador.envoy.http_connection_manager import http_connection_manager
 from intentc.compilers.ambassador.gateway.gateway import AuthFilter, Gateway, RateLimitFilter
 from intentc.compilers.ambassador.gateway.module_reading import read_settings
-from tests.support.ambassador.services import checked
-
-EVERY_FILTER: dict[str, Any] = {
-    "enable_grpc_http11_bridge": True,
-    "enable_grpc_web": True,
-    "grpc_stats": {"services": [{"name": "a.B", "method_names": ["c"]}]},
-    "lua_scripts": "function envoy_on_request(handle) end",
-    "gzip": {"compression_level": "SPEED", "content_type": ["text/html"], "min_content_length": 64},
-    "buffer": {"max_request_bytes": 1000},
-    "ip_allow": [{"peer": "127.0.0.1"}],
-}
+from tests.support.ambassador.services import EVERY_FILTER, checked
 
 
 def config(gateway: Gateway | None = None, **arguments: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from intentc.diagnostics.serving import running_diagnostics
 from intentc.evaluation import Compiler as Package
 from intentc.inspection import Answers
 from intentc.testing import MemoryService, service_for
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
+from tests.support.diagnostics import Compiler
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from intentc.cli.commands.show import cell
 from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.loading.yaml import load_yaml
+from tests.support.diagnostics import Compiler
 from tests.unit.cli.ended import Intentc
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 NOBODY = "127.0.0.1:1"
 ROWS: list[dict[str, Any]] = [

@@ -12,9 +12,9 @@ from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import Answers
 from intentc.loading.yaml import load_yaml
+from tests.support.diagnostics import Compiler
 from tests.support.memory_system import MemorySystem, rule, rules
 from tests.unit.cli.ended import Intentc
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 NOBODY = "127.0.0.1:1"
 EGRESS = "default-domain:blue:web:egress-access-control-list"

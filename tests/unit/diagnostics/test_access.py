@@ -24,9 +24,8 @@ from intentc.loading.configuration import Address, FilePath, Secret
 from intentc.loading.configuration.sections import Diagnostics, DiagnosticsTls
 from tests.support.authority import Authority, Issued
 from tests.support.certificates import write_certificate
-from tests.support.diagnostics import Answered
+from tests.support.diagnostics import Answered, Compiler
 from tests.support.waiting import PATIENCE
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio
 

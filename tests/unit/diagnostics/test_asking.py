@@ -16,9 +16,8 @@ from intentc.diagnostics.asking import QUESTIONS
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import resource_states as states
-from tests.support.diagnostics import INGRESS, WEB, Answered
+from tests.support.diagnostics import INGRESS, WEB, Answered, Compiler
 from tests.support.waiting import PATIENCE
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio
 

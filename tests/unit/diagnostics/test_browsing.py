@@ -11,8 +11,8 @@ import pytest
 
 from intentc.diagnostics.browsing import MOST_ENTRIES
 from intentc.diagnostics.serving import running_diagnostics
+from tests.support.diagnostics import Compiler
 from tests.support.waiting import PATIENCE
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio
 

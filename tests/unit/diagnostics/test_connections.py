@@ -20,10 +20,9 @@ from intentc.diagnostics import serving
 from intentc.diagnostics.access import EVERYBODY, Access, Tls
 from intentc.listening.connections import MOST, PATIENCE, Connections, Listener, most_connections
 from tests.support.certificates import write_certificate
-from tests.support.diagnostics import Answered
+from tests.support.diagnostics import Answered, Compiler
 from tests.support.live_system import until
 from tests.support.waiting import PATIENCE as WAIT
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import anyio
 import httpx2
 import pytest
@@ -11,37 +9,10 @@ from starlette.routing import Route
 
 from intentc.diagnostics.app import HEADERS, diagnostics_app
 from intentc.diagnostics.serving import AddressInUse, running_diagnostics
-from tests.support.diagnostics import Answered
+from tests.support.diagnostics import Answered, Compiler
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
-
-
-class Compiler:
-    """An ``Observed`` that says what the test wants."""
-
-    def __init__(self) -> None:
-        self.alive = True
-        self.reasons: tuple[str, ...] = ()
-
-    def healthy(self) -> bool:
-        return self.alive
-
-    def ready(self) -> tuple[bool, tuple[str, ...]]:
-        return not self.reasons, self.reasons
-
-    def status(self) -> dict[str, Any]:
-        return {
-            "converged": True,
-            "healthy": False,
-            "applied_revision": 42,
-            "queue": {"jobs": 3},
-            "counts": {"held": 1},
-            "counters": {"evaluations": 5, "writes": 2, "missing_reactions": {"a <- b": 1}},
-        }
-
-    def pending(self) -> list[dict[str, str]]:
-        return [{"holder": "route/1", "relation": "gateway", "target": "gateway g"}]
 
 
 async def answer(compiler: Compiler, path: str, **headers: str) -> httpx2.Response:

@@ -15,9 +15,8 @@ from intentc.diagnostics import events
 from intentc.diagnostics.events import MOST_BACK, MOST_FOLLOWERS, short_status
 from intentc.diagnostics.observed import JournalQuery, Unanswerable
 from intentc.diagnostics.serving import running_diagnostics
-from tests.support.diagnostics import Answered, line
+from tests.support.diagnostics import Answered, Compiler, line
 from tests.support.waiting import PATIENCE
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,20 @@ from starlette.testclient import TestClient
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
 from intentc.diagnostics.places import value_at
-from tests.support.diagnostics import DATABASE, INGRESS, WEB, Answered, line, resource, why_of
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
+from tests.support.diagnostics import (
+    DATABASE,
+    HTML,
+    INGRESS,
+    OBJECT,
+    WEB,
+    Answered,
+    Compiler,
+    line,
+    resource,
+    text_of,
+    why_of,
+)
 
-HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-OBJECT = f"/pages/object?kind={INGRESS['kind']}&name={INGRESS['name']}"
 PAGES = ("/", "/pages/objects", OBJECT, "/pages/reactions", "/pages/quarantine", "/pages/journal")
 SPITE = "<script>alert(1)</script>\"'onload=x"
 
@@ -48,11 +57,6 @@ def asked() -> Answered:
 def browser(observed: Watched, asked: Answered) -> Iterator[TestClient]:
     with TestClient(diagnostics_app(observed, asked=asked).app, headers=HTML) as client:
         yield client
-
-
-def text_of(html: str) -> str:
-    """What a reader sees."""
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html))
 
 
 # ---- every page ---------------------------------------------------------------------------------------------------

@@ -10,9 +10,20 @@ from starlette.testclient import TestClient
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.observed import JournalQuery, NamedAs, Unanswerable
 from intentc.diagnostics.pages import quarantine
-from tests.support.diagnostics import DATABASE, INGRESS, NOW, WEB, Answered, line, why_of, write
-from tests.unit.diagnostics.test_diagnostics_app import Compiler
-from tests.unit.diagnostics.test_pages import HTML, OBJECT, text_of
+from tests.support.diagnostics import (
+    DATABASE,
+    HTML,
+    INGRESS,
+    NOW,
+    OBJECT,
+    WEB,
+    Answered,
+    Compiler,
+    line,
+    text_of,
+    why_of,
+    write,
+)
 
 
 class Refusing(Answered):

@@ -8,9 +8,8 @@ import pytest
 
 from intentc.engine.api_throttle import ApiThrottle
 from intentc.writing import Throttled, Unreachable
-from tests.support.box_system import BoxSystem
+from tests.support.box_system import BoxSystem, running, settled
 from tests.support.waiting import PATIENCE
-from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
 

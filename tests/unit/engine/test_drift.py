@@ -7,8 +7,7 @@ import pytest
 from intentc.engine.drift import CONTENDED, REVERTS, WINDOW, Drift
 from intentc.journal import Write
 from intentc.model import Name
-from tests.support.box_system import BoxSystem, Gate, part, until
-from tests.unit.engine.test_engine import running, settled
+from tests.support.box_system import BoxSystem, Gate, part, running, settled, until
 
 pytestmark = pytest.mark.anyio
 

@@ -4,38 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
 
 import anyio
 import pytest
 
 from intentc.engine import engine as engine_module
-from intentc.watch.source import Source
 from intentc.writing import Fenced, Rejected, Unreachable
-from tests.support.box_system import POOL, BoxSystem
+from tests.support.box_system import POOL, BoxSystem, running, settled
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
-
-
-@asynccontextmanager
-async def running(plant: BoxSystem) -> AsyncIterator[asyncio.Task[None]]:
-    """The engine at work on the plant's store; the task is cancelled at the end."""
-
-    async def run() -> None:
-        await plant.engine.numbers.load()
-        async with aclosing(Source(plant.offline.store, "/contrail/").events()) as events:
-            await plant.engine.run(events)
-
-    task = asyncio.create_task(run())
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-        plant.parts.jobs.close()
-        plant.parts.objects.close()
 
 
 @pytest.fixture
@@ -44,14 +22,6 @@ async def plant() -> BoxSystem:
     plant = BoxSystem()
     await plant.offline.server.ensure_pool(POOL, 1, 1000)
     return plant
-
-
-async def settled(plant: BoxSystem) -> None:
-    """Everything that was written to the store until now is applied, and the engine is quiet."""
-    unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
-    revision = max((batch.revision for batch in unseen), default=0)
-    with anyio.fail_after(PATIENCE):
-        await plant.engine.settled(revision)
 
 
 async def test_it_settles_on_what_was_there_and_on_what_comes(plant: BoxSystem) -> None:

@@ -13,9 +13,8 @@ import pytest
 from intentc.evaluation import Outcome
 from intentc.model import Create, Key
 from intentc.writing import Written
-from tests.support.box_system import POOL, BoxSystem
+from tests.support.box_system import POOL, BoxSystem, running, settled
 from tests.support.waiting import PATIENCE
-from tests.unit.engine.test_engine import running, settled
 
 pytestmark = pytest.mark.anyio
 

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from intentc.journal import Entry, Write
-from intentc.model import Key
-from intentc.watch.protocol import Put
-from tests.support.box_system import BoxSystem, part
+from tests.support.box_system import BoxSystem, part, put
 
 pytestmark = pytest.mark.anyio
 
@@ -99,8 +97,3 @@ async def test_a_value_that_cannot_be_read_holds_its_intent_and_nobody_else(plan
     assert await plant.contents() == {"a": "hello", "b": "other"}
     status = plant.engine.status()
     assert (status["healthy"], status["counts"]["held"]) == (False, 1)
-
-
-async def put(plant: BoxSystem, key: Key, value: bytes) -> None:
-    await plant.offline.store.transaction((), [Put(f"/contrail/{key.kind}/{key.uuid}", value)])
-    await plant.offline.settle()

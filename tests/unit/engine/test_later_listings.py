@@ -10,8 +10,7 @@ import pytest
 
 from intentc.model import Key
 from intentc.writing import Rejected, Throttled
-from tests.support.box_system import BoxSystem, part, until
-from tests.unit.engine.test_engine import running, settled
+from tests.support.box_system import BoxSystem, part, running, settled, until
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,7 @@ import pytest
 
 from intentc.model import Delete
 from intentc.writing import Conflict, Rejected, Throttled, Written
-from tests.support.box_system import POOL, BoxSystem, until
-from tests.unit.engine.test_engine import running, settled
+from tests.support.box_system import POOL, BoxSystem, running, settled, until
 
 pytestmark = pytest.mark.anyio
 

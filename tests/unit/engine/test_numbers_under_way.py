@@ -7,8 +7,7 @@ import pytest
 
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError
-from tests.support.box_system import BoxSystem, Gate, until
-from tests.unit.engine.test_engine import running, settled
+from tests.support.box_system import BoxSystem, Gate, running, settled, until
 
 pytestmark = pytest.mark.anyio
 

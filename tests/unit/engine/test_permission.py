@@ -8,8 +8,7 @@ import pytest
 
 from intentc.engine.permission import OBSERVING, STANDING_BY, Permission
 from intentc.writing import Fenced, Rejected, Throttled
-from tests.support.box_system import BoxSystem, Gate, part, until
-from tests.unit.engine.test_engine import running, settled
+from tests.support.box_system import BoxSystem, Gate, part, running, settled, until
 
 pytestmark = pytest.mark.anyio
 

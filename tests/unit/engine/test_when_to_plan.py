@@ -16,8 +16,7 @@ from intentc.engine.reconciler import Reconciler
 from intentc.model import Name
 from intentc.planning import Plan
 from intentc.writing import Unreachable
-from tests.support.box_system import BoxSystem, Gate, part, until
-from tests.unit.engine.test_engine import running, settled
+from tests.support.box_system import BoxSystem, Gate, part, running, settled, until
 
 pytestmark = pytest.mark.anyio
 

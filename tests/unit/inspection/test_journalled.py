@@ -18,7 +18,7 @@ from intentc.journal import Entry
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from intentc.model import Key, Name
-from tests.support.box_system import BoxSystem, part
+from tests.support.box_system import BoxSystem, kept, part
 
 pytestmark = pytest.mark.anyio
 
@@ -216,14 +216,6 @@ def delete(key: str) -> Any:
     from intentc.watch.protocol import Delete
 
     return Delete(key)
-
-
-def kept(plant: BoxSystem, directory: Path, process: str) -> None:
-    """As the service does at its end: all lines go into files."""
-    journal = plant.parts.journal
-    journal.writer = f"lab/{process}"
-    files = JournalFiles(directory, files=3, file_bytes=100_000, process=this_process("lab", process, 1.0))
-    Keeping(journal, files, plant.parts.logic.name_of, plant.engine.scheduler.at_start).end()
 
 
 async def test_after_a_restart_files_show_when_and_by_which_path(plant: BoxSystem, tmp_path: Path) -> None:

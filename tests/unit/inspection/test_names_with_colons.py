@@ -15,9 +15,8 @@ from intentc.inspection.why.why import why
 from intentc.model import Name
 from intentc.offline.offline import Offline
 from intentc.writing import Rejected
-from tests.support.box_system import BoxIntent, BoxSystem, part
+from tests.support.box_system import BoxIntent, BoxSystem, kept, part
 from tests.support.memory_system import MemorySystem
-from tests.unit.inspection.test_journalled import kept
 
 pytestmark = pytest.mark.anyio
 

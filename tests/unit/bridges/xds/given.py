@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from envoy.config.route.v3 import route_pb2
@@ -12,6 +13,7 @@ from intentc.bridges.xds.elements import Element, Origin, Rejection
 from intentc.bridges.xds.encoding import Version, encode
 from intentc.bridges.xds.kinds import CLUSTER, ENDPOINTS, LISTENER, ROUTE, VIRTUAL_HOST, Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
+from intentc.bridges.xds.session import Request, Response, Session
 from intentc.bridges.xds.stream_progress import StreamProgress
 from intentc.bridges.xds.world import World
 
@@ -123,3 +125,53 @@ class Bench:
             self.records.pop(key, None)
         else:
             self.records[key] = rejection
+
+
+class Envoy:
+    """A stream, with the Envoy that answers on it. ``whole``: it speaks the dialect of the whole state."""
+
+    def __init__(self, bench: Bench, *, whole: bool = False) -> None:
+        self.bench = bench
+        self.whole = whole
+        self.now = 0.0
+        self.session = Session(bench.world, bench.rejections, whole=whole, clock=lambda: self.now)
+        bench.world.streams.add(self.session)
+
+    def asks(self, kind: Type, *names: str, version: str = "", known: Mapping[str, str] | None = None) -> None:
+        if self.whole:
+            self.session.receive(Request(kind, version=version, names=frozenset(names)))
+        else:
+            self.session.receive(Request(kind, more=names, known=known or {}))
+
+    def receives(self) -> Response | None:
+        return self.session.next()
+
+    def answers(self, response: Response | None, error: str | None = None, *names: str) -> None:
+        assert response is not None
+        wanted = frozenset(names) if self.whole else None
+        self.session.receive(Request(response.kind, response.nonce, error=error, names=wanted))
+
+    def accepts_all(self) -> list[tuple[Type, set[str]]]:
+        """Receive and accept responses until there are no more; returns what they held."""
+        found = []
+        while (response := self.receives()) is not None:
+            found.append((response.kind, names_in(response)))
+            self.answers(response, None, *names_in(response))
+        return found
+
+
+def names_in(response: Response | None) -> set[str]:
+    assert response is not None
+    return {resource.name for resource in response.resources}
+
+
+def published(*versions: Version) -> Bench:
+    bench = Bench()
+    want(bench.world, *versions)
+    bench.world.publish()
+    return bench
+
+
+def at(name: str, port: int) -> Version:
+    address: dict[str, Any] = {"socket_address": {"address": "127.0.0.1", "port_value": port}}
+    return listener(name, address=address)

@@ -11,8 +11,17 @@ from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.records import record_value
 from intentc.bridges.xds.watch_consumer import WatchConsumer
 from intentc.model.events import Change, Snapshot
-from tests.unit.bridges.xds.given import Bench, cluster, configuration, listener, route, served, virtual_host, want
-from tests.unit.bridges.xds.test_session import Envoy
+from tests.unit.bridges.xds.given import (
+    Bench,
+    Envoy,
+    cluster,
+    configuration,
+    listener,
+    route,
+    served,
+    virtual_host,
+    want,
+)
 
 NO = "something is wrong"
 LISTENER_REFUSED = "Error adding/updating listener(s) ns/a: no script"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentc.bridges.xds.kinds import Type
-from tests.unit.bridges.xds.given import want
-from tests.unit.bridges.xds.test_retrying import at
-from tests.unit.bridges.xds.test_session import Envoy, names_in, published
+from tests.unit.bridges.xds.given import Envoy, at, names_in, published, want
 
 
 def with_three(whole: bool) -> Envoy:

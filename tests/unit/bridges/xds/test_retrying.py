@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
 from intentc.bridges.xds.rejections import RejectionAnalyzer
-from tests.unit.bridges.xds.given import Bench, listener, served, unwant, want
+from tests.unit.bridges.xds.given import Bench, at, served, unwant, want
 
 
 class _Clocked(Bench):
@@ -31,11 +29,6 @@ class _Clocked(Bench):
 
     def recorded(self) -> set[str]:
         return {name for _, name in self.records}
-
-
-def at(name: str, port: int) -> Version:
-    address: dict[str, Any] = {"socket_address": {"address": "127.0.0.1", "port_value": port}}
-    return listener(name, address=address)
 
 
 def test_a_port_of_another_program_is_reported_at_once_and_retried_with_back_off() -> None:

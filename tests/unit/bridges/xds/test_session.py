@@ -2,72 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from intentc.bridges.xds.encoding import Version
 from intentc.bridges.xds.kinds import Type
-from intentc.bridges.xds.session import Request, Response, Session
+from intentc.bridges.xds.session import Request
 from intentc.bridges.xds.stream_progress import SILENCE_SECONDS
 from tests.unit.bridges.xds.given import (
     CONFIGURATION,
     Bench,
+    Envoy,
     cluster,
     eds_cluster,
     endpoints,
     listener,
+    names_in,
+    published,
     route,
     served,
     unwant,
     virtual_host,
     want,
 )
-
-
-class Envoy:
-    """A stream, with the Envoy that answers on it. ``whole``: it speaks the dialect of the whole state."""
-
-    def __init__(self, bench: Bench, *, whole: bool = False) -> None:
-        self.bench = bench
-        self.whole = whole
-        self.now = 0.0
-        self.session = Session(bench.world, bench.rejections, whole=whole, clock=lambda: self.now)
-        bench.world.streams.add(self.session)
-
-    def asks(self, kind: Type, *names: str, version: str = "", known: Mapping[str, str] | None = None) -> None:
-        if self.whole:
-            self.session.receive(Request(kind, version=version, names=frozenset(names)))
-        else:
-            self.session.receive(Request(kind, more=names, known=known or {}))
-
-    def receives(self) -> Response | None:
-        return self.session.next()
-
-    def answers(self, response: Response | None, error: str | None = None, *names: str) -> None:
-        assert response is not None
-        wanted = frozenset(names) if self.whole else None
-        self.session.receive(Request(response.kind, response.nonce, error=error, names=wanted))
-
-    def accepts_all(self) -> list[tuple[Type, set[str]]]:
-        """Receive and accept responses until there are no more; returns what they held."""
-        found = []
-        while (response := self.receives()) is not None:
-            found.append((response.kind, names_in(response)))
-            self.answers(response, None, *names_in(response))
-        return found
-
-
-def names_in(response: Response | None) -> set[str]:
-    assert response is not None
-    return {resource.name for resource in response.resources}
-
-
-def published(*versions: Version) -> Bench:
-    bench = Bench()
-    want(bench.world, *versions)
-    bench.world.publish()
-    return bench
 
 
 def gateway() -> Bench:

@@ -1,17 +1,13 @@
 """Named points on an event's path at which a test kills the process.
 
-Why in the product: the cost of a kill at a bad moment can only be tested at that moment. ``INTENTC_CRASH=NAME:3`` kills
-this process (SIGKILL, as a machine failure would) when it reaches ``NAME`` for the third time; without the variable a
-point costs one comparison. ``tests/faults`` checks what must hold afterwards.
+Why in the product: the cost of a kill at a bad moment can only be tested at that moment. Only a test installs a hook,
+in its own process or in one that it forks (``tests/forking``): no option, environment variable or configuration does.
+Without a hook a point costs one comparison. ``tests/faults`` checks what must hold afterwards.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable
-
-VARIABLE = "INTENTC_CRASH"
 
 POINTS = frozenset(
     [
@@ -57,26 +53,9 @@ def armed() -> bool:
 
 
 def install(hook: Hook | None) -> None:
-    """Call ``hook`` at each point from now on; None: no hook. For tests in this process."""
+    """Call ``hook`` at each point from now on; None: no hook. For tests alone."""
     global _hook
     _hook = hook
 
 
-def killer(order: str) -> Hook:
-    """The hook for ``NAME`` or ``NAME:count``. Raises ``ValueError`` for an unknown name or an invalid count."""
-    name, _, count = order.partition(":")
-    if name not in POINTS:
-        raise ValueError(f"{VARIABLE}: there is no crash point {name!r}; there are {', '.join(sorted(POINTS))}")
-    left = int(count or 1)
-
-    def at(point: str) -> None:
-        nonlocal left
-        if point == name:
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    return at
-
-
-_hook: Hook | None = killer(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
+_hook: Hook | None = None

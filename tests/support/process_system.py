@@ -76,9 +76,8 @@ class ProcessSystem:
         """Start a compiler. ``crash``: the crash point at which it dies (``create.sent:3``)."""
         number = next(self._numbers)
         configuration = self._written(f"compiler-{number}", self.settings)
-        environment = {"INTENTC_CRASH": crash} if crash else {}
         command = ["--config-file", str(configuration), "run", *arguments]
-        compiler = start(command, self.folder / f"compiler-{number}.log", environment)
+        compiler = start(command, self.folder / f"compiler-{number}.log", {}, crash)
         self.compilers.append(compiler)
         return compiler
 

@@ -137,9 +137,9 @@ def _shown(status: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(status)).decode()
 
 
-def start(arguments: list[str], log: Path, environment: Mapping[str, str]) -> Process:
-    """``intentc`` with ``arguments``; stdout and stderr go to ``log``. ``environment``: what is set beside the
-    surroundings."""
+def start(arguments: list[str], log: Path, environment: Mapping[str, str], crash: str = "") -> Process:
+    """``intentc`` with ``arguments``; stdout and stderr go to ``log``. ``environment``: what is set in addition to the
+    test's own. ``crash``: the crash point at which it dies (``create.sent:3``: at the third visit)."""
     with log.open("wb") as stream:
-        process = forking.start(arguments, environment_with(environment), stream, stream)
+        process = forking.start(arguments, environment_with(environment), stream, stream, crash=crash)
     return Process(process, log)

@@ -96,6 +96,12 @@ def test_no_unfinished_work_is_left_behind() -> None:
     assert found == set()
 
 
+def test_only_tests_arm_crash_points() -> None:
+    """No option, environment variable or configuration of the product can kill it."""
+    names = re.compile(r"\bcrashpoints\.(?!reach\b|armed\b)\w+|from intentc\.crashpoints import")
+    assert [relative(path) for path in modules(PACKAGE) if names.search(path.read_text())] == []
+
+
 def test_the_lock_files_name_packages_and_hashes_only() -> None:
     for lock in (ROOT / "requirements.lock", ROOT / "requirements-dev.lock"):
         foreign = [line for line in lock.read_text().splitlines() if "://" in line or line.startswith("--")]

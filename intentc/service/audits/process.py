@@ -7,7 +7,6 @@ however that ends: it watches its standard input, which the system closes with t
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Sequence
 from subprocess import PIPE
@@ -16,7 +15,6 @@ import anyio
 import msgspec
 from anyio.abc import ByteReceiveStream, Process
 
-from intentc import crashpoints
 from intentc.offline.audit import Report
 
 _LOG = logging.getLogger(__name__)
@@ -43,11 +41,9 @@ class AuditProcess:
 
     async def __call__(self) -> Report:
         """Run the process to its end. Raises ``AuditFailed``."""
-        # A crash point is meant for the service's own path.
-        environment = {name: value for name, value in os.environ.items() if name != crashpoints.VARIABLE}
         try:
             with anyio.fail_after(self._time_limit):
-                process = await anyio.open_process(self._command, stdin=PIPE, env=environment)
+                process = await anyio.open_process(self._command, stdin=PIPE)
                 return await _answer(process)
         except TimeoutError:
             raise AuditFailed(f"it took more than {self._time_limit:g} s and was ended") from None

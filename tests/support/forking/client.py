@@ -97,19 +97,26 @@ class Forked:
 
 
 def start(
-    arguments: Sequence[str], environment: Mapping[str, str], out: IO[bytes], err: IO[bytes], *, folder: Path = ROOT
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    out: IO[bytes],
+    err: IO[bytes],
+    *,
+    folder: Path = ROOT,
+    crash: str = "",
 ) -> Running:
     """``intentc`` with ``arguments`` in ``folder``, with this environment and nothing to read.
 
     One whose environment has something for Python itself (``PYTHON…``), which is too late for a forked process, is
-    started anew.
+    started anew. ``crash``: the crash point at which a forked process dies (``create.sent:3``: at the third visit).
     """
     if any(name.startswith("PYTHON") and os.environ.get(name) != environment[name] for name in environment):
+        assert not crash, "nothing installs a crash point in a process that is not forked"
         return subprocess.Popen(
             [*PROGRAM, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err
         )
     ours, theirs = socket.socketpair()
-    message = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment)}
+    message = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment), "crash": crash}
     with theirs, open(os.devnull, "rb") as nothing:  # noqa: PTH123
         descriptors = [nothing.fileno(), out.fileno(), err.fileno(), theirs.fileno()]
         socket.send_fds(_forking(), [json.dumps(message).encode()], descriptors)

@@ -1,9 +1,9 @@
 """Loads the whole program once and forks processes from it: ``python -m tests.support.forking.server DESCRIPTOR``.
 
-``DESCRIPTOR``: one end of a socket pair. A message is JSON (``arguments``, ``folder``, ``environment``) with four
-descriptors: stdin, stdout, stderr, and a socket on which the process's pid and later its exit status are sent, a line
-each. A process that has ended is reaped when that socket is closed, so that its pid belongs to nobody else before. When
-the other end closes, what still runs is killed.
+``DESCRIPTOR``: one end of a socket pair. A message is JSON (``arguments``, ``folder``, ``environment``, ``crash``) with
+four descriptors: stdin, stdout, stderr, and a socket on which the process's pid and later its exit status are sent, a
+line each. A process that has ended is reaped when that socket is closed, so that its pid belongs to nobody else before.
+When the other end closes, what still runs is killed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from typing import Any, NoReturn
+
+from intentc import crashpoints
 
 DESCRIPTORS = 4
 LARGEST = 1 << 20
@@ -98,6 +100,8 @@ class Server:
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
         os.chdir(message["folder"])
         _surround(message["environment"])
+        if message["crash"]:
+            crashpoints.install(killer(message["crash"]))
 
     def _report(self) -> None:
         """Send the status of each process that has ended, and leave it to be reaped."""
@@ -120,6 +124,22 @@ class Server:
             self._reap(pid)
 
 
+def killer(crash: str) -> crashpoints.Hook:
+    """Kills this process at a crash point, as a machine failure would. ``crash``: ``NAME``, or ``NAME:3`` for the third
+    visit."""
+    name, _, count = crash.partition(":")
+    assert name in crashpoints.POINTS, f"there is no crash point {name!r}"
+    left = int(count or 1)
+
+    def at(point: str) -> None:
+        nonlocal left
+        left -= point == name
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return at
+
+
 def _send(status: socket.socket, line: bytes) -> None:
     try:
         status.sendall(line)
@@ -129,14 +149,10 @@ def _send(status: socket.socket, line: bytes) -> None:
 
 def _surround(environment: Mapping[str, str]) -> None:
     """What modules took from the environment when they were loaded is taken from the new one."""
-    from intentc import crashpoints
-
     os.environ.clear()
     os.environ.update(environment)
     tempfile.tempdir = None
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # as intentc.watch does
-    if os.environ.get(crashpoints.VARIABLE):
-        crashpoints.install(crashpoints.killer(os.environ[crashpoints.VARIABLE]))
 
 
 def _load_everything() -> None:

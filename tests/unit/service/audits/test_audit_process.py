@@ -11,7 +11,6 @@ import anyio
 import msgspec
 import pytest
 
-from intentc import crashpoints
 from intentc.offline.audit import Report
 from intentc.service.audits import AuditFailed, AuditProcess
 from tests.support.waiting import PATIENCE
@@ -38,10 +37,9 @@ async def test_it_is_the_audit_command_with_the_services_configuration() -> None
     assert await process(script, config_file="f.yml")() == REPORT
 
 
-async def test_its_surroundings_are_ours_but_for_the_crash_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(crashpoints.VARIABLE, "list.page:1")
+async def test_it_inherits_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTENTC_INSTALLATION", "here")
-    script = f"assert 'INTENTC_CRASH' not in os.environ and os.environ['INTENTC_INSTALLATION'] == 'here'; {SAYS_REPORT}"
+    script = f"assert os.environ['INTENTC_INSTALLATION'] == 'here'; {SAYS_REPORT}"
     assert await process(script)() == REPORT
 
 

@@ -34,3 +34,8 @@ def reactions_file(compiler: str) -> Path:
 def etcd_roles_file() -> Path:
     """The shell script that creates the roles in etcd."""
     return _shipped("config/etcd-roles.sh", "etcd-roles.sh")
+
+
+def echo_program() -> Path:
+    """The program that answers behind the samples of gateways."""
+    return _shipped("sample/echo.py", "sample/echo.py")

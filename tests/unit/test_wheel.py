@@ -34,6 +34,7 @@ def test_the_wheel_has_all_data_that_the_documents_call(tmp_path: Path) -> None:
     assert commit(tmp_path / "installed" / "intentc") == "0123456789abcdef"
     assert "License-File: LICENSE\n" in metadata
     assert {"intentc/data/reactions/contrail.yml", "intentc/data/sample/my-resources.yml"} <= names
+    assert "intentc/data/sample/echo.py" in names
     assert any(name.startswith("intentc/data/schemas/contrail/") for name in names)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -22,8 +23,8 @@ def annotated(name: str, address: object) -> dict[str, Any]:
 
 def test_who_asks_for_a_server_gets_one_of_his_name() -> None:
     assert wanted([annotated("blue", "127.0.0.1:8001"), annotated("green", "[::1]:8002")]) == [
-        Echo("blue", "127.0.0.1", 8001),
-        Echo("green", "::1", 8002),
+        Echo("blue", "127.0.0.1:8001"),
+        Echo("green", "[::1]:8002"),
     ]
 
 
@@ -37,13 +38,20 @@ def test_an_address_that_is_not_one_of_this_machine_is_refused(address: object) 
         wanted([annotated("blue", address)])
 
 
+async def in_chunks() -> AsyncIterator[bytes]:
+    yield b"12"
+    yield b"345"
+
+
 async def test_each_server_answers_with_its_name_and_what_it_got() -> None:
     ports = free_ports(2)
-    echoes = [Echo(name, "127.0.0.1", port) for name, port in zip(("blue", "green"), ports, strict=True)]
+    echoes = [Echo(name, f"127.0.0.1:{port}") for name, port in zip(("blue", "green"), ports, strict=True)]
     async with running_echoes(echoes), httpx2.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
         answer = (await client.post(f"http://127.0.0.1:{ports[1]}/a/b?c=d", content=b"12", headers={"X-A": "1"})).json()
         assert (answer["service"], answer["method"], answer["path"]) == ("green", "POST", "/a/b")
         assert (answer["query"], answer["headers"]["x-a"], answer["body_bytes"]) == ("c=d", "1", 2)
+        chunked = await client.put(f"http://127.0.0.1:{ports[1]}/", content=in_chunks())
+        assert chunked.json()["body_bytes"] == 5
         assert (await client.get(f"http://127.0.0.1:{ports[0]}/")).json()["service"] == "blue"
 
 
@@ -58,6 +66,6 @@ async def test_a_taken_port_is_reported_with_what_to_do() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(CommandError, match=f"can't listen on 127.0.0.1:{port} for blue") as refused:
-            async with running_echoes([Echo("blue", "127.0.0.1", port)]):
+            async with running_echoes([Echo("blue", f"127.0.0.1:{port}")]):
                 pass
     assert ANNOTATION in refused.value.next_step

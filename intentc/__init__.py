@@ -25,10 +25,12 @@ if TYPE_CHECKING:
         View,
         Waiting,
         assign,
+        drop_references,
+        keep_references,
         refer,
         shared,
     )
-    from intentc.model import Claim, Fact, InvalidInput, PropertyClaim, ReferenceClaim, ResourceClaim, Source
+    from intentc.model import Claim, Fact, InvalidInput, Name, PropertyClaim, ReferenceClaim, ResourceClaim, Source
 
 _HOMES = {
     "Claim": "intentc.model",
@@ -38,6 +40,7 @@ _HOMES = {
     "Fact": "intentc.model",
     "Intent": "intentc.evaluation",
     "InvalidInput": "intentc.model",
+    "Name": "intentc.model",
     "Naming": "intentc.evaluation",
     "Overview": "intentc.evaluation",
     "PropertyClaim": "intentc.model",
@@ -48,6 +51,8 @@ _HOMES = {
     "View": "intentc.evaluation",
     "Waiting": "intentc.evaluation",
     "assign": "intentc.evaluation",
+    "drop_references": "intentc.evaluation",
+    "keep_references": "intentc.evaluation",
     "refer": "intentc.evaluation",
     "shared": "intentc.evaluation",
 }
@@ -60,6 +65,7 @@ __all__ = [
     "Fact",
     "Intent",
     "InvalidInput",
+    "Name",
     "Naming",
     "Overview",
     "PropertyClaim",
@@ -70,6 +76,8 @@ __all__ = [
     "View",
     "Waiting",
     "assign",
+    "drop_references",
+    "keep_references",
     "refer",
     "shared",
 ]

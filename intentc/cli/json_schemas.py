@@ -119,7 +119,13 @@ def kind_file() -> Schema:
     found = definitions.found
     writer = {"enum": [one.value for one in Writer]}
     found["Property"] = _field(
-        {"writer": writer, "collection": {"enum": ["map", "list"]}, "map_key": _text(), "annotation": _text()}
+        {
+            "writer": writer,
+            "collection": {"enum": ["map", "list"]},
+            "map_key": _text(),
+            "annotation": _text(),
+            "compiler_parts": {"type": "array", "items": _text()},
+        }
     )
     properties = found[KindSpec.__name__]["properties"]
     properties["properties"] = {

@@ -7,7 +7,7 @@ evaluation was under way. Logic and queue decide when to evaluate; planning hand
 """
 
 from .budget import PROCESS, Budget, BudgetExceeded
-from .claiming import assign, refer, shared
+from .claiming import assign, drop_references, keep_references, refer, shared
 from .compiler import Compiler
 from .context import Context, Waiting
 from .crash_marker import CrashMarker, state_directory
@@ -43,6 +43,8 @@ __all__ = [
     "Waiting",
     "Watchdog",
     "assign",
+    "drop_references",
+    "keep_references",
     "refer",
     "shared",
     "state_directory",

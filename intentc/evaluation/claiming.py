@@ -5,9 +5,10 @@ Values may be plain here; the runner converts them to the schema's structs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from intentc.model import SHARED, Name, PropertyClaim, ReferenceClaim, ResourceClaim
+from intentc.model import SHARED, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim
 
 from .intent import View
 
@@ -21,19 +22,33 @@ def shared(kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceCl
     return ResourceClaim(Name(kind, tuple(fq_name)), None, SHARED, tuple(sorted(properties.items())))
 
 
-def refer(holder: View | ResourceClaim, target: View | ResourceClaim, **attribute: Any) -> ReferenceClaim:
+def refer(holder: View | ResourceClaim | Name, target: View | ResourceClaim | Name, **attribute: Any) -> ReferenceClaim:
     """A claim that ``holder`` refers to ``target`` by the relation named after the target's kind, with these fields of
     the attribute. The target need not exist yet."""
     name = _name(target)
     return ReferenceClaim(_name(holder), name.kind, name, attribute)
 
 
-def assign(holder: View | ResourceClaim, field: str, value: Any) -> PropertyClaim:
-    """A claim that the property ``field`` of ``holder`` has this value. The schema must give the field to compilers.
-    When nobody claims it any more, it has its default again.
+def assign(holder: View | ResourceClaim | Name, field: str, value: Any) -> PropertyClaim:
+    """A claim that the field of ``holder`` has this value. The schema must give the field to compilers.
+
+    ``field``: a property; when nobody claims it any more, it has its default again. Or a part of a user's property that
+    its ``compiler_parts`` name (``parameters.number``); when nobody claims it any more, it stays as it is.
     """
     return PropertyClaim(_name(holder), field, value)
 
 
-def _name(object_: View | ResourceClaim) -> Name:
+def keep_references(holder: View, relation: str) -> RelationClaim:
+    """A claim that all entries of a shared list stay as they are, whoever wrote them."""
+    return RelationClaim(_name(holder), relation, kept=True)
+
+
+def drop_references(holder: View, relation: str, targets: Iterable[View]) -> RelationClaim:
+    """A claim that ``holder`` does not refer to ``targets`` by a shared list, even if a user wrote the reference."""
+    return RelationClaim(_name(holder), relation, unwanted=tuple(sorted(map(_name, targets))))
+
+
+def _name(object_: View | ResourceClaim | Name) -> Name:
+    if isinstance(object_, Name):
+        return object_
     return object_.name if isinstance(object_, ResourceClaim) else Name(object_.key.kind, object_.fq_name)

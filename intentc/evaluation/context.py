@@ -16,8 +16,10 @@ from intentc.model import (
     Key,
     Name,
     Problem,
+    PropertyClaim,
     Read,
     Reason,
+    ReferenceClaim,
     Resource,
     ResourceClaim,
     Source,
@@ -27,6 +29,7 @@ from intentc.model import (
     claimed_part,
     object_uuid,
 )
+from intentc.model.kind import Relation
 from intentc.model.ownership import is_made_by
 from intentc.model.reads import (
     PARENT,
@@ -207,7 +210,7 @@ class Context:
             raise TypeError("because takes a claim, Sources, and the name of a part")
         if len(self.reasons) >= self.limits.reasons:
             self._interrupt(LimitExceeded(f"more than {self.limits.reasons:,} reasons; give reasons for larger parts"))
-        if not part and not isinstance(claim, ResourceClaim):
+        if not part and isinstance(claim, ReferenceClaim | PropertyClaim):
             part = claimed_part(claim)
         self.reasons.append((claimed(claim), Reason(part, sources)))
 
@@ -250,7 +253,7 @@ class Context:
         self._record(targets_read(key, relation))
         targets = self._world.targets(key, relation)
         if declared is not None and declared.writer is Writer.SHARED:
-            targets = tuple(t for t in targets if not self._ours(key, t.key, relation))
+            targets = tuple(t for t in targets if not self._ours(key, t.key, declared, t.attribute))
         return tuple((View(self, target.key), target.attribute) for target in targets)
 
     def parent(self, key: Key) -> View | None:
@@ -268,7 +271,7 @@ class Context:
         self._record(sources_read(key, kind, relation))
         sources = self._world.sources(key, kind, relation)
         if declared is not None and declared.writer is Writer.SHARED:
-            sources = tuple(source for source in sources if not self._ours(source, key, relation))
+            sources = tuple(s for s in sources if not self._ours(s, key, declared, self._attribute(s, key, declared)))
         return tuple(View(self, source) for source in sources)
 
     # What the runner calls
@@ -340,16 +343,24 @@ class Context:
             raise LookupError(f"{key} does not exist; views of absent objects come from a wrong key")
         return found
 
-    def _ours(self, holder: Key, target: Key, relation: str) -> bool:
-        """Whether we wrote the reference (docs/engine.md §5.2): its target is an object that we made for the holder.
-        Not recorded as a read: our objects are never renamed."""
+    def _ours(self, holder: Key, target: Key, relation: Relation, attribute: Any) -> bool:
+        """Whether we wrote the reference (docs/engine.md §5.2): by its attribute, or by its target. Not recorded as a
+        read: our objects are never renamed."""
+        if relation.ours_with is not None and attribute == relation.ours_with:
+            return True
         resource = self._resource(target)
         if resource is None:
             return False
-        if target.uuid == object_uuid(self._installation, Name(relation, resource.fq_name), holder.uuid):
+        if target.uuid == object_uuid(self._installation, Name(relation.name, resource.fq_name), holder.uuid):
             return True
-        pattern = self._visibility.ours(holder.kind, relation)
-        return pattern is not None and pattern.search(resource.fq_name[-1]) is not None
+        return relation.ours is not None and relation.ours.search(resource.fq_name[-1]) is not None
+
+    def _attribute(self, holder: Key, target: Key, relation: Relation) -> Any:
+        """The attribute of a reference, where that decides whose the reference is."""
+        if relation.ours_with is None:
+            return None
+        self._record(targets_read(holder, relation.name))
+        return next((t.attribute for t in self._world.targets(holder, relation.name) if t.key == target), None)
 
 
 def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import Fact, Kind, Name, PropertyClaim, ReferenceClaim, ResourceClaim, Writer
+from intentc.model import Fact, Kind, Name, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, Writer
 from intentc.model.values import FrozenMap, Value, decode_hook, encode_hook, freeze
 
 from .visibility import Visibility
@@ -102,9 +102,19 @@ class Converter:
         """The claim with a struct as value; only fields that the schema gives to compilers may be claimed."""
         kind = self._kind(claim.holder.kind)
         value, length = self._value(kind, claim.holder, claim.field, claim.value)
-        if claim.field not in kind.compiler_properties:
+        head, _, inner = claim.field.partition(".")
+        if claim.field not in kind.compiler_properties and not (
+            inner and inner in kind.properties[head].compiler_parts
+        ):
             raise InvalidOutput(f"{kind.name}.{claim.field} is not written by compilers (`writer: compiler`)")
         return claim._replace(value=value), _name_size(claim.holder) + length
+
+    def relation(self, claim: RelationClaim) -> tuple[RelationClaim, int]:
+        """The claim as it is, if its relation is a shared list."""
+        relation = self._kind(claim.holder.kind).relations.get(claim.relation)
+        if relation is None or relation.writer is not Writer.SHARED:
+            raise InvalidOutput(f"{claim.holder.kind}.{claim.relation}_refs is no list that users and compilers share")
+        return claim, _name_size(claim.holder) + sum(map(_name_size, claim.unwanted))
 
     def fact(self, fact: Fact) -> tuple[Fact, int]:
         """The fact with a frozen value."""
@@ -125,6 +135,13 @@ class Converter:
         declared = kind.properties.get(field)
         if declared is None and kind.written_as_manifests and field in _OF_MANIFESTS:
             codec = self._properties[kind.name, field] = _codec(*_OF_MANIFESTS[field])
+            return codec
+        head, _, inner = field.partition(".")
+        if inner and head in kind.properties and inner in kind.properties[head].compiler_parts:
+            spec = kind.properties[head].spec
+            for step in inner.split("."):
+                spec = kind.types.fields(spec.type)[step]
+            codec = self._properties[kind.name, field] = _codec(*kind.types.field(spec))
             return codec
         if declared is None:
             near = difflib.get_close_matches(field, kind.properties, 3)

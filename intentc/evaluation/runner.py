@@ -25,6 +25,7 @@ from intentc.model import (
     PropertyClaim,
     Reason,
     ReferenceClaim,
+    RelationClaim,
     ResourceClaim,
     Schema,
     World,
@@ -188,6 +189,9 @@ class _Output:
             case PropertyClaim():
                 value, size = self._converter.property(item)
                 self.claims.append(value)
+            case RelationClaim():
+                relation, size = self._converter.relation(item)
+                self.claims.append(relation)
             case Fact():
                 fact, size = self._converter.fact(item)
                 if self.facts.setdefault((fact.kind, fact.name), fact) != fact:

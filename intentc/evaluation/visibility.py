@@ -6,7 +6,6 @@ Error messages are for authors: they name the rule, and the nearest valid name.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -82,10 +81,6 @@ class Visibility:
                 f"{kind}.{relation}_refs is written by compilers (`writer: compiler`), so no evaluation may read it"
             )
         return declared
-
-    def ours(self, kind: str, relation: str) -> re.Pattern[str] | None:
-        """The pattern by which targets in a shared list are ours."""
-        return self.kind(kind).relations[relation].ours
 
     def check_index(self, kind: str, index: str) -> None:
         """Raises ``InvalidInput`` if the kind offers no such index."""

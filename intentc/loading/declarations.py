@@ -25,7 +25,7 @@ Types = Mapping[str, Mapping[str, Any]]
 """Structured types as declared: name → field → type's name or mapping."""
 
 _FIELD_KEYS = frozenset(FieldSpec.__struct_fields__)
-_PROPERTY_KEYS = _FIELD_KEYS | {"writer", "required", "collection", "map_key", "annotation"}
+_PROPERTY_KEYS = _FIELD_KEYS | {"writer", "required", "collection", "map_key", "annotation", "compiler_parts"}
 _WRITERS = tuple(writer.value for writer in Writer)
 _COMMON = {"uuid": "string", "fq_name": {"list": "string"}, "parent_type": "string", "parent_uuid": "string"}
 _OF_MANIFESTS = {"labels": "map", "api_version": "string"}
@@ -91,11 +91,22 @@ def _check_field(located: Located, path: Steps, declared: Any, types: Types, key
     _check_choice(located, (*path, "list" if spec.list else "type"), spec.list or spec.type, [*SCALARS, *types])
     _check_choice(located, (*path, "writer"), declared.get("writer", "user"), _WRITERS)
     _check_choice(located, (*path, "collection"), declared.get("collection", ""), ("", "map", "list"))
+    for part in declared.get("compiler_parts", ()):
+        _check_part(located, (*path, "compiler_parts"), part, spec.type, types)
     if spec.default is not None and spec.type in SCALARS:
         try:
             msgspec.convert(spec.default, SCALARS[spec.type][0], dec_hook=decode_hook)
         except msgspec.ValidationError as error:
             raise located.error(f"default: {in_words(error)[1]}", (*path, "default")) from None
+
+
+def _check_part(located: Located, at: Steps, part: str, type_name: str, types: Types) -> None:
+    """Check that ``part`` is a path of fields inside the structured type: ``a.b``."""
+    for step in part.split("."):
+        fields = types.get(type_name, {})
+        _check_choice(located, (*at, part), step, fields)
+        declared = fields[step]
+        type_name = declared if isinstance(declared, str) else declared.get("type", "")
 
 
 def _check_choice(located: Located, path: Steps, value: Any, known: Iterable[str]) -> None:

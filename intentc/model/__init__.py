@@ -3,7 +3,7 @@
 The bottom layer: it imports nothing of intentc, does no I/O, and knows no kind by name.
 """
 
-from .claims import Claim, Fact, HeldFacts, Parent, PropertyClaim, ReferenceClaim, ResourceClaim, claimed
+from .claims import Claim, Fact, HeldFacts, Parent, PropertyClaim, ReferenceClaim, RelationClaim, ResourceClaim, claimed
 from .events import Batch, Change, Correction, Snapshot
 from .kind import Kind, Writer
 from .names import Key, Name, escaped_segment, is_escaped, is_uuid, kebab, snake, stored_segment
@@ -44,6 +44,7 @@ __all__ = [
     "Reference",
     "ReferenceClaim",
     "ReferenceValue",
+    "RelationClaim",
     "RemoveReference",
     "Resource",
     "ResourceClaim",

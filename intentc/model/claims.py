@@ -1,8 +1,8 @@
 """Claims on objects, and facts for other intents: what evaluations yield (docs/engine.md §4, §5).
 
-An evaluation yields ``ResourceClaim``, ``ReferenceClaim``, ``PropertyClaim`` and ``Fact`` values. ``planning`` merges
-all claims on one object, whatever their origins, into its desired state; nothing here knows the present state. Property
-and attribute values are the frozen structs of the kind's schema (``kind.py``), never dicts or lists.
+An evaluation yields claims and ``Fact`` values. ``planning`` merges all claims on one object, whatever their origins,
+into its desired state; nothing here knows the present state. Property and attribute values are the frozen structs of
+the kind's schema (``kind.py``), never dicts or lists.
 """
 
 from __future__ import annotations
@@ -43,12 +43,24 @@ class ReferenceClaim(NamedTuple):
 
 
 class PropertyClaim(NamedTuple):
-    """Claims that the property ``field`` of ``holder`` has this value. ``holder`` may be an object that we did not
-    make, and need not exist yet; the claim does not create it."""
+    """Claims that the property ``field`` of ``holder``, or the part of it at a path such as
+    ``bgp_router_parameters.autonomous_system``, has this value. ``holder`` may be an object that we did not make, and
+    need not exist yet; the claim does not create it."""
 
     holder: Name
     field: str
     value: Any
+
+
+class RelationClaim(NamedTuple):
+    """Claims what happens to the entries of a shared list that no ``ReferenceClaim`` names, whoever wrote them.
+
+    ``kept``: all stay, and none is added. ``unwanted``: the entries with these targets are removed."""
+
+    holder: Name
+    relation: str
+    kept: bool = False
+    unwanted: tuple[Name, ...] = ()
 
 
 class Fact(NamedTuple):
@@ -68,7 +80,7 @@ class HeldFacts(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-Claim = ResourceClaim | ReferenceClaim | PropertyClaim
+Claim = ResourceClaim | ReferenceClaim | PropertyClaim | RelationClaim
 
 
 def claimed(claim: Claim) -> Name:

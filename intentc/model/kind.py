@@ -49,7 +49,8 @@ class Relation(msgspec.Struct, frozen=True):
 
     ``attribute``: a structured type's name, or empty. ``merge``: how attributes of several claims become one
     (``import_export``), or empty. ``ours``: pattern of the targets' last name element by which an entry of a shared
-    list is ours. ``derived``: it never blocks the target's deletion.
+    list is ours. ``ours_with``: the attribute by which it is ours. ``derived``: it never blocks the target's
+    deletion.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Relation(msgspec.Struct, frozen=True):
     system: bool = False
     merge: str = ""
     ours: re.Pattern[str] | None = None
+    ours_with: Value | None = None
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -84,7 +86,7 @@ class Index(msgspec.Struct, frozen=True):
 class Property(msgspec.Struct, frozen=True):
     """A field that is no reference. ``collection``: ``map`` or ``list`` if its elements can be changed one by one;
     ``map_key``: the element's field that is the key. ``annotation``: the key of the annotation whose value the property
-    has while it is not given itself."""
+    has while it is not given itself. ``compiler_parts``: paths inside a user's property that compilers may set."""
 
     name: str
     spec: FieldSpec
@@ -94,6 +96,7 @@ class Property(msgspec.Struct, frozen=True):
     collection: str = ""
     map_key: str = ""
     annotation: str = ""
+    compiler_parts: tuple[str, ...] = ()
 
 
 class Kind:

@@ -18,7 +18,7 @@ from .names import kebab
 from .problem import InvalidInput
 from .resolvers import RESOLVERS
 from .types import FieldSpec, TypeTable, build_struct
-from .values import split_path
+from .values import Value, decode_hook, split_path
 
 
 class ParentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,7 +32,8 @@ class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """References to objects of a kind, in the field ``<kind>_refs``. ``attribute``: the structured type that each
     carries. ``writer``: who writes the field; ``shared``: some of its entries are the compiler's. ``derived``: it never
     blocks the deletion of its target. ``system``: users don't write it. ``merge``: how the attributes of several claims
-    become one (``import_export``). ``ours``: a pattern; entries whose target's last name element fits are ours."""
+    become one (``import_export``). ``ours``: a pattern; entries whose target's last name element fits are ours.
+    ``ours_with``: entries with exactly this attribute are ours."""
 
     attribute: str = ""
     writer: str = "user"
@@ -40,6 +41,7 @@ class ReferenceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system: bool = False
     merge: str = ""
     ours: str = ""
+    ours_with: Any = None
     description: str = ""
 
 
@@ -65,12 +67,12 @@ class KindSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One schema file. ``kind``: in snake_case, as the file is called. ``group``: whose kinds these are, such as
     ``getambassador.io``. ``plural``: if it is not the kind with an s. ``shape``: how people write resources of it.
     ``parents``: kinds below which it may stand. ``properties``: field → type name or mapping (``FieldSpec`` plus
-    ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``). ``references``: target kind → mapping or
-    nothing. ``mentions``: relations that are found in properties, by name. ``indexes``: values by which resources are
-    found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's ``spec``: path in the flat
-    form}; none: any version is taken. ``system``: users don't make such objects. ``ours``: a pattern; objects whose
-    last name element fits are ours. ``stored``: false for facts, which are in memory only. ``opaque``: unknown fields
-    are taken (Kubernetes shape). ``description``: for people."""
+    ``writer``, ``required``, ``collection``, ``map_key``, ``annotation``, ``compiler_parts``). ``references``: target
+    kind → mapping or nothing. ``mentions``: relations that are found in properties, by name. ``indexes``: values by
+    which resources are found, by name. ``versions`` (Kubernetes shape): apiVersion → {path below the manifest's
+    ``spec``: path in the flat form}; none: any version is taken. ``system``: users don't make such objects. ``ours``: a
+    pattern; objects whose last name element fits are ours. ``stored``: false for facts, which are in memory only.
+    ``opaque``: unknown fields are taken (Kubernetes shape). ``description``: for people."""
 
     kind: str
     group: str
@@ -98,7 +100,7 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
     ("parent_uuid", str, ""),
     ("annotations", _ANNOTATIONS, _ANNOTATIONS()),
 )
-_PROPERTY_KEYS = {"writer", "required", "collection", "map_key", "annotation"}
+_PROPERTY_KEYS = {"writer", "required", "collection", "map_key", "annotation", "compiler_parts"}
 
 
 def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
@@ -113,6 +115,7 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
             system=r.system,
             merge=r.merge,
             ours=re.compile(r.ours) if r.ours else None,
+            ours_with=_attribute(r, types, f"{where}: {name}"),
         )
         for name, r in ((name, declared or ReferenceSpec()) for name, declared in spec.references.items())
     }
@@ -162,6 +165,17 @@ def build_kind(spec: KindSpec, types: TypeTable, where: str) -> Kind:
     )
 
 
+def _attribute(declared: ReferenceSpec, types: TypeTable, where: str) -> Value | None:
+    if declared.ours_with is None:
+        return None
+    if not declared.attribute:
+        raise InvalidInput("ours_with needs an attribute", source=where)
+    try:
+        return msgspec.convert(declared.ours_with, types.struct(declared.attribute), dec_hook=decode_hook)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"ours_with: {error}", source=where) from None
+
+
 def _property(name: str, declared: Any, where: str) -> Property:
     if isinstance(declared, str):
         return Property(name, FieldSpec(type=declared))
@@ -184,6 +198,7 @@ def _property(name: str, declared: Any, where: str) -> Property:
         own.get("collection", ""),
         own.get("map_key", ""),
         own.get("annotation", ""),
+        tuple(own.get("compiler_parts", ())),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
-from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, claimed
+from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, ResourceClaim, claimed
 
 Item = str | tuple[str, Name]
 """A part of an object that can be claimed: a field, a (relation, target), or ``EXISTENCE``."""
@@ -128,7 +128,7 @@ class ClaimBook:
                     items.add((claim.relation, claim.target))
                 elif isinstance(claim, PropertyClaim):
                     items.add(claim.field)
-                else:
+                elif isinstance(claim, ResourceClaim):
                     items.update((EXISTENCE, *(field for field, _ in claim.properties)))
 
     def _released(self, origin: Key) -> frozenset[Name]:

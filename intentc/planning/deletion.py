@@ -44,7 +44,7 @@ def blockers(schema: Schema, installation: str, assumed: Assumed, actual: Actual
                 continue
             if holder is not None:
                 holders.add(holder.name)
-                if not _lets_go(installation, holder, relation, actual):
+                if not _lets_go(installation, assumed, holder, relation, actual):
                     users.add(str(holder.name))
     return Blockers(frozenset(holders), tuple(sorted(users)))
 
@@ -90,7 +90,7 @@ def _blocks(holder_kind: Kind, relation: str, target_kind: str) -> bool:
     return declared is not None and not declared.derived
 
 
-def _lets_go(installation: str, holder: Actual, relation: str, target: Actual) -> bool:
+def _lets_go(installation: str, assumed: Assumed, holder: Actual, relation: str, target: Actual) -> bool:
     """Whether planning ``holder`` will end its reference to ``target``."""
     match ownership_of_object(holder, installation):
         case Ownership.OURS:
@@ -100,7 +100,7 @@ def _lets_go(installation: str, holder: Actual, relation: str, target: Actual) -
     if relation == PARENT:
         return False
     declared = holder.kind.relations[relation]
-    return declared.writer is Writer.COMPILER or (
-        declared.writer is Writer.SHARED
-        and is_our_entry(installation, declared, holder.key, Key(relation, target.key.uuid), target.fq_name)
-    )
+    if declared.writer is not Writer.SHARED:
+        return declared.writer is Writer.COMPILER
+    entry = assumed.entries(holder, relation).get(target.key)
+    return entry is not None and is_our_entry(installation, declared, holder.key, entry)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from intentc.model import Key, Kind, Name, ReferenceValue, Writer
 from intentc.model.kind import Property
 
@@ -56,7 +58,21 @@ def property_changes(actual: Actual, desired: Desired, may_remove: MayRemove, *,
         default = default_of(kind, field)
         if actual.value(field) != default and may_remove(field):
             changes[field] = default
+    for path, value in desired.inner.items():
+        field, _, inner = path.partition(".")
+        stored = changes.get(field, actual.value(field))
+        changed = _with_inner(stored, inner, value)
+        if changed != stored:
+            changes[field] = changed
     return changes
+
+
+def _with_inner(stored: Any, path: str, value: Any) -> Any:
+    """A struct like ``stored`` with ``value`` at ``path``."""
+    field, _, inner = path.partition(".")
+    return msgspec.structs.replace(
+        stored, **{field: _with_inner(getattr(stored, field), inner, value) if inner else value}
+    )
 
 
 def _cleared(actual: Actual, desired: Desired) -> Iterator[str]:

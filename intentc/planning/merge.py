@@ -13,11 +13,25 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from intentc.model import SHARED, Claim, Key, Kind, Name, Parent, Problem, PropertyClaim, ResourceClaim
+from intentc.model import (
+    SHARED,
+    Claim,
+    Key,
+    Kind,
+    Name,
+    Parent,
+    Problem,
+    PropertyClaim,
+    ReferenceClaim,
+    RelationClaim,
+    ResourceClaim,
+)
 from intentc.model.kind import Property
 from intentc.model.values import ENCODER
 
 from .claims import Item
+
+_NO_PARTS: Mapping[str, Any] = {}
 
 
 class Desired(NamedTuple):
@@ -25,7 +39,9 @@ class Desired(NamedTuple):
 
     ``exists``: the object itself is claimed; ``owner`` and ``parent`` are from that claim (``owner`` None: origins
     disagree). ``properties``: field → value. ``references``: relation → target → attribute. ``disputed``: fields and
-    (relation, target) pairs on which contributors disagree. ``problems``: one per contributor and dispute.
+    (relation, target) pairs on which contributors disagree. ``problems``: one per contributor and dispute. ``inner``:
+    path inside a user's property → value. ``kept``: relations whose entries all stay. ``unwanted``: (relation, target)
+    pairs that nobody's entry may connect.
     """
 
     exists: bool
@@ -35,6 +51,9 @@ class Desired(NamedTuple):
     references: Mapping[str, Mapping[Name, Any]]
     disputed: frozenset[Item]
     problems: tuple[Problem, ...]
+    inner: Mapping[str, Any] = _NO_PARTS
+    kept: frozenset[str] = frozenset()
+    unwanted: frozenset[Item] = frozenset()
 
 
 NOTHING = Desired(False, None, None, {}, {}, frozenset(), ())
@@ -77,18 +96,26 @@ class _Merging:
         self._existence: list[tuple[Key, ResourceClaim]] = []
         self._properties: dict[str, list[tuple[Key, Any]]] = {}
         self._references: dict[str, dict[Name, list[tuple[Key, Any]]]] = {}
+        self._kept: set[str] = set()
+        self._unwanted: set[Item] = set()
         self._problems: dict[Problem, None] = {}
         self._disputed: set[Item] = set()
 
     def add(self, origin: Key, claim: Claim) -> None:
-        if isinstance(claim, ResourceClaim):
-            self._existence.append((origin, claim))
-            for field, value in claim.properties:
-                self._properties.setdefault(field, []).append((origin, value))
-            return
-        if isinstance(claim, PropertyClaim):
-            self._properties.setdefault(claim.field, []).append((origin, claim.value))
-            return
+        match claim:
+            case ResourceClaim():
+                self._existence.append((origin, claim))
+                for field, value in claim.properties:
+                    self._properties.setdefault(field, []).append((origin, value))
+            case PropertyClaim():
+                self._properties.setdefault(claim.field, []).append((origin, claim.value))
+            case RelationClaim():
+                self._kept.update((claim.relation,) if claim.kept else ())
+                self._unwanted.update((claim.relation, target) for target in claim.unwanted)
+            case ReferenceClaim():
+                self._reference(origin, claim)
+
+    def _reference(self, origin: Key, claim: ReferenceClaim) -> None:
         relation = self._kind.relations.get(claim.relation)
         if relation is None:
             message = (
@@ -104,11 +131,12 @@ class _Merging:
 
     def result(self) -> Desired:
         owner, parent = self._owner_and_parent()
-        properties = {}
+        properties: dict[str, Any] = {}
+        inner: dict[str, Any] = {}
         for field, values in self._properties.items():
             agreed, value = self._property(field, [value for _, value in values])
             if agreed:
-                properties[field] = value
+                (inner if "." in field else properties)[field] = value
             else:
                 self._dispute(field, values, f"different values of {field}")
         references: dict[str, dict[Name, Any]] = {}
@@ -132,6 +160,9 @@ class _Merging:
             references,
             frozenset(self._disputed),
             tuple(self._problems),
+            inner,
+            frozenset(self._kept),
+            frozenset(self._unwanted),
         )
 
     def _owner_and_parent(self) -> tuple[str | None, Parent | None]:

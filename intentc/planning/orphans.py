@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from intentc.model import HeldInput, Key, Kind, Name, Resource, Schema
+from intentc.model import HeldInput, Key, Kind, Name, ReferenceValue, Resource, Schema
 
 from .actual import Actual
 from .assumed import Assumed
@@ -74,7 +74,12 @@ def _carries_ours(resource: Resource, installation: str) -> bool:
     if any(actual.references(relation) for relation in kind.compiler_relations):
         return True
     return any(
-        is_our_entry(installation, kind.relations[relation], actual.key, Key(relation, entry.uuid), entry.to)
+        is_our_entry(
+            installation,
+            kind.relations[relation],
+            actual.key,
+            ReferenceValue(Key(relation, entry.uuid), entry.to, entry.attribute),
+        )
         for relation in kind.shared_relations
         for entry in actual.references(relation)
     )

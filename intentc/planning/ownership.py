@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 
-from intentc.model import Key, Kind, Name, object_uuid
+from intentc.model import Key, Kind, Name, ReferenceValue, object_uuid
 from intentc.model.kind import Relation
 
 from .actual import Actual
@@ -44,11 +44,13 @@ def fits_ours(kind: Kind, fq_name: tuple[str, ...]) -> bool:
     return kind.ours is not None and bool(fq_name) and kind.ours.search(fq_name[-1]) is not None
 
 
-def is_our_entry(installation: str, relation: Relation, holder: Key, target: Key, fq_name: tuple[str, ...]) -> bool:
+def is_our_entry(installation: str, relation: Relation, holder: Key, entry: ReferenceValue) -> bool:
     """Whether an entry of a shared list is ours: the target's uuid is the one that we give to an object of its name
-    made for ``holder``, or its name matches the relation's pattern. ``fq_name``: the target's."""
-    if not fq_name:
-        return False
-    if relation.ours is not None and relation.ours.search(fq_name[-1]):
+    made for ``holder``, or its name matches the relation's pattern, or it has the relation's own attribute."""
+    if relation.ours_with is not None and entry.attribute == relation.ours_with:
         return True
-    return target.uuid == object_uuid(installation, Name(relation.name, fq_name), holder.uuid)
+    if not entry.fq_name:
+        return False
+    if relation.ours is not None and relation.ours.search(entry.fq_name[-1]):
+        return True
+    return entry.key.uuid == object_uuid(installation, Name(relation.name, entry.fq_name), holder.uuid)

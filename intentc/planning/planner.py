@@ -33,6 +33,7 @@ from intentc.model import (
     Writer,
     object_uuid,
 )
+from intentc.model.kind import Relation
 
 from .actual import Actual
 from .assumed import Assumed
@@ -142,7 +143,7 @@ class Planner:
         references = {
             relation: in_order(entries)
             for relation in desired.references
-            if (entries := self._wanted(draft, relation, Key(name.kind, uuid)).entries.values())
+            if (entries := self._wanted(draft, relation, Key(name.kind, uuid), made=True).entries.values())
         }
         mark = Mark(self._installation, self._compiler_of_kind[name.kind], desired.owner)
         draft.operations.append(
@@ -277,21 +278,20 @@ class Planner:
         claimed = (r for r in desired.references if made and kind.relations[r].writer is not Writer.SHARED)
         for relation in dict.fromkeys((*kind.compiler_relations, *claimed)):
             stored = self._assumed.entries(actual, relation)
-            change = list_change(relation, stored, self._wanted(draft, relation, actual.key), may_remove)
+            change = list_change(relation, stored, self._wanted(draft, relation, actual.key, made=made), may_remove)
             if change is not None:
                 lists[relation] = change
                 relaxed += [entry.key for entry in change if self._relaxes(kind, relation, entry.key, made)]
         for relation in kind.shared_relations:
             stored = self._assumed.entries(actual, relation)
-            if not stored and relation not in desired.references:
+            if relation in desired.kept or (not stored and relation not in desired.references):
                 continue
-            declared = kind.relations[relation]
             changes = entry_changes(
                 relation,
                 stored,
-                self._wanted(draft, relation, actual.key, stored),
-                lambda entry, declared=declared: is_our_entry(  # type: ignore[misc]
-                    self._installation, declared, actual.key, entry.key, entry.fq_name
+                self._wanted(draft, relation, actual.key, stored, made=made),
+                lambda entry, declared=kind.relations[relation]: self._is_ours(  # type: ignore[misc]
+                    draft, declared, actual.key, entry, made=made
                 ),
                 may_remove,
             )
@@ -306,7 +306,20 @@ class Planner:
         draft.operations += add
         draft.operations += remove
 
-    def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Iterable[Key] = ()) -> Wanted:
+    def _is_ours(self, draft: Draft, relation: Relation, holder: Key, entry: ReferenceValue, *, made: bool) -> bool:
+        """Whether an entry of a shared list may be changed and removed. ``made``: we made the holder; then an entry for
+        another object that we made is ours as well."""
+        if (relation.name, Name(relation.name, entry.fq_name)) in draft.desired.unwanted:
+            return True
+        if is_our_entry(self._installation, relation, holder, entry):
+            return True
+        try:
+            target = self._assumed.at(entry.key) if made else None
+        except HeldInput:
+            return False
+        return target is not None and ownership_of_object(target, self._installation) is Ownership.OURS
+
+    def _wanted(self, draft: Draft, relation: str, holder: Key, stored: Iterable[Key] = (), *, made: bool) -> Wanted:
         """The desired entries of one relation whose targets exist; for the others the draft waits."""
         declared = draft.kind.relations[relation]
         entries: dict[Key, ReferenceValue] = {}
@@ -314,17 +327,19 @@ class Planner:
             key = self._target(target)
             if key is None:
                 draft.waits_for.add(target)
-            elif (
+                continue
+            entry = ReferenceValue(key, target.fq_name, attribute)
+            if (
                 declared.writer is Writer.SHARED
                 and key not in stored
-                and not is_our_entry(self._installation, declared, holder, key, target.fq_name)
+                and not self._is_ours(draft, declared, holder, entry, made=made)
             ):
                 draft.problem("Unrecognisable", f"its reference to {target} could not be distinguished from a user's "
                               "later and is not written; make the target an object of the holder's own")  # fmt: skip
                 # It may still be deleted, and created again as the holder's own.
                 draft.waits_for.add(target)
             else:
-                entries[key] = ReferenceValue(key, target.fq_name, attribute)
+                entries[key] = entry
         disputed = {item[1] for item in draft.desired.disputed if isinstance(item, tuple) and item[0] == relation}
         return Wanted(entries, disputed, MERGES.get(declared.merge))
 

@@ -12,7 +12,7 @@ from intentc.cli.offline_inputs import apply_inputs
 from intentc.engine.parts import Parts
 from intentc.inspection.why.why import why
 from intentc.loading.resources import load_resources
-from intentc.model import Name, ResourceClaim
+from intentc.model import Name, RelationClaim, ResourceClaim
 from intentc.model.provenance import claimed_part
 from intentc.offline.offline import Offline
 from intentc.plugins import Loaded, find_compilers, load_all
@@ -45,7 +45,7 @@ def claimed_parts(parts: Parts, name: Name) -> set[str]:
         for claim in claims:
             if isinstance(claim, ResourceClaim):
                 found |= {"", *(field for field, _ in claim.properties)}
-            else:
+            elif not isinstance(claim, RelationClaim):
                 found.add(claimed_part(claim))
     return found
 

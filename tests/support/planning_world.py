@@ -83,8 +83,13 @@ SCHEMA = Schema(
         ),
         _kind(
             kind="router",
-            properties={"note": {"type": "string", "writer": "compiler"}, "color": "string"},
+            properties={
+                "note": {"type": "string", "writer": "compiler"},
+                "color": "string",
+                "rule": {"type": "Rule", "compiler_parts": ["port"]},
+            },
             references={
+                "router": {"attribute": "Weight", "writer": "shared", "ours_with": {"weight": 1}},
                 "target": {"writer": "shared"},
                 "instance": {"attribute": "Direction", "writer": "shared", "ours": "^service-"},
                 "group": {"writer": "shared", "derived": True, "ours": "^group"},

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain, product
 
-from intentc import Claim, Context, ResourceClaim, Source, View
+from intentc import Claim, Context, ReferenceClaim, ResourceClaim, Source, View
 
 from .route_targets import DEFAULT_AUTONOMOUS_SYSTEM, GLOBAL_SYSTEM_CONFIG, autonomous_system, primary_name
 
@@ -26,7 +26,7 @@ def with_reasons(
     the target itself is claimed.
     """
     for claim in claims:
-        if ctx.explaining:
+        if ctx.explaining and isinstance(claim, ResourceClaim | ReferenceClaim):
             named, holder = (
                 (claim.name, ()) if isinstance(claim, ResourceClaim) else (claim.target, claim.holder.fq_name)
             )

@@ -21,7 +21,8 @@ from intentc.engine.parts import Parts
 from intentc.inspection.differences import differences
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in
-from intentc.model import HeldInput, Kind, Name, Writer
+from intentc.model import HeldInput, Kind, Name, ReferenceValue, Writer
+from intentc.model.kind import Relation
 from intentc.model.resource import Reference
 from intentc.model.sensitive import cleared_resource, concealed
 from intentc.model.values import thaw
@@ -57,7 +58,7 @@ async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
             resource = parts.logic.resource(found.key)
     actual = Actual.seen(resource) if resource is not None else None
     claimed = found.name in parts.book
-    kept = _kept(parts, declared, actual) if actual is not None and claimed else {}
+    kept = _kept(parts, declared, actual, desired) if actual is not None and claimed else {}
     ours = actual is not None and ownership_of_object(actual, parts.installation) is Ownership.OURS
     identity = of_name(parts.logic, found.name)
     behind = read_for(parts, found.name)
@@ -90,15 +91,21 @@ async def one_object(engine: Engine, kind: str, name: str) -> dict[str, Any]:
     return await anyio.to_thread.run_sync(compared)
 
 
-def _kept(parts: Parts, kind: Kind, actual: Actual) -> dict[str, list[Reference]]:
+def _kept(parts: Parts, kind: Kind, actual: Actual, desired: Desired) -> dict[str, list[Reference]]:
     """Return shared relation → the entries of other writers, which stay."""
+
+    def stays(relation: Relation, entry: Reference) -> bool:
+        key = parts.assumed.key_of(entry)
+        if key is None or relation.name in desired.kept:
+            return True
+        if (relation.name, Name(relation.name, entry.to)) in desired.unwanted:
+            return False
+        return not is_our_entry(
+            parts.installation, relation, actual.key, ReferenceValue(key, entry.to, entry.attribute)
+        )
+
     return {
-        relation: [
-            entry
-            for entry in actual.references(relation)
-            if (key := parts.assumed.key_of(entry)) is None
-            or not is_our_entry(parts.installation, declared, actual.key, key, entry.to)
-        ]
+        relation: [entry for entry in actual.references(relation) if stays(declared, entry)]
         for relation, declared in kind.relations.items()
         if declared.writer is Writer.SHARED
     }
@@ -107,6 +114,12 @@ def _kept(parts: Parts, kind: Kind, actual: Actual) -> dict[str, list[Reference]
 def claimed_document(parts: Parts, kind: Kind, desired: Desired) -> Document:
     """Return the desired state in the form of a resource: ``{field: value, "x_refs": [{"to", "attr"?}]}``."""
     found: Document = {field: thaw(value) for field, value in sorted(desired.properties.items())}
+    for path, value in sorted(desired.inner.items()):
+        *fields, last = path.split(".")
+        place = found
+        for field in fields:
+            place = place.setdefault(field, {})
+        place[last] = thaw(value)
     if desired.parent is not None:
         found["parent_type"] = desired.parent.key.kind.replace("_", "-")
         found["parent_uuid"] = desired.parent.key.uuid

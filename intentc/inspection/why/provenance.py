@@ -18,7 +18,19 @@ from intentc.engine.parts import Parts
 from intentc.evaluation import BUDGET_EXCEEDED
 from intentc.logic import Service
 from intentc.logic.answering import answering
-from intentc.model import SHARED, Claim, HeldInput, Key, Name, Reason, ResourceClaim, Source, claimed
+from intentc.model import (
+    SHARED,
+    Claim,
+    HeldInput,
+    Key,
+    Name,
+    PropertyClaim,
+    Reason,
+    ReferenceClaim,
+    ResourceClaim,
+    Source,
+    claimed,
+)
 from intentc.model.provenance import claimed_part
 from intentc.model.reads import fact_read, presence_read
 
@@ -196,8 +208,8 @@ def _unexplained(claims: Iterable[Claim], reasons: Iterable[Reason]) -> Iterator
             if "" not in parts:
                 yield ""
             yield from (field for field, _ in claim.properties if field not in heads)
-        elif (part := claimed_part(claim)) not in parts and part not in heads:
-            yield part
+        elif isinstance(claim, ReferenceClaim | PropertyClaim) and claimed_part(claim) not in parts | heads:
+            yield claimed_part(claim)
 
 
 def _stored(logic: Service, sources: tuple[Source, ...]) -> Iterator[tuple[Source, ...]]:

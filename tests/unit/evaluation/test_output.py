@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intentc.evaluation import Status, assign, refer, shared
+from intentc.evaluation import Status, assign, drop_references, keep_references, refer, shared
 from intentc.model import Fact, Key, Name, Parent
 from tests.unit.evaluation.toy import evaluate, toy_world
 
@@ -79,6 +79,18 @@ def test_a_property_of_an_object_that_is_not_ours_carries_the_schemas_value() ->
     assert weight.value == schema.kind("box").types.struct("Weight")(grams=2)
 
 
+def test_a_part_of_a_users_property_and_lists_of_references_can_be_claimed() -> None:
+    _, (part, kept, dropped) = claims_of(
+        lambda box, ctx: [
+            assign(box, "weight.grams", 3),
+            keep_references(box, "sticker"),
+            drop_references(box, "sticker", [box]),
+        ]
+    )
+    assert part == (Name("box", ("a", "b")), "weight.grams", 3)
+    assert (kept.kept, dropped.unwanted) == (True, (Name("box", ("a", "b")),))
+
+
 def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
     def body(box: Any, ctx: Any) -> Any:
         part = box.child("part", "p")
@@ -106,6 +118,9 @@ def test_an_object_that_we_make_may_hold_references_of_any_relation() -> None:
         (lambda box, ctx: [refer(box, shared("sum", ("s",)))], "no such reference"),
         (lambda box, ctx: [refer(box, box)], "written by users"),
         (lambda box, ctx: [assign(box, "size", 1)], "box.size is not written by compilers"),
+        (lambda box, ctx: [assign(box, "weight", {})], "box.weight is not written by compilers"),
+        (lambda box, ctx: [assign(box, "weight.tags", [])], "no property 'weight.tags'"),
+        (lambda box, ctx: [keep_references(box, "part")], "no list that users and compilers share"),
         (lambda box, ctx: [assign(box, "total", "1")], "box a:b: total: Expected `int`"),
         (lambda box, ctx: [assign(box, "totl", 1)], "did you mean total"),
         (lambda box, ctx: [Fact("box", "s", 1)], "is stored, so it is no fact"),

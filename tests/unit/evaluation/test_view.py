@@ -87,6 +87,15 @@ def test_entries_of_a_shared_list_that_we_wrote_are_left_out() -> None:
     assert seen(world, users, lambda it, ctx: [v.name for v in it.back_references("box")]) == ["a"]
 
 
+def test_entries_of_a_shared_list_that_have_our_attribute_are_left_out() -> None:
+    world = toy_world()
+    ours, users = world.put("link", "ours"), world.put("link", "users")
+    holder = world.put("box", "a", link_refs=[{"uuid": ours.uuid, "attr": {"tight": True}}, {"uuid": users.uuid}])
+    assert seen(world, holder, lambda box, ctx: [v.name for v in box.references("link")]) == ["users"]
+    assert seen(world, ours, lambda it, ctx: it.back_references("box")) == ()
+    assert seen(world, users, lambda it, ctx: [v.name for v in it.back_references("box")]) == ["a"]
+
+
 def test_a_target_that_we_made_for_another_holder_is_seen() -> None:
     world = toy_world()
     other = object_uuid(INSTALLATION, Name("sticker", ("theirs",)), "another holder")

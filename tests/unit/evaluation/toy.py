@@ -25,7 +25,7 @@ _KINDS: list[dict[str, Any]] = [
         "group": "toy",
         "properties": {
             "size": {"type": "integer", "default": 7},
-            "weight": "Weight",
+            "weight": {"type": "Weight", "compiler_parts": ["grams"]},
             "label": "string",
             "pin": {"type": "string", "sensitive": True},
             "number": {"type": "integer", "writer": "server"},
@@ -36,6 +36,7 @@ _KINDS: list[dict[str, Any]] = [
             "box": {"attribute": "Fit"},
             "sticker": {"writer": "shared", "attribute": "Fit", "ours": "^auto-"},
             "part": {"writer": "compiler"},
+            "link": {"writer": "shared", "attribute": "Fit", "ours_with": {"tight": True}},
         },
         "mentions": {"named": {"kind": "box", "paths": ["label"]}},
         "indexes": {"label": {"paths": ["label"]}},
@@ -52,6 +53,7 @@ _KINDS: list[dict[str, Any]] = [
         "references": {"sticker": {}},
     },
     {"kind": "sticker", "group": "toy"},
+    {"kind": "link", "group": "toy"},
     {"kind": "sum", "group": "toy", "stored": False},
 ]
 

@@ -115,6 +115,14 @@ def test_two_compilers_load_together() -> None:
             "kind: thing\ngroup: toy\nreferences:\n  thing: {ours: '(['}",
             "thing.yml:4: ours: '([' is no regular expression: ",
         ),
+        (
+            "kind: thing\ngroup: toy\nproperties:\n  port: {type: Port, compiler_parts: [nmber]}",
+            "thing.yml:4: nmber: 'nmber' is unknown; did you mean number?",
+        ),
+        (
+            "kind: thing\ngroup: toy\nreferences:\n  thing: {ours_with: {number: 7}}",
+            "thing.yml: thing: ours_with needs an attribute",
+        ),
         ("kind: thing\ngroup: toy\nours: '(['", "thing.yml:3: ours: '([' is no regular expression: "),
         ("kind: thing\ngroup: toy\nreferences:\n  thnig:", "thing.yml:4: thnig: kind 'thnig' is not"),
         ("kind: thing\ngroup: toy\nparents:\n  - root", "thing.yml:4: parent: kind 'root' is not declared"),

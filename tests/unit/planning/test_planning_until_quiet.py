@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentc.model import Claim, Key, Name, Operation, Resource, ResourceClaim
+from intentc.model import Claim, Key, Name, Operation, ReferenceClaim, Resource, ResourceClaim
 from tests.property.profiles import share
 from tests.support.planning_world import PlanningWorld, child, origin, owned, parent, refer, rules, shared, struct
 
@@ -218,7 +218,7 @@ def test_what_is_claimed_of_our_own_objects_is_there(wanted: dict[str, list[Clai
         for claim in own:
             if isinstance(claim, ResourceClaim):
                 assert claim.name in there
-            elif claim.holder in there and claim.target in there:
+            elif isinstance(claim, ReferenceClaim) and claim.holder in there and claim.target in there:
                 targets = [name for name, _ in there[claim.holder]["references"][claim.relation]]
                 assert (claim.target in targets) == (
                     claim.holder.kind != "router" or claim.target.fq_name == ("own-a",)

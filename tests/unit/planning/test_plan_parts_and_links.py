@@ -1,0 +1,126 @@
+"""A compiler writes parts of a user's property, and links between objects that it did not make."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentc.model import (
+    AddReference,
+    Key,
+    Mark,
+    Name,
+    PropertyClaim,
+    ReferenceValue,
+    RelationClaim,
+    RemoveReference,
+    Update,
+)
+from tests.support.planning_world import INSTALLATION, PlanningWorld, origin, our_uuid, owned, refer, struct
+
+GROUP = origin("g")
+A, B = Name("router", ("a",)), Name("router", ("b",))
+OURS, USERS = struct("Weight", weight=1), struct("Weight", weight=7)
+
+
+@pytest.fixture
+def world() -> PlanningWorld:
+    world = PlanningWorld()
+    world.put("group", "g")
+    return world
+
+
+def two_routers(world: PlanningWorld, attribute: object = None) -> Key:
+    """Routers a and b; a refers to b if an attribute is given. The key of b."""
+    other = world.put("router", "b")
+    world.put("router", "a", references={"router": [(other, attribute)] if attribute else []})
+    return other
+
+
+def removals(world: PlanningWorld, name: Name) -> list[Key]:
+    return [operation.target for operation in world.plan(name).operations if isinstance(operation, RemoveReference)]
+
+
+def test_a_part_of_a_users_property_is_written_and_the_rest_stays(world: PlanningWorld) -> None:
+    key = world.put("router", "a", rule=struct("Rule", port=1, action="drop"))
+    world.book.replace(GROUP, [PropertyClaim(A, "rule.port", 2)])
+    changed = struct("Rule", port=2, action="drop")
+    assert world.plan(A).operations == (Update(key, A, {"rule": changed}, {}, world.revision),)
+
+
+@pytest.mark.parametrize("claims", [[PropertyClaim(A, "rule.port", 1)], []])
+def test_a_part_that_is_right_or_no_longer_claimed_stays(world: PlanningWorld, claims: list[PropertyClaim]) -> None:
+    world.put("router", "a", rule=struct("Rule", port=1))
+    world.book.replace(GROUP, claims)
+    assert world.plan(A).operations == ()
+    assert A not in world.planner.orphans()
+
+
+def test_two_values_of_a_part_are_a_problem_and_the_stored_one_stays(world: PlanningWorld) -> None:
+    world.put("router", "a", rule=struct("Rule", port=1))
+    world.book.replace(GROUP, [PropertyClaim(A, "rule.port", 2)])
+    world.book.replace(origin("h"), [PropertyClaim(A, "rule.port", 3)])
+    plan = world.plan(A)
+    assert plan.operations == ()
+    assert [problem.reason for problem in plan.problems] == ["Conflict", "Conflict"]
+
+
+def test_a_link_with_our_attribute_is_added_and_does_not_block_its_target(world: PlanningWorld) -> None:
+    other = two_routers(world)
+    world.book.replace(GROUP, [refer(A, B, OURS)])
+    (add,) = world.plan(A).operations
+    assert add == AddReference(Key("router", "uuid-a"), A, "router", ReferenceValue(other, ("b",), OURS), True)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_link_with_our_attribute_ends_with_its_claim(world: PlanningWorld, restarted: bool) -> None:
+    other = two_routers(world, OURS)
+    if restarted:
+        assert A in world.planner.orphans()
+    else:
+        world.book.replace(GROUP, [refer(A, B, OURS)])
+        assert A in world.book.replace(GROUP, [])
+    assert removals(world, A) == [other]
+
+
+def test_a_link_with_another_attribute_is_the_users_claimed_or_not(world: PlanningWorld) -> None:
+    two_routers(world, USERS)
+    assert A not in world.planner.orphans()
+    world.book.replace(GROUP, [refer(A, B, OURS)])
+    assert world.plan(A).operations == ()
+
+
+def test_an_unwanted_link_is_removed_whoever_wrote_it(world: PlanningWorld) -> None:
+    other = two_routers(world, USERS)
+    world.book.replace(GROUP, [RelationClaim(A, "router", unwanted=(B,))])
+    assert removals(world, A) == [other]
+
+
+@pytest.mark.parametrize("attribute", [OURS, USERS])
+def test_kept_links_stay_and_none_is_added(world: PlanningWorld, attribute: object) -> None:
+    two_routers(world, attribute)
+    third = world.put("router", "c")
+    claims = [RelationClaim(A, "router", kept=True), refer(A, Name("router", ("c",)), OURS)]
+    world.book.replace(GROUP, claims)
+    assert third is not None
+    assert world.plan(A).operations == ()
+
+
+def test_between_two_objects_that_we_made_every_link_is_ours(world: PlanningWorld) -> None:
+    first, second = (owned("router", name, "g") for name in "ab")
+    other = world.make(second)
+    key = world.make(first, references={"router": [(other, USERS)]})
+    assert key.uuid == our_uuid(A, GROUP.uuid)
+    world.book.replace(GROUP, [first, second, refer(A, B, struct("Weight", weight=9))])
+    (change,) = world.plan(A).operations
+    assert isinstance(change, AddReference)
+    assert change.target.attribute == struct("Weight", weight=9)
+    world.book.replace(GROUP, [first, second])
+    assert removals(world, A) == [other]
+
+
+def test_a_link_from_an_object_that_we_made_to_a_users_is_not(world: PlanningWorld) -> None:
+    first = owned("router", "a", "g")
+    world.make(first, references={"router": [(world.put("router", "b"), USERS)]})
+    world.book.replace(GROUP, [first])
+    assert world.plan(A).operations == ()
+    assert world.stored[world.named("router", ("a",)) or Key("", "")].mark == Mark(INSTALLATION, "toy", GROUP.uuid)

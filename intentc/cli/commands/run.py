@@ -40,7 +40,7 @@ def command(observe: bool, loaded: Loaded) -> int:
 
 async def _run(observe: bool, loaded: Loaded) -> int:
     from intentc.diagnostics.serving import running_diagnostics
-    from intentc.evaluation.crash_marker import CrashMarker, state_directory
+    from intentc.evaluation import CrashMarker, state_directory
     from intentc.plugins import installed
     from intentc.service.audits import AuditProcess
     from intentc.service.service import build_service

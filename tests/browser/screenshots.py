@@ -19,7 +19,7 @@ from intentc.cli.transfer import read_input
 from intentc.directives import Book, Pause
 from intentc.loading.configuration import Configuration
 from tests.browser.site import Site, chromium, site
-from tests.support.memory_system import rule, rules
+from tests.support.contrail_system import rule, rules
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -22,8 +22,8 @@ from intentc.loading.configuration import Configuration
 from intentc.plugins import installed
 from intentc.service.service import CompilerService
 from intentc.watch.etcd import EtcdStore
+from tests.support.contrail_system import rule, rules
 from tests.support.live_system import PERSON, PROJECT, LiveSystem
-from tests.support.memory_system import rule, rules
 from tests.support.waiting import PATIENCE
 
 WITHIN_MS = 1_000 * PATIENCE

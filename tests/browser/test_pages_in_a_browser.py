@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Error, Route, expect
 from intentc.diagnostics.access import Access
 from intentc.diagnostics.serving import running_diagnostics
 from tests.browser.site import BROKEN, DATABASE, SMALL, SPITEFUL, WEB, Site, Visit, object_page, site, visit
-from tests.support.memory_system import rule, rules
+from tests.support.contrail_system import rule, rules
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser, pytest.mark.etcd, pytest.mark.http]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.defects.tenancy import Tenancy
 from tests.support.box_system import BoxSystem
+from tests.support.contrail_system import ContrailSystem
 
 
 @pytest.fixture
-async def tenancy(anyio_backend: str) -> Tenancy:
-    """The shipped compiler over a world with its seeds."""
-    return await Tenancy().begin()
+async def system(anyio_backend: str) -> ContrailSystem:
+    """The shipped compiler over the seeds and a project ``blue``."""
+    return await ContrailSystem().begin()
 
 
 @pytest.fixture

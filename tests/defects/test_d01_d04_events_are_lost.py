@@ -16,8 +16,8 @@ from intentc.watch.memory import MemoryStore
 from intentc.watch.protocol import Compacted, Delete, Put, StoreError
 from intentc.watch.source import Source
 from intentc.writing import UnknownOutcome
-from tests.defects.tenancy import PROJECT, Tenancy
 from tests.support.box_system import BoxSystem
+from tests.support.contrail_system import ContrailSystem
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 @asynccontextmanager
 async def watching(store: MemoryStore) -> AsyncIterator[AsyncIterator[Snapshot | Batch]]:
-    """What a compiler is told, from its start."""
+    """What a compiler receives, from its start."""
     source = Source(store, "/contrail/", retries=Retries(Backoff(0.001, 0.01)))
     async with aclosing(source.events()) as events:
         with anyio.fail_after(PATIENCE):
@@ -36,7 +36,7 @@ async def put(store: MemoryStore, *names: str) -> None:
     await store.transaction((), [Put(f"/contrail/box/{name}", b"{}") for name in names])
 
 
-def told(item: Snapshot | Batch) -> list[str]:
+def received(item: Snapshot | Batch) -> list[str]:
     return sorted(change.uuid for change in item.changes)
 
 
@@ -44,15 +44,15 @@ async def test_d1_what_was_there_before_the_start_is_seen() -> None:
     store = MemoryStore()
     await put(store, "before")
     async with watching(store) as events:
-        assert told(await anext(events)) == ["before"]
+        assert received(await anext(events)) == ["before"]
 
 
 async def test_d1_what_happens_between_the_list_and_the_watch_is_seen() -> None:
     store = MemoryStore()
     async with watching(store) as events:
-        assert told(await anext(events)) == []
+        assert received(await anext(events)) == []
         await put(store, "between")
-        assert told(await anext(events)) == ["between"]
+        assert received(await anext(events)) == ["between"]
 
 
 async def test_d1_what_happens_while_the_watch_is_cut_is_seen() -> None:
@@ -63,14 +63,14 @@ async def test_d1_what_happens_while_the_watch_is_cut_is_seen() -> None:
         await anext(events)
         store.faults.cut_watches()
         await put(store, "in-the-gap")
-        assert told(await anext(events)) == ["in-the-gap"]
+        assert received(await anext(events)) == ["in-the-gap"]
 
 
 async def test_d2_after_a_compaction_the_world_is_listed_so_that_deletes_in_the_gap_show() -> None:
     store = MemoryStore()
     await put(store, "stays", "goes")
     async with watching(store) as events:
-        assert told(await anext(events)) == ["goes", "stays"]
+        assert received(await anext(events)) == ["goes", "stays"]
         await put(store, "one")
         await anext(events)
         store.faults.cut_watches()
@@ -79,7 +79,7 @@ async def test_d2_after_a_compaction_the_world_is_listed_so_that_deletes_in_the_
         await store.compact(gone.revision + 1)
         again = await anext(events)
         assert isinstance(again, Snapshot)
-        assert told(again) == ["last", "one", "stays"]
+        assert received(again) == ["last", "one", "stays"]
 
 
 @pytest.mark.parametrize("error", [StoreError("canceled: as etcd says it"), Compacted(3)])
@@ -91,17 +91,15 @@ async def test_d2_a_watch_that_etcd_ends_is_opened_again_and_nothing_is_lost(err
         await anext(events)
         store.faults.cut_watches(error)
         await put(store, "later")
-        assert "later" in told(await anext(events))
+        assert "later" in received(await anext(events))
 
 
-async def test_d3_every_event_of_a_transaction_is_handled(tenancy: Tenancy) -> None:
-    groups = [
-        ("CREATE", "security_group", {"fq_name": [*PROJECT, f"group-{n}"], "parent_type": "project"}) for n in range(30)
-    ]
-    await tenancy.sync(*groups)
-    lists = (await tenancy.world())["access_control_list"].values()
+async def test_d3_every_event_of_a_transaction_is_handled(system: ContrailSystem) -> None:
+    groups = [f"blue:group-{number}" for number in range(30)]
+    await system.transact(*(("CREATE", "security_group", group, {}) for group in groups))
+    lists = (await system.world())["access_control_list"].values()
     assert {found["fq_name"][-2] for found in lists} >= {f"group-{number}" for number in range(30)}
-    await tenancy.check()
+    await system.check()
 
 
 async def test_d3_the_events_of_a_transaction_come_as_one_batch() -> None:
@@ -112,16 +110,16 @@ async def test_d3_the_events_of_a_transaction_come_as_one_batch() -> None:
         assert len((await anext(events)).changes) == 50
 
 
-async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(tenancy: Tenancy) -> None:
+async def test_d4_an_event_whose_work_was_not_done_is_done_after_a_restart(system: ContrailSystem) -> None:
     """The process ends after the event was received, and before anything of it is written."""
-    await tenancy.create("security_group", "cut short", settle=False)
-    layout, logic = Layout.of("/contrail/"), tenancy.engine.parts.logic
-    for batch in tenancy.store.batches(layout.prefix, logic.revision):
-        tenancy.engine.scheduler.apply(Batch(batch.revision, layout.changes(batch.events, print)))
-    assert tenancy.engine.parts.jobs.pending() > 0
-    await tenancy.restart()
-    assert tenancy.write.written
-    await tenancy.check()
+    await system.create("security_group", "blue:cut short", settle=False)
+    layout, logic = Layout.of("/contrail/"), system.engine.parts.logic
+    for batch in system.store.batches(layout.prefix, logic.revision):
+        system.engine.scheduler.apply(Batch(batch.revision, layout.changes(batch.events, print)))
+    assert system.engine.parts.jobs.pending() > 0
+    again = await system.restart()
+    assert again.write.written
+    await again.check()
 
 
 async def test_d4_work_that_failed_is_not_taken_for_done(plant: BoxSystem) -> None:

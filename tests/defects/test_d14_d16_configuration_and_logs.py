@@ -11,13 +11,14 @@ import pytest
 
 from intentc.loading.configuration import Configuration, load
 from intentc.loading.configuration.sections import Compilation
+from intentc.model import Key
 from intentc.plugins import installed
 from intentc.service.service import CompilerService, build_service
 from intentc.testing.recording import Acknowledging
 from intentc.watch.memory import MemoryStore
 from intentc.writing import ReadService
-from tests.defects.tenancy import Tenancy
 from tests.support.box_system import BoxSystem
+from tests.support.contrail_system import ContrailSystem
 
 pytestmark = pytest.mark.anyio
 
@@ -61,15 +62,16 @@ async def test_d14_the_number_of_workers_reaches_the_engine(plant: BoxSystem) ->
     assert service(Compilation(number_of_workers=7), plant.offline.local).engine._workers == 7
 
 
-async def test_d16_no_body_of_a_resource_is_logged(tenancy: Tenancy, caplog: pytest.LogCaptureFixture) -> None:
+async def test_d16_no_body_of_a_resource_is_logged(system: ContrailSystem, caplog: pytest.LogCaptureFixture) -> None:
     """At the level of debugging, with values that can't be read and writes that are refused."""
     caplog.set_level(logging.DEBUG)
-    group = await tenancy.create("security_group", "group", display_name=CANARY)
+    group = await system.create("security_group", "blue:group", display_name=CANARY)
     annotations = {"key_value_pair": [{"key": "password", "value": CANARY}]}
-    await tenancy.update("security_group", group, annotations=annotations)
-    await tenancy.put_raw("security_group", group, fq_name=7, display_name=CANARY)
-    await tenancy.put_raw("virtual_network", "no-uuid", fq_name=["x"], display_name={"of": CANARY})
-    await tenancy.restart()
+    await system.change("security_group", "blue:group", annotations=annotations)
+    await system.put(Key("security_group", group), {"uuid": group, "fq_name": 7, "display_name": CANARY})
+    nameless = {"uuid": "no-uuid", "fq_name": ["x"], "display_name": {"of": CANARY}}
+    await system.put(Key("virtual_network", "no-uuid"), nameless)
+    await system.restart()
     assert caplog.records
     assert CANARY not in caplog.text
     assert not [record for record in caplog.records if CANARY in str(record.__dict__)]

@@ -40,25 +40,25 @@ def test_what_is_planned_is_what_happens(puts: list[Put], changes: list[Change])
 
 
 async def _plan_and_apply(puts: list[Put], changes: list[Change]) -> None:
-    living = PlannedSystem("contrail")
-    await living.offline.seed()
+    system = PlannedSystem("contrail")
+    await system.offline.seed()
     for put in puts:
-        await _applied(living, _input(Change([put], False)))
+        await _applied(system, _input(Change([put], False)))
     for change in changes:
         wanted = _input(change)
-        before, numbers, everything = await living.world(), await living.numbers(), await living.everything()
+        before, numbers, everything = await system.world(), await system.numbers(), await system.everything()
         try:
-            planned = await living.plan(wanted)
+            planned = await system.plan(wanted)
         except (CommandError, InvalidInput) as error:
             event("refused")
-            assert await _applied(living, wanted) == str(error)
+            assert await _applied(system, wanted) == str(error)
             continue
-        assert await living.everything() == everything
+        assert await system.everything() == everything
         assert planned.due == ()
-        assert await _applied(living, wanted) == ""
+        assert await _applied(system, wanted) == ""
         event("follows" if planned.follows else "nothing follows")
-        assert changes_of(planned) == await living.happened(before, numbers, planned)
-        after = [value.decode() for value in (*before.values(), *(await living.world()).values())]
+        assert changes_of(planned) == await system.happened(before, numbers, planned)
+        after = [value.decode() for value in (*before.values(), *(await system.world()).values())]
         assert uuids_in([planned.document()]) <= uuids_in(after)
 
 
@@ -69,10 +69,10 @@ def _input(change: Change) -> Input:
     return texts(json.dumps({"resources": resources}))
 
 
-async def _applied(living: PlannedSystem, given: Input) -> str:
+async def _applied(system: PlannedSystem, given: Input) -> str:
     """Why it was refused; empty if it wasn't."""
     try:
-        await living.apply(given)
+        await system.apply(given)
     except (CommandError, InvalidInput) as error:
         return str(error)
     return ""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.memory_system import MemorySystem
+from tests.support.contrail_system import ContrailSystem
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
+async def system() -> ContrailSystem:
     """An installation with the project ``blue``, nothing counted yet."""
-    scene = await MemorySystem().begin()
-    scene.forget()
-    return scene
+    system = await ContrailSystem().begin()
+    system.forget()
+    return system

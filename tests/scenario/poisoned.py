@@ -84,8 +84,7 @@ async def running(plant: BoxSystem) -> AsyncIterator[Heartbeat]:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        plant.parts.jobs.close()
-        plant.parts.objects.close()
+        plant.close()
 
 
 async def settled(plant: BoxSystem) -> None:

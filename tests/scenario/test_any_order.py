@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intentc.model import Create, Delete, Key, Update
-from tests.support.memory_system import Document, MemorySystem, rule, rules
+from tests.support.contrail_system import ContrailSystem, rule, rules
+from tests.support.memory_system import Document
 
 pytestmark = pytest.mark.anyio
 
@@ -15,33 +16,33 @@ def group_ids(conditions: list[Document]) -> list[str]:
     return [condition["dst_address"]["security_group"] for condition in conditions]
 
 
-async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(scene: MemorySystem) -> None:
+async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(system: ContrailSystem) -> None:
     """docs/contrail.md ★18"""
-    await scene.apply("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
-    assert await scene.lists("blue:one") == {"ingress": [], "egress": []}
-    await scene.apply("security_group", "blue:two", security_group_entries=rules(rule("one", "local")))
-    two = (await scene.stored("security_group"))["default-domain:blue:two"]["security_group_id"]
-    assert group_ids((await scene.lists("blue:one"))["egress"]) == [str(two)]
-    assert len((await scene.lists("blue:two"))["ingress"]) == 1
+    await system.create("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
+    assert await system.lists("blue:one") == {"ingress": [], "egress": []}
+    await system.create("security_group", "blue:two", security_group_entries=rules(rule("one", "local")))
+    two = (await system.stored("security_group"))["default-domain:blue:two"]["security_group_id"]
+    assert group_ids((await system.lists("blue:one"))["egress"]) == [str(two)]
+    assert len((await system.lists("blue:two"))["ingress"]) == 1
 
 
-async def test_a_group_that_goes_leaves_the_rules_that_name_it(scene: MemorySystem) -> None:
+async def test_a_group_that_goes_leaves_the_rules_that_name_it(system: ContrailSystem) -> None:
     """docs/contrail.md ★8, ★18"""
-    await scene.apply("security_group", "blue:two")
-    await scene.apply("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
-    assert len((await scene.lists("blue:one"))["egress"]) == 1
-    await scene.remove("security_group", "blue:two")
-    assert await scene.lists("blue:two") == {}
-    assert await scene.lists("blue:one") == {"ingress": [], "egress": []}
+    await system.create("security_group", "blue:two")
+    await system.create("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
+    assert len((await system.lists("blue:one"))["egress"]) == 1
+    await system.remove("security_group", "blue:two")
+    assert await system.lists("blue:two") == {}
+    assert await system.lists("blue:one") == {"ingress": [], "egress": []}
 
 
-async def joined(scene: MemorySystem) -> None:
+async def joined(system: ContrailSystem) -> None:
     """A network with an interface, and a router with that and a configured target."""
-    await scene.apply("virtual_network", "blue:net")
-    await scene.apply(
+    await system.create("virtual_network", "blue:net")
+    await system.create(
         "virtual_machine_interface", "blue:port", parent_type="project", virtual_network_refs=[ref("net")]
     )
-    await scene.apply(
+    await system.create(
         "logical_router",
         "blue:router",
         configured_route_target_list={"route_target": ["target:1:1"]},
@@ -53,22 +54,22 @@ def ref(name: str) -> dict[str, list[str]]:
     return {"to": ["default-domain", "blue", name]}
 
 
-async def test_references_are_dropped_before_what_they_name_is_deleted(scene: MemorySystem) -> None:
+async def test_references_are_dropped_before_what_they_name_is_deleted(system: ContrailSystem) -> None:
     """docs/engine.md §6.4"""
-    await joined(scene)
-    scene.forget()
-    await scene.remove("logical_router", "blue:router")
-    kinds = [type(operation) for operation in scene.calls.written]
+    await joined(system)
+    system.forget()
+    await system.remove("logical_router", "blue:router")
+    kinds = [type(operation) for operation in system.write.written]
     assert kinds.count(Delete) == 2  # its own target and the configured one, each once and none refused
     assert kinds.index(Update) < kinds.index(Delete)
-    assert scene.problems == {}
+    assert system.problems == {}
 
 
-async def test_targets_are_made_before_what_refers_to_them(scene: MemorySystem) -> None:
-    await joined(scene)
+async def test_targets_are_made_before_what_refers_to_them(system: ContrailSystem) -> None:
+    await joined(system)
     made: set[Key] = set()
     referred = 0
-    for operation in scene.calls.written:
+    for operation in system.write.written:
         if isinstance(operation, Create):
             made.add(operation.key)
         elif isinstance(operation, Update):
@@ -78,70 +79,70 @@ async def test_targets_are_made_before_what_refers_to_them(scene: MemorySystem) 
     assert referred >= 3
 
 
-async def test_the_parts_of_a_world_may_go_in_any_order(scene: MemorySystem) -> None:
-    before = set(await scene.owned())
-    await joined(scene)
-    await scene.change("logical_router", "blue:router", virtual_machine_interface_refs=[])
-    await scene.remove("virtual_machine_interface", "blue:port")
-    await scene.remove("virtual_network", "blue:net")
-    await scene.remove("logical_router", "blue:router")
-    assert set(await scene.owned()) == before
-    assert scene.problems == {}
+async def test_the_parts_of_a_world_may_go_in_any_order(system: ContrailSystem) -> None:
+    before = set(await system.owned())
+    await joined(system)
+    await system.change("logical_router", "blue:router", virtual_machine_interface_refs=[])
+    await system.remove("virtual_machine_interface", "blue:port")
+    await system.remove("virtual_network", "blue:net")
+    await system.remove("logical_router", "blue:router")
+    assert set(await system.owned()) == before
+    assert system.problems == {}
 
 
-async def test_a_renamed_router_keeps_its_number(scene: MemorySystem) -> None:
+async def test_a_renamed_router_keeps_its_number(system: ContrailSystem) -> None:
     """docs/engine.md §8"""
-    uuid = await scene.apply("logical_router", "blue:router")
-    before = await scene.targets("logical_router", "blue:router")
-    stored = (await scene.stored("logical_router"))["default-domain:blue:router"]
-    scene.forget()
-    await scene.put(Key("logical_router", uuid), stored | {"fq_name": ["default-domain", "blue", "renamed"]})
-    assert await scene.targets("logical_router", "blue:renamed") == before
-    assert scene.calls.calls == 0
-    assert uuid in await scene.numbers()
+    uuid = await system.create("logical_router", "blue:router")
+    before = await system.targets("logical_router", "blue:router")
+    stored = (await system.stored("logical_router"))["default-domain:blue:router"]
+    system.forget()
+    await system.put(Key("logical_router", uuid), stored | {"fq_name": ["default-domain", "blue", "renamed"]})
+    assert await system.targets("logical_router", "blue:renamed") == before
+    assert system.write.calls == 0
+    assert uuid in await system.numbers()
 
 
-async def test_a_renamed_group_gets_its_lists_under_the_new_name(scene: MemorySystem) -> None:
-    uuid = await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
-    stored = (await scene.stored("security_group"))["default-domain:blue:web"]
-    await scene.put(Key("security_group", uuid), stored | {"fq_name": ["default-domain", "blue", "site"]})
-    assert await scene.lists("blue:web") == {}
-    lists = await scene.lists("blue:site")
+async def test_a_renamed_group_gets_its_lists_under_the_new_name(system: ContrailSystem) -> None:
+    uuid = await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
+    stored = (await system.stored("security_group"))["default-domain:blue:web"]
+    await system.put(Key("security_group", uuid), stored | {"fq_name": ["default-domain", "blue", "site"]})
+    assert await system.lists("blue:web") == {}
+    lists = await system.lists("blue:site")
     assert (len(lists["ingress"]), len(lists["egress"])) == (0, 1)
 
 
 async def test_a_group_deleted_and_made_again_under_its_name_in_one_transaction_gets_lists_of_its_own(
-    scene: MemorySystem,
+    system: ContrailSystem,
 ) -> None:
     """F13"""
-    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
-    before = {name: acl["uuid"] for name, acl in (await scene.stored("access_control_list")).items()}
+    await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
+    before = {name: acl["uuid"] for name, acl in (await system.stored("access_control_list")).items()}
     uuid = "11111111-1111-4111-8111-111111111111"
-    await scene.transact(
+    await system.transact(
         ("DELETE", "security_group", "blue:web", {}),
         ("CREATE", "security_group", "blue:web", {"uuid": uuid, "security_group_entries": rules(rule("all", "local"))}),
     )
-    after = await scene.stored("access_control_list")
+    after = await system.stored("access_control_list")
     mine = {name: acl for name, acl in after.items() if name.startswith("default-domain:blue:web:")}
     assert {acl["parent_uuid"] for acl in mine.values()} == {uuid}
     assert {acl["uuid"] for acl in mine.values()}.isdisjoint(before.values())
-    lists = await scene.lists("blue:web")
+    lists = await system.lists("blue:web")
     assert (len(lists["ingress"]), len(lists["egress"])) == (1, 0)
 
 
-async def test_of_two_objects_with_one_name_the_older_counts_and_the_other_is_held(scene: MemorySystem) -> None:
+async def test_of_two_objects_with_one_name_the_older_counts_and_the_other_is_held(system: ContrailSystem) -> None:
     """docs/engine.md §2.4"""
-    older = await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
-    document = (await scene.stored("security_group"))["default-domain:blue:web"]
+    older = await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
+    document = (await system.stored("security_group"))["default-domain:blue:web"]
     younger = "22222222-2222-4222-8222-222222222222"
-    await scene.put(Key("security_group", younger), document | {"uuid": younger, "security_group_entries": rules()})
-    assert len((await scene.lists("blue:web"))["egress"]) == 1
-    (message,) = scene.problems.values()
+    await system.put(Key("security_group", younger), document | {"uuid": younger, "security_group_entries": rules()})
+    assert len((await system.lists("blue:web"))["egress"]) == 1
+    (message,) = system.problems.values()
     assert younger in message
     assert older in message
 
-    await scene.put(Key("security_group", older), None)
-    assert scene.named("security_group", "blue:web") == Key("security_group", younger)
-    assert await scene.lists("blue:web") == {"ingress": [], "egress": []}
-    parents = {acl["parent_uuid"] for acl in (await scene.stored("access_control_list")).values()}
+    await system.put(Key("security_group", older), None)
+    assert system.named("security_group", "blue:web") == Key("security_group", younger)
+    assert await system.lists("blue:web") == {"ingress": [], "egress": []}
+    parents = {acl["parent_uuid"] for acl in (await system.stored("access_control_list")).values()}
     assert younger in parents and older not in parents

@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
 from typing import Any, Protocol
-
-import anyio
-import msgspec
 
 from intentc.logic.dependencies.reactions import ReactionMap
 from intentc.model import Batch, Key, Snapshot
 from intentc.offline.audit import Report, audit
-from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from intentc.service.audits import PeriodicAudit
-from intentc.watch.protocol import Put
-from intentc.watch.source import Source
 from tests.support.box_system import Failing
+from tests.support.memory_system import MemorySystem
 from tests.support.waiting import PATIENCE
 
 PATH = "contrail"
@@ -34,23 +28,20 @@ class Start(Protocol):
     async def __call__(self, *, healing: bool) -> AuditedSystem: ...
 
 
-class AuditedSystem:
+class AuditedSystem(MemorySystem):
     """``healing`` off: recorded reads run no intent that the map does not name. ``meanwhile`` runs when an audit has
     compiled, before its report is examined. While it is ``deaf`` the engine gets no batches, as if they were lost."""
 
+    write: Failing
+
     def __init__(self, loaded: Loaded, *, healing: bool) -> None:
-        self.loaded = loaded
-        self.write = Failing()
-        self.offline = Offline(loaded, write=self.write, healing=healing)
-        self.write.target = self.offline.local
+        super().__init__(loaded, write=Failing(), healing=healing)
         self.deaf = False
         self.hold = asyncio.Event()
         """While it is not set, the store's events are held back."""
         self.hold.set()
         self.heard = 0
         """The last revision that the engine got, or was too deaf to get."""
-        self.engine = self.offline.engine
-        self.parts = self.engine.parts
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         self.auditing = self.auditor()
 
@@ -60,51 +51,31 @@ class AuditedSystem:
 
     async def spawn(self) -> Report:
         """What an audit of the store says."""
-        report = await audit(self.loaded, self.offline.store, self.offline.local, path=PATH, installation="default")
+        report = await audit(self.loaded, self.store, self.offline.local, path=PATH, installation="default")
         if self.meanwhile is not None:
             await self.meanwhile()
         return report
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """The engine serves the events of its store."""
-
-        async def run() -> None:
-            await self.engine.numbers.load()
-            async with aclosing(Source(self.offline.store, f"/{PATH}/").events()) as events:
-                await self.engine.run(self._heard(events))
-
-        task = asyncio.create_task(run())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
-            self.parts.jobs.close()
-            self.parts.objects.close()
-
-    async def _heard(self, events: AsyncIterator[Snapshot | Batch]) -> AsyncIterator[Snapshot | Batch]:
+    async def received(self, events: AsyncIterator[Snapshot | Batch]) -> AsyncIterator[Snapshot | Batch]:
         async for item in events:
             await self.hold.wait()
             if not self.deaf:
                 yield item
             self.heard = item.revision
 
-    async def settled(self) -> None:
-        """Everything that was written until now is applied, and the engine is quiet."""
-        unseen = self.offline.store.batches(f"/{PATH}/", self.parts.logic.revision)
-        with anyio.fail_after(PATIENCE):
-            await self.engine.settled(max((batch.revision for batch in unseen), default=0))
+    async def settle(self) -> None:
+        """The engine runs as a task: wait for it."""
+        await self.settled()
 
     async def create(self, kind: str, *fq_name: str, settle: bool = True, **fields: Any) -> None:
         await self.offline.server.create(kind, {"fq_name": list(fq_name), **fields})
         if settle:
-            await self.settled()
+            await self.settle()
 
     async def change(self, kind: str, *fq_name: str, settle: bool = True, **fields: Any) -> None:
         await self.offline.server.update(await self.key(kind, *fq_name), fields)
         if settle:
-            await self.settled()
+            await self.settle()
 
     async def manifest(self, kind: str, name: str, labels: dict[str, str] | None = None, **fields: Any) -> None:
         """Put a resource of a Kubernetes-shaped kind, past the server."""
@@ -115,7 +86,7 @@ class AuditedSystem:
             "metadata": {"name": name, "uid": uuid, "labels": labels or {}},
             "spec": fields,
         }
-        await self.put(kind, uuid, msgspec.json.encode(document))
+        await self.put(Key(kind, uuid), document)
 
     async def shop(self) -> None:
         """A gateway that serves a route to a service with one pod."""
@@ -124,19 +95,11 @@ class AuditedSystem:
         await self.manifest("toy_route", "route", **ROUTE)
         await self.manifest("toy_gateway", "front", hostname="*.example")
 
-    async def put(self, kind: str, uuid: str, value: bytes) -> None:
-        """Put a value, past the server."""
-        await self.offline.store.transaction((), [Put(f"/{PATH}/{kind}/{uuid}", value)])
-        await self.settled()
-
     async def content(self, box: str) -> str:
         """What the part of a box holds in the store."""
         key = await self.key("part", box, "one")
-        (item,) = (await self.offline.store.range(f"/{PATH}/part/{key.uuid}")).items
+        (item,) = (await self.store.range(f"/{PATH}/part/{key.uuid}")).items
         return str(self.parts.schema.kind("part").decode_values(item.value).content)
-
-    async def key(self, kind: str, *fq_name: str) -> Key:
-        return Key(kind, await self.offline.server.identify(kind, fq_name))
 
 
 def without(reactions: ReactionMap, kind: str, cause: str, *visited: str) -> ReactionMap:

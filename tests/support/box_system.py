@@ -1,4 +1,4 @@
-"""A small plant for tests of the pipeline and the engine: two kinds, one intent, a server that fails on demand.
+"""A small compiler over memory, for tests of the engine: two kinds, one intent, a server that fails on demand.
 
 A ``box`` has, by its text: ``fail`` raises; ``number`` a ticket with a number out of the pool; ``see NAME`` a part with
 the text of that box, which it looks up by name; ``below UUID NAME`` a part below that box, which it does not read;
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +20,19 @@ from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from intentc.logic.dependencies.reactions import Reaction, ReactionMap, Visit
 from intentc.model import Claim, Create, Delete, Fact, Key, Name, Parent, ResourceClaim, Schema, Update
-from intentc.offline.offline import Offline
 from intentc.plugins import Loaded
 from intentc.testing.recording import Acknowledging, Recording
 from intentc.watch.keys import Layout
 from intentc.watch.listing import list_all
 from intentc.watch.memory import MemoryStore
-from intentc.watch.protocol import Put
-from intentc.watch.source import Source
 from intentc.writing import UnknownOutcome, Written
+from tests.support.memory_system import MemorySystem
 from tests.support.toy_kinds import build
 from tests.support.waiting import PATIENCE
 
 POOL = "tickets"
 _MOST_STEPS = 20_000
-"""Of the engine of one plant; the largest test takes a tenth of them."""
+"""Of the engine of one system; the largest test takes a tenth of them."""
 
 _KINDS: tuple[dict[str, Any], ...] = (
     {"kind": "box", "properties": {"text": "string"}, "references": {"box": {"derived": True}}},
@@ -70,8 +67,8 @@ class BoxIntent(Intent):
         yield self.child("part", "one", content=self.text)
 
 
-def plugins() -> Loaded:
-    """The map leads from a box to the boxes that it is related to."""
+def boxes_and_parts() -> Loaded:
+    """The compiler and its kinds. The map leads from a box to the boxes that it is related to."""
     compiler = Compiler("plant", [BoxIntent], pools=[POOL])
     schema = Schema(build(declared) for declared in _KINDS)
     reactions = ReactionMap([Reaction("box", "self", (Visit("box", False, "here"),), "here")])
@@ -140,16 +137,14 @@ class Failing(Recording):
         return written
 
 
-class BoxSystem:
-    """The engine over memory, in the test's own task unless the test calls ``engine.run``."""
+class BoxSystem(MemorySystem):
+    """A memory system of boxes and their parts. ``write.failures`` and its neighbours say which requests fail."""
+
+    write: Failing
 
     def __init__(self, store: MemoryStore | None = None, *, observe: bool = False) -> None:
-        self.write = Failing()
-        self.offline = Offline(plugins(), write=self.write, store=store, observe=observe)
-        self.write.target = self.offline.local
-        self.engine = self.offline.engine
+        super().__init__(boxes_and_parts(), write=Failing(), store=store, observe=observe)
         self._fail_instead_of_hanging()
-        self.parts = self.engine.parts
 
     def _fail_instead_of_hanging(self) -> None:
         """An engine whose steps wake each other for ever never gives the loop back: no time limit would end it."""
@@ -163,7 +158,7 @@ class BoxSystem:
 
     async def begin(self) -> BoxSystem:
         await self.offline.server.ensure_pool(POOL, 1, 1000)
-        await self.offline.settle()
+        await self.settle()
         return self
 
     async def boxes(self, *names: str, text: str = "hello", settle: bool = True, **fields: Any) -> None:
@@ -174,49 +169,53 @@ class BoxSystem:
         ]
         await self.offline.server.sync(entries)
         if settle:
-            await self.offline.settle()
+            await self.settle()
 
     async def change(self, name: str, *, settle: bool = True, **fields: Any) -> None:
         await self.offline.server.update(await self.key("box", name), fields)
         if settle:
-            await self.offline.settle()
+            await self.settle()
 
     async def remove(self, *names: str, settle: bool = True) -> None:
         """Delete boxes in one transaction."""
         uuids = [(await self.key("box", name)).uuid for name in names]
         await self.offline.server.sync([{"kind": "box", "operation": "DELETE", "data": {"uuid": u}} for u in uuids])
         if settle:
-            await self.offline.settle()
+            await self.settle()
 
     async def relist(self, *, settle: bool = True) -> None:
         """As after a gap in the watch: everything is listed, and what went meanwhile shows by its absence. Without
         ``settle`` the writes that follow are made, and not seen yet."""
-        listing = await list_all(self.offline.store, Layout.of("/contrail/"), lambda key: None)
+        listing = await list_all(self.store, Layout.of("/contrail/"), lambda key: None)
         await self.engine.step([listing.snapshot])
         if settle:
-            await self.offline.settle()
+            await self.settle()
 
     async def numbers(self) -> dict[str, int]:
         """Owner's uuid → number, as the server has them."""
         ledger = await self.offline.local.allocations(POOL, "default/")
         return {owner.split("/")[1]: number for owner, number in ledger.items()}
 
-    async def key(self, kind: str, *fq_name: str) -> Key:
-        return Key(kind, await self.offline.server.identify(kind, fq_name))
-
     async def retry(self, *names: str) -> None:
         """As if the back-off of the parts of these boxes were over."""
         for name in names:
             self.parts.objects.add(part(name))
-        await self.offline.settle()
+        await self.settle()
 
     async def contents(self) -> dict[str, str]:
         """Box → the content of its part, as stored."""
         found: dict[str, str] = {}
-        for item in (await self.offline.store.range("/contrail/part/", "/contrail/part0")).items:
+        for item in (await self.store.range("/contrail/part/", "/contrail/part0")).items:
             document = self.parts.schema.kind("part").decode_values(item.value)
             found[document.fq_name[0]] = document.content
         return found
+
+    def keep_journal(self, directory: Path, process: str) -> None:
+        """Write all lines of the journal to files, as the service does at its end."""
+        journal = self.parts.journal
+        journal.writer = f"lab/{process}"
+        files = JournalFiles(directory, files=3, file_bytes=100_000, process=this_process("lab", process, 1.0))
+        Keeping(journal, files, self.parts.logic.name_of, self.engine.scheduler.at_start).end()
 
 
 def part(box: str) -> Name:
@@ -229,43 +228,3 @@ async def until(condition: Callable[[], bool]) -> None:
     with anyio.fail_after(PATIENCE):
         while not condition():
             await anyio.lowlevel.checkpoint()
-
-
-async def put(plant: BoxSystem, key: Key, value: bytes) -> None:
-    await plant.offline.store.transaction((), [Put(f"/contrail/{key.kind}/{key.uuid}", value)])
-    await plant.offline.settle()
-
-
-def kept(plant: BoxSystem, directory: Path, process: str) -> None:
-    """As the service does at its end: all lines go into files."""
-    journal = plant.parts.journal
-    journal.writer = f"lab/{process}"
-    files = JournalFiles(directory, files=3, file_bytes=100_000, process=this_process("lab", process, 1.0))
-    Keeping(journal, files, plant.parts.logic.name_of, plant.engine.scheduler.at_start).end()
-
-
-@asynccontextmanager
-async def running(plant: BoxSystem) -> AsyncIterator[asyncio.Task[None]]:
-    """The engine at work on the plant's store; the task is cancelled at the end."""
-
-    async def run() -> None:
-        await plant.engine.numbers.load()
-        async with aclosing(Source(plant.offline.store, "/contrail/").events()) as events:
-            await plant.engine.run(events)
-
-    task = asyncio.create_task(run())
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-        plant.parts.jobs.close()
-        plant.parts.objects.close()
-
-
-async def settled(plant: BoxSystem) -> None:
-    """Everything that was written to the store until now is applied, and the engine is quiet."""
-    unseen = plant.offline.store.batches("/contrail/", plant.parts.logic.revision)
-    revision = max((batch.revision for batch in unseen), default=0)
-    with anyio.fail_after(PATIENCE):
-        await plant.engine.settled(revision)

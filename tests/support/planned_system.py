@@ -1,5 +1,7 @@
-"""A live system in memory: an API server that draws its uuids by chance, and a compiler at rest. Plans are made over it
-as the command makes them, and what it really does has the form of a plan, so that the two can be compared."""
+"""A memory system over which plans are made as ``intentc plan`` makes them; its API server draws uuids at random.
+
+Use it to compare a plan with what really happens: ``happened`` gives the differences in the form of a plan.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,14 @@ from intentc.cli.client import ApiClient, Touching
 from intentc.cli.planning import carry_out, resources_of
 from intentc.inspection.differences import differences
 from intentc.model import Key
-from intentc.offline.offline import PATH, Offline
+from intentc.offline.offline import PATH
 from intentc.offline.preview import Plan, Trial, gather, plan
 from intentc.offline.preview.report import Change
 from intentc.offline.preview.saved import Input, Text
-from intentc.plugins import Loaded, find_compilers, load_all
+from intentc.plugins import find_compilers, load_all
 from intentc.watch.protocol import prefix_end
 from intentc.writing.connection import Connection, in_process
+from tests.support.memory_system import MemorySystem
 
 SECURITY_GROUP_OFFSET = 8_000_000
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -39,18 +42,15 @@ def texts(*contents: str, delete: bool = False) -> Input:
     return Input(texts=tuple(Text(f"<{n}>", content) for n, content in enumerate(contents)), delete=delete)
 
 
-class PlannedSystem:
+class PlannedSystem(MemorySystem):
     """``compilers``: themselves, or by name. ``loaded``: what they bring."""
 
     def __init__(self, *compilers: str | Compiler) -> None:
         found = (find_compilers([one]) if isinstance(one, str) else [one] for one in compilers)
-        self.loaded: Loaded = load_all(compiler for several in found for compiler in several)
-        self.offline = Offline(self.loaded, source=RandomSource())
+        super().__init__(load_all(compiler for several in found for compiler in several), choices=RandomSource())
 
     async def plan(self, given: Input, salt: str = "") -> Plan:
-        gathered = await gather(
-            self.offline.store, self.offline.local, self.loaded.schema, path=PATH, installation="default"
-        )
+        gathered = await gather(self.store, self.offline.local, self.loaded.schema, path=PATH, installation="default")
         resources = [] if given.kind else resources_of(given, self.loaded.schema)
         text = "".join(text.text for text in given.texts)
         trial = Trial(self.loaded, gathered, installation="default", text=text)
@@ -66,11 +66,11 @@ class PlannedSystem:
         resources = [] if given.kind else resources_of(given, self.loaded.schema)
         async with ApiClient(in_process(create_app(self.offline.server))) as client:
             await carry_out(client, given, resources, self.loaded.schema)
-        await self.offline.settle()
+        await self.settle()
 
     async def world(self, prefix: str = f"/{PATH}/") -> World:
         """Key → value."""
-        return {item.key: item.value for item in (await self.offline.store.range(prefix, prefix_end(prefix))).items}
+        return {item.key: item.value for item in (await self.store.range(prefix, prefix_end(prefix))).items}
 
     async def everything(self) -> World:
         """All there is in the store, numbers included."""

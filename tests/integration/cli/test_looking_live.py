@@ -13,9 +13,9 @@ from intentc.logic.dependencies import ReactionMap
 from intentc.service.audits import AuditFailed, AuditProcess
 from tests.integration.cli.plan_files import GROUP, changes_of, written
 from tests.support.commands import ROOT, SAMPLE, Intentc
+from tests.support.contrail_system import ContrailSystem
 from tests.support.diagnostics import Compiler
 from tests.support.live_system import PROJECT, LiveSystem
-from tests.support.memory_system import MemorySystem
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.etcd, pytest.mark.http]
@@ -134,10 +134,10 @@ async def test_the_map_that_a_running_compiler_has_in_force_is_what_another_is_c
     compiled: LiveSystem, intentc: Intentc
 ) -> None:
     """Its file says something else by now."""
-    scene = await MemorySystem().begin()
-    lacking = ReactionMap([r for r in scene.offline.engine.parts.logic.reactions if r.kind != "security_group"])
-    scene.offline.engine.parts.logic.set_reactions(lacking)
-    async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answers(scene.offline.engine)) as url:
+    system = await ContrailSystem().begin()
+    lacking = ReactionMap([r for r in system.offline.engine.parts.logic.reactions if r.kind != "security_group"])
+    system.offline.engine.parts.logic.set_reactions(lacking)
+    async with running_diagnostics(Compiler(), "127.0.0.1", 0, asked=Answers(system.offline.engine)) as url:
         where = {"INTENTC_INTENTC__DIAGNOSTICS__ADDRESS": url.removeprefix("http://")}
         ended = await intentc("plan", "--reactions", reactions_file("contrail"), "-o", "json", environment=where)
     assert ended.code == 0, ended.err

@@ -12,8 +12,8 @@ from intentc.cli.errors import Exit
 from intentc.diagnostics.serving import running_diagnostics
 from intentc.inspection import Answers
 from intentc.loading.yaml import load_yaml
+from tests.support.contrail_system import ContrailSystem, rule, rules
 from tests.support.diagnostics import Compiler
-from tests.support.memory_system import MemorySystem, rule, rules
 from tests.unit.cli.ended import Intentc
 
 NOBODY = "127.0.0.1:1"
@@ -22,12 +22,12 @@ EGRESS = "default-domain:blue:web:egress-access-control-list"
 
 async def world() -> Answers:
     """Group ``web`` has a rule to ``db``, one to a group that isn't there, and forty more."""
-    scene = await MemorySystem().begin()
-    await scene.apply("security_group", "blue:db")
+    system = await ContrailSystem().begin()
+    await system.create("security_group", "blue:db")
     many = [rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(40)]
     entries = rules(rule("local", "gone"), rule("local", "db"), *many)
-    await scene.apply("security_group", "blue:web", security_group_entries=entries)
-    return Answers(scene.offline.engine)
+    await system.create("security_group", "blue:web", security_group_entries=entries)
+    return Answers(system.offline.engine)
 
 
 @pytest.fixture

@@ -19,5 +19,4 @@ async def plant(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BoxSystem]:
     monkeypatch.setattr("intentc.engine.assembly.KeyedQueue", partial(KeyedQueue, backoff=Backoff(60.0, 60.0)))
     plant = await BoxSystem().begin()
     yield plant
-    plant.parts.objects.close()
-    plant.parts.jobs.close()
+    plant.close()

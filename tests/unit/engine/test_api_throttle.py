@@ -8,7 +8,7 @@ import pytest
 
 from intentc.engine.api_throttle import ApiThrottle
 from intentc.writing import Throttled, Unreachable
-from tests.support.box_system import BoxSystem, running, settled
+from tests.support.box_system import BoxSystem
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -73,10 +73,10 @@ async def test_a_limit_of_writes_per_second_is_kept() -> None:
 async def test_after_a_throttled_write_nobody_asks_before_the_pause_is_over(plant: BoxSystem) -> None:
     await plant.boxes("a", settle=False)
     plant.write.failures["a"] = [Throttled(0.2)]
-    async with running(plant):
+    async with plant.running():
         await asyncio.wait_for(_asked(plant, "create a"), PATIENCE)
         await plant.boxes("b", settle=False)
-        await settled(plant)
+        await plant.settled()
     assert asked_at(plant, "create b") >= asked_at(plant, "create a") + 0.2
     assert await plant.contents() == {"a": "hello", "b": "hello"}
 

@@ -7,7 +7,7 @@ import pytest
 from intentc.engine.drift import CONTENDED, REVERTS, WINDOW, Drift
 from intentc.journal import Write
 from intentc.model import Name
-from tests.support.box_system import BoxSystem, Gate, part, running, settled, until
+from tests.support.box_system import BoxSystem, Gate, part, until
 
 pytestmark = pytest.mark.anyio
 
@@ -174,13 +174,13 @@ async def test_many_children_of_one_intent_are_no_contention(plant: BoxSystem) -
 
 async def test_what_is_wanted_anew_while_it_is_written_is_no_drift(plant: BoxSystem) -> None:
     gate = plant.write.gates["create a"] = Gate()
-    async with running(plant):
+    async with plant.running():
         await plant.boxes("a", settle=False)
         await gate.entered.wait()
         await plant.change("a", text="bye", settle=False)
         await until(lambda: plant.parts.objects.asked_again(part("a")))
         gate.opened.set()
-        await settled(plant)
+        await plant.settled()
     assert await plant.contents() == {"a": "bye"}
     assert plant.parts.drift.repairs == 0
 

@@ -10,7 +10,7 @@ from intentc.engine.edges import Edges, Figures, edges_of
 from intentc.journal import Entry, Write
 from intentc.model import Key
 from intentc.testing import MemoryService, service_for
-from tests.support.box_system import BoxSystem, part, plugins
+from tests.support.box_system import BoxSystem, boxes_and_parts, part
 from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +47,7 @@ def test_what_is_no_longer_in_the_map_is_forgotten_and_the_rest_goes_on() -> Non
 
 
 def test_the_edges_of_a_map_are_named_once_each() -> None:
-    assert list(edges_of(plugins().reactions)) == [EDGE]
+    assert list(edges_of(boxes_and_parts().reactions)) == [EDGE]
 
 
 async def test_an_intent_that_reads_nothing_of_what_changed_is_idle_on_the_edge(plant: BoxSystem) -> None:

@@ -13,7 +13,7 @@ import pytest
 from intentc.evaluation import Outcome
 from intentc.model import Create, Key
 from intentc.writing import Written
-from tests.support.box_system import POOL, BoxSystem, running, settled
+from tests.support.box_system import POOL, BoxSystem
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +47,7 @@ async def storm(plant: BoxSystem) -> int:
         with anyio.fail_after(PATIENCE):
             while plant.parts.logic.revision < revision:
                 await anyio.lowlevel.checkpoint()
-    await settled(plant)
+    await plant.settled()
     return plant.engine.evaluator.runs - runs
 
 
@@ -56,8 +56,8 @@ async def test_a_expensive_intent_is_not_evaluated_for_each_event(
 ) -> None:
     await plant.boxes("hub", settle=False)
     taking(plant, 0.005, monkeypatch)
-    async with running(plant):
-        await settled(plant)
+    async with plant.running():
+        await plant.settled()
         assert 1 <= await storm(plant) <= EVENTS / 4
         assert await plant.contents() == {"hub": f"text {EVENTS - 1}"}, "the last event counts"
 
@@ -66,8 +66,8 @@ async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others
     plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await plant.boxes("hub", settle=False)
-    async with running(plant):
-        await settled(plant)
+    async with plant.running():
+        await plant.settled()
         taking(plant, 0.05, monkeypatch)
         key = await plant.key("box", "hub")
         for text in ("one", "two"):
@@ -83,7 +83,7 @@ async def test_while_a_expensive_intent_rests_the_engine_is_not_quiet_and_others
             while "other" not in await plant.contents():
                 await anyio.lowlevel.checkpoint()
         assert (await plant.contents())["hub"] == "one", "it still rests"
-        await settled(plant)
+        await plant.settled()
         assert (await plant.contents())["hub"] == "two"
 
 
@@ -103,7 +103,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
     monkeypatch.setattr(plant.write, "create", gated)
     monkeypatch.setattr(plant.engine.reconciler, "_most", 5)
     await plant.boxes(*(f"box-{number:02}" for number in range(15)), settle=False)
-    async with running(plant):
+    async with plant.running():
         for _ in range(3):
             with anyio.fail_after(PATIENCE):
                 while not under_way:
@@ -113,7 +113,7 @@ async def test_places_for_writes_that_become_free_together_are_taken_together(
             for gate in under_way:
                 gate.set()
             under_way.clear()
-        await settled(plant)
+        await plant.settled()
     assert at_once == [5, 5, 5]
 
 
@@ -123,7 +123,7 @@ async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(plant: Box
     await plant.boxes("one", settle=False)
     cooling_down = plant.engine.evaluator.cooling_down
     cooling_down.add(Key("box", "expensive"))
-    async with running(plant):
+    async with plant.running():
         with anyio.fail_after(PATIENCE):
             while not plant.engine.evaluator.runs:
                 await anyio.lowlevel.checkpoint()
@@ -132,5 +132,5 @@ async def test_the_first_pass_waits_for_a_expensive_intent_that_rests(plant: Box
         assert await plant.contents() == {}
         cooling_down.clear()
         plant.engine.progress()
-        await settled(plant)
+        await plant.settled()
         assert (await plant.contents()).keys() == {"one"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from intentc.journal import Entry, Write
-from tests.support.box_system import BoxSystem, part, put
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
@@ -92,7 +92,7 @@ async def test_the_journal_says_who_was_evaluated_and_what_was_written_for_it(pl
 async def test_a_value_that_cannot_be_read_holds_its_intent_and_nobody_else(plant: BoxSystem) -> None:
     await plant.boxes("a", "b")
     key = await plant.key("box", "a")
-    await put(plant, key, b"{")
+    await plant.put(key, b"{")
     await plant.change("b", text="other")
     assert await plant.contents() == {"a": "hello", "b": "other"}
     status = plant.engine.status()

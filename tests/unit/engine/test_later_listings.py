@@ -10,7 +10,7 @@ import pytest
 
 from intentc.model import Key
 from intentc.writing import Rejected, Throttled
-from tests.support.box_system import BoxSystem, part, running, settled, until
+from tests.support.box_system import BoxSystem, part, until
 
 pytestmark = pytest.mark.anyio
 
@@ -73,8 +73,8 @@ async def test_deletes_that_were_seen_live_and_deferred_for_long_need_no_approva
         looks += plant.engine.quiet and len(plant.parts.objects.delayed()) == len(MANY)
 
     monkeypatch.setattr(plant.parts.planner.guard, "settle", counted)
-    async with running(plant):
-        await settled(plant)
+    async with plant.running():
+        await plant.settled()
         await plant.remove(*MANY, settle=False)
         await until(lambda: looks > 0)
     for _ in range(2):

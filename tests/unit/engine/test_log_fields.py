@@ -35,11 +35,9 @@ async def test_a_held_intent_is_logged_with_the_path_that_led_to_it(
 async def test_a_value_that_cannot_be_read_is_logged_with_its_key(
     plant: BoxSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from tests.support.box_system import put
-
     await plant.boxes("a")
     a = await plant.key("box", "a")
-    await put(plant, a, b"{")
+    await plant.put(a, b"{")
     fields = line(caplog, "is held: ")
     assert (fields["key"], fields["revision"]) == (str(a), plant.parts.logic.revision)
 

@@ -12,7 +12,7 @@ import pytest
 
 from intentc.model import Delete
 from intentc.writing import Conflict, Rejected, Throttled, Written
-from tests.support.box_system import POOL, BoxSystem, running, settled, until
+from tests.support.box_system import POOL, BoxSystem, until
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +72,7 @@ async def test_what_is_gone_is_remembered_nowhere(plant: BoxSystem, monkeypatch:
     monkeypatch.setattr("intentc.planning.assumed.PATIENCE", 0.01)
     monkeypatch.setattr("intentc.engine.evaluator._EXPENSIVE", 0.0)
     monkeypatch.setattr("intentc.engine.evaluator._COOLDOWN", 0.01)
-    async with running(plant):
+    async with plant.running():
         await plant.boxes("stays", settle=False)
         await generation(plant, 0)
         assert len(sizes(plant)) >= 20
@@ -97,11 +97,11 @@ async def test_an_object_whose_delete_was_seen_before_it_was_answered_is_remembe
 
     plant.write.delete = late  # type: ignore[method-assign]
     await plant.boxes("a", "b", settle=False)
-    async with running(plant):
-        await settled(plant)
+    async with plant.running():
+        await plant.settled()
         assert plant.engine.orphan_collector.carriers((await plant.key("box", "a")).uuid)
         await plant.remove("a", "b", settle=False)
-        await settled(plant)
+        await plant.settled()
         assert set(dict(tables(plant.engine.orphan_collector, "", {id(plant.parts)})).values()) == {0}
 
 

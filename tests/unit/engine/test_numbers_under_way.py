@@ -7,7 +7,7 @@ import pytest
 
 from intentc.model import Name
 from intentc.writing import Rejected, Throttled, UnknownOutcome, WriteError
-from tests.support.box_system import BoxSystem, Gate, running, settled, until
+from tests.support.box_system import BoxSystem, Gate, until
 
 pytestmark = pytest.mark.anyio
 
@@ -31,12 +31,12 @@ async def evaluated(plant: BoxSystem) -> None:
 async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_back(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     call = f"allocate {(await plant.key('box', 'a')).uuid}"
-    async with running(plant):
+    async with plant.running():
         gate = await asked(plant, call)
         await plant.change("a", text="plain", settle=False)
         await evaluated(plant)
         gate.opened.set()
-        await settled(plant)
+        await plant.settled()
         assert await plant.numbers() == {}
         assert await plant.contents() == {"a": "plain"}
 
@@ -44,12 +44,12 @@ async def test_a_number_granted_to_an_owner_that_took_to_something_else_goes_bac
 async def test_a_number_granted_to_an_owner_that_went_goes_back(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
     call = f"allocate {(await plant.key('box', 'a')).uuid}"
-    async with running(plant):
+    async with plant.running():
         gate = await asked(plant, call)
         await plant.remove("a", settle=False)
         await evaluated(plant)
         gate.opened.set()
-        await settled(plant)
+        await plant.settled()
         assert await plant.numbers() == {}
         assert plant.write.log == [call, "free 1"]
 
@@ -57,20 +57,20 @@ async def test_a_number_granted_to_an_owner_that_went_goes_back(plant: BoxSystem
 async def test_a_number_stays_taken_while_the_delete_of_what_carries_it_is_under_way(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number")
     await plant.remove("a", settle=False)
-    async with running(plant):
+    async with plant.running():
         gate = await asked(plant, "delete ticket-1")
         await plant.boxes("b", text="number", settle=False)
         await until(lambda: "create ticket-2" in plant.write.log)
         assert "free 1" not in plant.write.log
         gate.opened.set()
-        await settled(plant)
+        await plant.settled()
         assert plant.write.log[-1] == "free 1"
         assert list((await plant.numbers()).values()) == [2]
 
 
 async def test_a_number_stays_taken_while_the_creation_of_what_will_carry_it_is_under_way(plant: BoxSystem) -> None:
     await plant.boxes("a", text="number", settle=False)
-    async with running(plant):
+    async with plant.running():
         gate = await asked(plant, "create ticket-1")
         await plant.remove("a", settle=False)
         await evaluated(plant)
@@ -78,7 +78,7 @@ async def test_a_number_stays_taken_while_the_creation_of_what_will_carry_it_is_
         await until(lambda: "create ticket-2" in plant.write.log)
         assert "free 1" not in plant.write.log
         gate.opened.set()
-        await settled(plant)
+        await plant.settled()
         assert plant.write.log[-2:] == ["delete ticket-1", "free 1"]
         assert list((await plant.numbers()).values()) == [2]
 

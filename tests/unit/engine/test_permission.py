@@ -8,7 +8,7 @@ import pytest
 
 from intentc.engine.permission import OBSERVING, STANDING_BY, Permission
 from intentc.writing import Fenced, Rejected, Throttled
-from tests.support.box_system import BoxSystem, Gate, part, running, settled, until
+from tests.support.box_system import BoxSystem, Gate, part, until
 
 pytestmark = pytest.mark.anyio
 
@@ -157,8 +157,8 @@ async def test_what_was_planned_while_the_lease_was_not_sure_for_a_moment_is_wri
     assert plant.write.log == []
     assert not plant.engine.converged, "nobody has withdrawn the permission"
     plant.parts.permission._fence = None  # surely held again; the plant's server knows no leader
-    async with running(plant):
-        await settled(plant)
+    async with plant.running():
+        await plant.settled()
     assert await plant.contents() == {"a": "hello"}
     assert list((await plant.numbers()).values()) == [1]
 
@@ -177,14 +177,14 @@ async def test_without_an_open_watch_nothing_is_written(plant: BoxSystem) -> Non
 
 async def test_numbers_keep_the_pause_that_the_server_asks_for(plant: BoxSystem) -> None:
     plant.write.failures["*"] = [Throttled(0.2)]
-    async with running(plant):
+    async with plant.running():
         await plant.boxes("a", "b", "c", text="number", settle=False)
         await until(lambda: plant.parts.throttle.pauses == 1)
         asked = len(plant.write.log)
         begun = asyncio.get_running_loop().time()
         await until(lambda: len(plant.write.log) > asked)
         assert asyncio.get_running_loop().time() - begun > 0.1
-        await settled(plant)
+        await plant.settled()
     assert sorted((await plant.numbers()).values()) == [1, 2, 3]
 
 

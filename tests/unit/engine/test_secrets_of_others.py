@@ -33,22 +33,22 @@ spec: {auth_service: "auth:3000", add_auth_headers: {x-key: VALUE}}
 
 @pytest.fixture
 async def leaking() -> PlannedSystem:
-    living = PlannedSystem(compiler)
-    await living.offline.seed()
-    await living.apply(texts(route(ONE), gateway()))
-    (listener,) = living.offline.outputs()
+    system = PlannedSystem(compiler)
+    await system.offline.seed()
+    await system.apply(texts(route(ONE), gateway()))
+    (listener,) = system.offline.outputs()
     assert listener["routes"][0]["addresses"] == [f"Bearer {ONE}"], "a compiler that leaks nothing proves nothing"
-    return living
+    return system
 
 
 @pytest.fixture
 async def asking() -> PlannedSystem:
     """A gateway that asks another service with a header that is a secret."""
-    living = PlannedSystem("ambassador")
-    await living.offline.seed()
-    await living.apply(texts(AUTH.replace("VALUE", ONE)))
-    assert ONE in json.dumps(living.offline.outputs())
-    return living
+    system = PlannedSystem("ambassador")
+    await system.offline.seed()
+    await system.apply(texts(AUTH.replace("VALUE", ONE)))
+    assert ONE in json.dumps(system.offline.outputs())
+    return system
 
 
 def shown(plan: Plan) -> str:

@@ -16,7 +16,7 @@ from intentc.engine.reconciler import Reconciler
 from intentc.model import Name
 from intentc.planning import Plan
 from intentc.writing import Unreachable
-from tests.support.box_system import BoxSystem, Gate, part, running, settled, until
+from tests.support.box_system import BoxSystem, Gate, part, until
 
 pytestmark = pytest.mark.anyio
 
@@ -152,8 +152,8 @@ async def test_many_plans_with_nothing_to_do_leave_the_others_their_turn(
 
     monkeypatch.setattr(again.parts.planner, "plan", noting)
     count_turns()
-    async with running(again):
-        await settled(again)
+    async with again.running():
+        await again.settled()
     over = True
     assert again.write.log == []
     assert in_turn.total() >= 200

@@ -11,7 +11,7 @@ from intentc.diagnostics.answering import MOST_BYTES
 from intentc.diagnostics.observed import Unanswerable
 from intentc.inspection import Answers
 from intentc.model import Batch, Change
-from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.contrail_system import ContrailSystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 
@@ -19,89 +19,89 @@ INGRESS = ("access_control_list", "blue:web:ingress-access-control-list")
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    scene = await MemorySystem().begin()
-    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("all", "local")))
-    return scene
+async def system() -> ContrailSystem:
+    system = await ContrailSystem().begin()
+    await system.create("security_group", "blue:web", security_group_entries=rules(rule("all", "local")))
+    return system
 
 
-async def compared(scene: MemorySystem, kind: str, name: str) -> dict[str, Any]:
-    return await Answers(scene.offline.engine).object(kind, name)
+async def compared(system: ContrailSystem, kind: str, name: str) -> dict[str, Any]:
+    return await Answers(system.offline.engine).object(kind, name)
 
 
-async def spoil(scene: MemorySystem, kind: str, name: str, **fields: Any) -> None:
+async def spoil(system: ContrailSystem, kind: str, name: str, **fields: Any) -> None:
     """Another writer changes an object, and the engine has seen it and done nothing yet."""
-    key = scene.named(kind, name)
+    key = system.named(kind, name)
     assert key is not None
-    stored = (await scene.stored(kind))[f"default-domain:{name}"]
+    stored = (await system.stored(kind))[f"default-domain:{name}"]
     value = msgspec.json.encode({**stored, **fields})
-    engine = scene.offline.engine
+    engine = system.offline.engine
     revision = engine.parts.logic.revision + 1
     engine.scheduler.apply(Batch(revision, (Change(*key, value, 1, revision),)))
 
 
-async def test_an_object_in_order_differs_in_nothing(scene: MemorySystem) -> None:
-    found = await compared(scene, *INGRESS)
+async def test_an_object_in_order_differs_in_nothing(system: ContrailSystem) -> None:
+    found = await compared(system, *INGRESS)
     assert (found["differences"], found["differences_total"]) == ([], 0)
     assert found["actual"]["access_control_list_entries"] == found["desired"]["access_control_list_entries"]
 
 
-async def test_what_somebody_else_changed_is_reported_field_by_field(scene: MemorySystem) -> None:
-    await spoil(scene, *INGRESS, access_control_list_entries={"acl_rule": []})
-    found = await compared(scene, *INGRESS)
+async def test_what_somebody_else_changed_is_reported_field_by_field(system: ContrailSystem) -> None:
+    await spoil(system, *INGRESS, access_control_list_entries={"acl_rule": []})
+    found = await compared(system, *INGRESS)
     (difference,) = found["differences"]
     assert difference["field"] == "access_control_list_entries.acl_rule[0]"
     assert difference["actual"] is None
     assert difference["desired"]["action_list"] == {"simple_action": "pass"}
 
 
-async def test_a_resource_of_the_user_is_as_he_wrote_it(scene: MemorySystem) -> None:
-    found = await compared(scene, "security_group", "web")
+async def test_a_resource_of_the_user_is_as_he_wrote_it(system: ContrailSystem) -> None:
+    found = await compared(system, "security_group", "web")
     assert found["actual"]["security_group_entries"]["policy_rule"]
     assert (found["desired"], found["differences"]) == (None, [])
 
 
-async def test_references_that_compilers_write_are_compared_by_name(scene: MemorySystem) -> None:
-    await scene.apply("virtual_network", "blue:net", route_target_list={"route_target": ["target:1:1"]})
-    found = await compared(scene, "routing_instance", "blue:net:net")
+async def test_references_that_compilers_write_are_compared_by_name(system: ContrailSystem) -> None:
+    await system.create("virtual_network", "blue:net", route_target_list={"route_target": ["target:1:1"]})
+    found = await compared(system, "routing_instance", "blue:net:net")
     assert found["differences"] == []
     assert ["target:1:1"] in [entry["to"] for entry in found["desired"]["route_target_refs"]]
-    await spoil(scene, "routing_instance", "blue:net:net", route_target_refs=[])
-    found = await compared(scene, "routing_instance", "blue:net:net")
+    await spoil(system, "routing_instance", "blue:net:net", route_target_refs=[])
+    found = await compared(system, "routing_instance", "blue:net:net")
     assert ("route_target_refs[target:1:1]", None) in [(each["field"], each["actual"]) for each in found["differences"]]
 
 
-async def test_one_that_is_not_there_and_that_nobody_wants_is_refused_with_near_names(scene: MemorySystem) -> None:
+async def test_one_that_is_not_there_and_that_nobody_wants_is_refused_with_near_names(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match=r"there is no access_control_list .*no-such-list") as error:
-        await compared(scene, "access_control_list", "blue:web:no-such-list")
+        await compared(system, "access_control_list", "blue:web:no-such-list")
     assert error.value.status == 404
     assert f"default-domain:{INGRESS[1]}" in error.value.candidates
 
 
-async def test_one_that_can_not_be_read_shows_what_is_wanted(scene: MemorySystem) -> None:
-    key = scene.named(*INGRESS)
+async def test_one_that_can_not_be_read_shows_what_is_wanted(system: ContrailSystem) -> None:
+    key = system.named(*INGRESS)
     assert key is not None
-    await scene.put(key, b"{")
-    found = await compared(scene, *INGRESS)
+    await system.put(key, b"{")
+    found = await compared(system, *INGRESS)
     assert found["actual"] is None
     assert found["desired"]["access_control_list_entries"]
 
 
-async def test_an_unknown_kind_is_refused(scene: MemorySystem) -> None:
+async def test_an_unknown_kind_is_refused(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match="unknown kind"):
-        await compared(scene, "accss_control_list", "x")
+        await compared(system, "accss_control_list", "x")
 
 
-async def test_an_object_of_a_thousand_rules_is_cut_to_what_an_answer_may_hold(scene: MemorySystem) -> None:
+async def test_an_object_of_a_thousand_rules_is_cut_to_what_an_answer_may_hold(system: ContrailSystem) -> None:
     many = [rule("all", "local", dst_ports=[{"start_port": port, "end_port": port}]) for port in range(2000)]
-    await scene.change("security_group", "blue:web", security_group_entries=rules(*many))
-    assert len(msgspec.json.encode(await compared(scene, *INGRESS))) <= MOST_BYTES
+    await system.change("security_group", "blue:web", security_group_entries=rules(*many))
+    assert len(msgspec.json.encode(await compared(system, *INGRESS))) <= MOST_BYTES
 
 
-async def test_sensitive_fields_never_show(scene: MemorySystem) -> None:
+async def test_sensitive_fields_never_show(system: ContrailSystem) -> None:
     credentials = {"username": "a-canary", "password": "another-canary"}
     router = {"fq_name": ["default-global-system-config", "router"], "physical_router_user_credentials": credentials}
-    await scene.offline.apply([{"kind": "physical_router", "operation": "CREATE", "data": router}])
-    found = await compared(scene, "physical_router", "router")
+    await system.offline.apply([{"kind": "physical_router", "operation": "CREATE", "data": router}])
+    found = await compared(system, "physical_router", "router")
     assert found["actual"]["physical_router_user_credentials"] == "<secret>"
     assert "canary" not in str(found)

@@ -12,45 +12,45 @@ from intentc.model import Key, Name
 from intentc.watch.protocol import Put
 from intentc.writing import Rejected
 from tests.support.box_system import BoxSystem, part
-from tests.support.memory_system import MemorySystem
+from tests.support.contrail_system import ContrailSystem
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    scene = await MemorySystem().begin()
-    await scene.apply("security_group", "blue:web")
-    await scene.apply("security_group", "blue:db")
-    return scene
+async def system() -> ContrailSystem:
+    system = await ContrailSystem().begin()
+    await system.create("security_group", "blue:web")
+    await system.create("security_group", "blue:db")
+    return system
 
 
-async def found(scene: MemorySystem, kind: str, text: str) -> Found:
-    return await find(scene.offline.engine, kind, text)
+async def found(system: ContrailSystem, kind: str, text: str) -> Found:
+    return await find(system.offline.engine, kind, text)
 
 
 @pytest.mark.parametrize("kind", ["security_group", "security-group", "SecurityGroup", "security_groups"])
 @pytest.mark.parametrize("text", ["default-domain:blue:web", "blue:web", "web"])
 async def test_a_resource_is_found_by_its_name_and_any_unique_end_of_it(
-    scene: MemorySystem, kind: str, text: str
+    system: ContrailSystem, kind: str, text: str
 ) -> None:
-    key = scene.named("security_group", "blue:web")
-    assert await found(scene, kind, text) == Found(Name("security_group", ("default-domain", "blue", "web")), key)
+    key = system.named("security_group", "blue:web")
+    assert await found(system, kind, text) == Found(Name("security_group", ("default-domain", "blue", "web")), key)
 
 
-async def test_a_resource_is_found_by_its_uuid(scene: MemorySystem) -> None:
-    key = scene.named("security_group", "blue:web")
+async def test_a_resource_is_found_by_its_uuid(system: ContrailSystem) -> None:
+    key = system.named("security_group", "blue:web")
     assert key is not None
-    assert (await found(scene, "security_group", key.uuid)).key == key
+    assert (await found(system, "security_group", key.uuid)).key == key
 
 
-async def test_an_end_is_one_of_whole_elements(scene: MemorySystem) -> None:
-    assert (await found(scene, "security_group", "eb")).key is None
+async def test_an_end_is_one_of_whole_elements(system: ContrailSystem) -> None:
+    assert (await found(system, "security_group", "eb")).key is None
 
 
-async def test_an_end_that_fits_several_is_answered_with_them(scene: MemorySystem) -> None:
+async def test_an_end_that_fits_several_is_answered_with_them(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable) as raised:
-        await found(scene, "access_control_list", "ingress-access-control-list")
+        await found(system, "access_control_list", "ingress-access-control-list")
     assert raised.value.status == 409
     assert "default-domain:blue:web:ingress-access-control-list" in raised.value.candidates
     assert raised.value.next_step == "give more of the name, or the uuid"
@@ -60,25 +60,25 @@ async def test_an_end_that_fits_several_is_answered_with_them(scene: MemorySyste
     "kind, meant",
     [("security_grup", "security_group"), ("acl", "access_control_list"), ("control_lis", "access_control_list")],
 )
-async def test_an_unknown_kind_is_answered_with_the_nearest(scene: MemorySystem, kind: str, meant: str) -> None:
+async def test_an_unknown_kind_is_answered_with_the_nearest(system: ContrailSystem, kind: str, meant: str) -> None:
     with pytest.raises(Unanswerable) as raised:
-        await found(scene, kind, "web")
+        await found(system, kind, "web")
     assert (raised.value.status, raised.value.candidates[0]) == (404, meant)
 
 
-async def test_a_name_is_needed(scene: MemorySystem) -> None:
+async def test_a_name_is_needed(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable) as raised:
-        await found(scene, "security_group", "")
+        await found(system, "security_group", "")
     assert raised.value.status == 400
 
 
-async def test_a_name_that_nothing_has_comes_with_names_that_are_near(scene: MemorySystem) -> None:
-    assert (await found(scene, "security_group", "wen")).near == ("default-domain:blue:web",)
-    assert await found(scene, "security_group", "qqqqqq") == Found(Name("security_group", ("qqqqqq",)), None)
+async def test_a_name_that_nothing_has_comes_with_names_that_are_near(system: ContrailSystem) -> None:
+    assert (await found(system, "security_group", "wen")).near == ("default-domain:blue:web",)
+    assert await found(system, "security_group", "qqqqqq") == Found(Name("security_group", ("qqqqqq",)), None)
 
 
-async def test_the_name_of_an_absent_child_is_completed_by_its_parents(scene: MemorySystem) -> None:
-    absent = await found(scene, "access_control_list", "blue:web:another")
+async def test_the_name_of_an_absent_child_is_completed_by_its_parents(system: ContrailSystem) -> None:
+    absent = await found(system, "access_control_list", "blue:web:another")
     assert absent.name.fq_name == ("default-domain", "blue", "web", "another")
 
 

@@ -18,7 +18,7 @@ from intentc.journal import Entry
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from intentc.model import Key, Name
-from tests.support.box_system import BoxSystem, kept, part
+from tests.support.box_system import BoxSystem, part
 
 pytestmark = pytest.mark.anyio
 
@@ -30,8 +30,7 @@ async def plant() -> AsyncIterator[BoxSystem]:
     await plant.boxes("b")
     await plant.boxes("a", text="see b", box_refs=[{"to": ["b"]}])
     yield plant
-    plant.parts.objects.close()
-    plant.parts.jobs.close()
+    plant.close()
 
 
 async def lines(plant: BoxSystem, **query: Any) -> list[dict[str, Any]]:
@@ -220,7 +219,7 @@ def delete(key: str) -> Any:
 
 async def test_after_a_restart_files_show_when_and_by_which_path(plant: BoxSystem, tmp_path: Path) -> None:
     await plant.change("b", text="other")
-    kept(plant, tmp_path, "host-1")
+    plant.keep_journal(tmp_path, "host-1")
     again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
@@ -237,10 +236,10 @@ async def test_after_a_restart_files_show_when_and_by_which_path(plant: BoxSyste
 
 async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: BoxSystem, tmp_path: Path) -> None:
     await plant.change("b", text="other")
-    kept(plant, tmp_path, "host-1")
+    plant.keep_journal(tmp_path, "host-1")
     between = BoxSystem(plant.offline.store)
     await between.offline.settle()
-    kept(between, tmp_path, "host-2")
+    between.keep_journal(tmp_path, "host-2")
     again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
@@ -252,7 +251,7 @@ async def test_a_restart_in_which_nothing_changed_hides_no_earlier_path(plant: B
 
 async def test_lines_of_a_future_that_never_was_are_passed_over(plant: BoxSystem, tmp_path: Path) -> None:
     plant.parts.journal.add(Entry(10_000, await plant.key("box", "a"), (), "done", 1, (part("a"),), source_revision=5))
-    kept(plant, tmp_path, "host-1")
+    plant.keep_journal(tmp_path, "host-1")
     again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
@@ -262,7 +261,7 @@ async def test_lines_of_a_future_that_never_was_are_passed_over(plant: BoxSystem
 
 
 async def test_lines_that_memory_and_files_hold_are_reported_once(plant: BoxSystem, tmp_path: Path) -> None:
-    kept(plant, tmp_path, "host-1")
+    plant.keep_journal(tmp_path, "host-1")
     plant.parts.journal.directory = tmp_path
     past = await history_of(plant.engine, part("a"), [await plant.key("box", "a")])
     assert [reported.recorded_in for reported in past.lines] == ["journal", "journal"]

@@ -15,8 +15,8 @@ from intentc.inspection.why.why import why
 from intentc.model import Name
 from intentc.offline.offline import Offline
 from intentc.writing import Rejected
-from tests.support.box_system import BoxIntent, BoxSystem, kept, part
-from tests.support.memory_system import MemorySystem
+from tests.support.box_system import BoxIntent, BoxSystem, part
+from tests.support.contrail_system import ContrailSystem
 
 pytestmark = pytest.mark.anyio
 
@@ -32,11 +32,11 @@ async def refused(plant: BoxSystem) -> BoxSystem:
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
+async def system() -> ContrailSystem:
     """A network that names a route target which the compiler makes."""
-    scene = await MemorySystem().begin()
-    await scene.apply("virtual_network", "blue:red", route_target_list={"route_target": [TARGET]})
-    return scene
+    system = await ContrailSystem().begin()
+    await system.create("virtual_network", "blue:red", route_target_list={"route_target": [TARGET]})
+    return system
 
 
 @pytest.mark.parametrize("text", ["a:b:one", "b:one"])
@@ -63,10 +63,10 @@ async def test_what_is_claimed_and_not_there_has_its_neighbours(refused: BoxSyst
     ]
 
 
-async def test_a_route_target_that_an_observer_would_make_is_found(scene: MemorySystem) -> None:
-    scene.stop()
-    await scene.apply("virtual_network", "blue:green", route_target_list={"route_target": ["target:64512:200"]})
-    observing = Offline(scene.plugins, store=scene.offline.store, observe=True)
+async def test_a_route_target_that_an_observer_would_make_is_found(system: ContrailSystem) -> None:
+    system.stop()
+    await system.create("virtual_network", "blue:green", route_target_list={"route_target": ["target:64512:200"]})
+    observing = Offline(system.loaded, store=system.offline.store, observe=True)
     await observing.settle()
     answer = await why(observing.engine, "route_target", "target:64512:200")
     assert (answer["name"], answer["exists"]) == ("target:64512:200", False)
@@ -84,7 +84,7 @@ async def test_what_was_deleted_is_reported_with_its_history(plant: BoxSystem) -
 async def test_after_a_restart_files_show_of_what_was_deleted(plant: BoxSystem, tmp_path: Path) -> None:
     await plant.boxes("a:b")
     await plant.remove("a:b")
-    kept(plant, tmp_path, "host-1")
+    plant.keep_journal(tmp_path, "host-1")
     again = BoxSystem(plant.offline.store)
     again.parts.journal.directory = tmp_path
     await again.offline.settle()
@@ -113,7 +113,7 @@ async def test_the_resource_above_it_is_known_though_the_last_element_holds_colo
     assert answer["summary"] == "No intent claims it: box a exists and is compiled, and needs no such object."
 
 
-async def test_the_name_that_nothing_has_stays_as_it_was_given(scene: MemorySystem) -> None:
-    answer = await why(scene.offline.engine, "route_target", "target:64512:999")
+async def test_the_name_that_nothing_has_stays_as_it_was_given(system: ContrailSystem) -> None:
+    answer = await why(system.offline.engine, "route_target", "target:64512:999")
     assert (answer["exists"], answer["name"]) == (False, "target:64512:999")
-    assert Name("route_target", (TARGET,)) in scene.offline.engine.parts.book
+    assert Name("route_target", (TARGET,)) in system.offline.engine.parts.book

@@ -15,7 +15,7 @@ from intentc.diagnostics.observed import ObjectQuery, Unanswerable
 from intentc.inspection import Answers
 from intentc.model import Key
 from tests.browser.large_world import at_rest
-from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.contrail_system import ContrailSystem, rule, rules
 from tests.support.slowness import slowness
 
 pytestmark = pytest.mark.anyio
@@ -26,76 +26,76 @@ LONGEST_HOLD = 0.02
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    scene = await MemorySystem().begin()
-    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
-    await scene.apply("security_group", "blue:db", security_group_entries=rules(rule("web", "local")))
-    return scene
+async def system() -> ContrailSystem:
+    system = await ContrailSystem().begin()
+    await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
+    await system.create("security_group", "blue:db", security_group_entries=rules(rule("web", "local")))
+    return system
 
 
-async def search(scene: MemorySystem, text: str = "", **query: Any) -> list[tuple[str, str]]:
-    found = await Answers(scene.offline.engine).objects(ObjectQuery(text=text, **query))
+async def search(system: ContrailSystem, text: str = "", **query: Any) -> list[tuple[str, str]]:
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text=text, **query))
     return [(row["kind"], row["name"]) for row in found["rows"]]
 
 
-async def states(scene: MemorySystem, text: str) -> dict[str, str]:
+async def states(system: ContrailSystem, text: str) -> dict[str, str]:
     """Last element of the name → state."""
-    found = await Answers(scene.offline.engine).objects(ObjectQuery(text=text))
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text=text))
     return {row["name"].rpartition(":")[2]: row["state"] for row in found["rows"]}
 
 
-async def test_rows_are_sorted_by_kind_then_name(scene: MemorySystem) -> None:
-    rows = await search(scene, limit=500)
+async def test_rows_are_sorted_by_kind_then_name(system: ContrailSystem) -> None:
+    rows = await search(system, limit=500)
     assert rows == sorted(rows, key=lambda row: (row[0], row[1].split(":")))
-    assert len(rows) == len(scene.offline.engine.parts.logic.cache)
+    assert len(rows) == len(system.offline.engine.parts.logic.cache)
 
 
-async def test_a_text_is_found_anywhere_in_a_name_whatever_its_case(scene: MemorySystem) -> None:
-    assert await search(scene, "BLUE:WEB") == [
+async def test_a_text_is_found_anywhere_in_a_name_whatever_its_case(system: ContrailSystem) -> None:
+    assert await search(system, "BLUE:WEB") == [
         ("access_control_list", "default-domain:blue:web:egress-access-control-list"),
         ("access_control_list", "default-domain:blue:web:ingress-access-control-list"),
         ("security_group", "default-domain:blue:web"),
     ]
 
 
-async def test_a_uuid_finds_its_resource(scene: MemorySystem) -> None:
-    key = scene.named("security_group", "blue:web")
+async def test_a_uuid_finds_its_resource(system: ContrailSystem) -> None:
+    key = system.named("security_group", "blue:web")
     assert key is not None
-    assert await search(scene, key.uuid) == [("security_group", "default-domain:blue:web")]
+    assert await search(system, key.uuid) == [("security_group", "default-domain:blue:web")]
 
 
-async def test_a_kind_may_be_spelt_as_in_urls(scene: MemorySystem) -> None:
-    kinds = {kind for kind, _ in await search(scene, kind="access-control-list")}
+async def test_a_kind_may_be_spelt_as_in_urls(system: ContrailSystem) -> None:
+    kinds = {kind for kind, _ in await search(system, kind="access-control-list")}
     assert kinds == {"access_control_list"}
 
 
-async def test_an_unknown_kind_is_refused_with_the_nearest(scene: MemorySystem) -> None:
+async def test_an_unknown_kind_is_refused_with_the_nearest(system: ContrailSystem) -> None:
     with pytest.raises(Unanswerable, match="did you mean security_group"):
-        await search(scene, kind="security_grup")
+        await search(system, kind="security_grup")
 
 
-async def test_pages_follow_each_other_without_gap_or_overlap(scene: MemorySystem) -> None:
-    every = await search(scene, limit=500)
-    pages = [await search(scene, offset=offset, limit=7) for offset in range(0, len(every) + 7, 7)]
+async def test_pages_follow_each_other_without_gap_or_overlap(system: ContrailSystem) -> None:
+    every = await search(system, limit=500)
+    pages = [await search(system, offset=offset, limit=7) for offset in range(0, len(every) + 7, 7)]
     assert [row for page in pages for row in page] == every
 
 
-async def test_counts_are_of_all_that_are_there_and_the_total_of_what_is_wanted(scene: MemorySystem) -> None:
-    found = await Answers(scene.offline.engine).objects(ObjectQuery(text="blue:web", limit=1))
+async def test_counts_are_of_all_that_are_there_and_the_total_of_what_is_wanted(system: ContrailSystem) -> None:
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text="blue:web", limit=1))
     assert found["total"] == 3
     assert found["kinds"]["security_group"] == 3
-    assert sum(found["kinds"].values()) == len(scene.offline.engine.parts.logic.cache)
+    assert sum(found["kinds"].values()) == len(system.offline.engine.parts.logic.cache)
 
 
-async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(scene: MemorySystem) -> None:
-    found = await Answers(scene.offline.engine).objects(ObjectQuery(text="blue:web"))
-    key = scene.named("security_group", "blue:web")
+async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(system: ContrailSystem) -> None:
+    found = await Answers(system.offline.engine).objects(ObjectQuery(text="blue:web"))
+    key = system.named("security_group", "blue:web")
     assert key is not None
     assert found["rows"][-1] == {
         "kind": "security_group",
         "name": "default-domain:blue:web",
         "uuid": key.uuid,
-        "revision": await scene.revision(key),
+        "revision": await system.revision(key),
         "role": "higher",
         "ours": False,
         "state": "in order",
@@ -104,27 +104,27 @@ async def test_a_row_shows_role_revision_state_and_whether_it_is_ours(scene: Mem
     assert [(row["role"], row["ours"]) for row in found["rows"][:2]] == [("lower", True)] * 2
 
 
-async def test_one_that_can_not_be_read_is_found_and_held(scene: MemorySystem) -> None:
-    key = scene.named("security_group", "blue:web")
+async def test_one_that_can_not_be_read_is_found_and_held(system: ContrailSystem) -> None:
+    key = system.named("security_group", "blue:web")
     assert key is not None
-    await scene.put(key, b"{")
-    assert (await states(scene, "blue:web"))["web"] == "held"
-    assert ("security_group", "default-domain:blue:web") in await search(scene, state="held")
+    await system.put(key, b"{")
+    assert (await states(system, "blue:web"))["web"] == "held"
+    assert ("security_group", "default-domain:blue:web") in await search(system, state="held")
 
 
-async def test_one_that_nobody_could_ever_read_has_its_uuid_for_a_name(scene: MemorySystem) -> None:
-    await scene.put(Key("security_group", "7f0c0d4e-0000-4000-8000-000000000001"), b"{")
-    assert await search(scene, "7f0c0d4e") == [("security_group", "7f0c0d4e-0000-4000-8000-000000000001")]
+async def test_one_that_nobody_could_ever_read_has_its_uuid_for_a_name(system: ContrailSystem) -> None:
+    await system.put(Key("security_group", "7f0c0d4e-0000-4000-8000-000000000001"), b"{")
+    assert await search(system, "7f0c0d4e") == [("security_group", "7f0c0d4e-0000-4000-8000-000000000001")]
 
 
 @pytest.mark.parametrize("state", ["in order", "held", "waiting", "queued"])
-async def test_those_in_a_state_are_the_rows_that_show_it(scene: MemorySystem, state: str) -> None:
+async def test_those_in_a_state_are_the_rows_that_show_it(system: ContrailSystem, state: str) -> None:
     """The short test that most resources pass agrees with the long one."""
-    key = scene.named("security_group", "blue:web")
+    key = system.named("security_group", "blue:web")
     assert key is not None
-    await scene.put(key, b"{")
-    every = (await Answers(scene.offline.engine).objects(ObjectQuery(limit=500)))["rows"]
-    assert await search(scene, state=state, limit=500) == [
+    await system.put(key, b"{")
+    every = (await Answers(system.offline.engine).objects(ObjectQuery(limit=500)))["rows"]
+    assert await search(system, state=state, limit=500) == [
         (row["kind"], row["name"]) for row in every if row["state"] == state
     ]
 

@@ -34,8 +34,7 @@ async def plant(tmp_path: Path) -> AsyncIterator[BoxSystem]:
     plant.parts.journal.directory = tmp_path
     plant.parts.journal.writer = "lab/host-1"
     yield plant
-    plant.parts.objects.close()
-    plant.parts.jobs.close()
+    plant.close()
 
 
 def keep(directory: Path, process: str, *lines: Line) -> JournalFiles:

@@ -19,8 +19,7 @@ pytestmark = pytest.mark.anyio
 async def plant() -> AsyncIterator[BoxSystem]:
     plant = await BoxSystem().begin()
     yield plant
-    plant.parts.objects.close()
-    plant.parts.jobs.close()
+    plant.close()
 
 
 async def test_each_edge_is_reported_with_its_place_and_its_figures(plant: BoxSystem) -> None:

@@ -13,15 +13,15 @@ from intentc.model import Key
 from intentc.testing import load, service_for
 from intentc.watch.protocol import Put
 from tests.support.box_system import BoxIntent, BoxSystem
-from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.contrail_system import ContrailSystem, rule, rules
 from tests.support.toy.compiler import compiler
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    return await MemorySystem().begin()
+async def system() -> ContrailSystem:
+    return await ContrailSystem().begin()
 
 
 async def asked(plant: BoxSystem, kind: str, name: str) -> dict[str, Any]:
@@ -85,9 +85,9 @@ async def test_the_resource_above_it_is_not_there(plant: BoxSystem) -> None:
     assert answer["waiting_for"] == []
 
 
-async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(scene: MemorySystem) -> None:
-    await scene.apply("network_policy", "blue:pol")
-    answer = await why(scene.offline.engine, "access_control_list", "default-domain:blue:pol:list")
+async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(system: ContrailSystem) -> None:
+    await system.create("network_policy", "blue:pol")
+    answer = await why(system.offline.engine, "access_control_list", "default-domain:blue:pol:list")
     assert answer["summary"] == (
         "No intent claims it: there is neither a security_group nor a virtual_network default-domain:blue:pol, "
         "which would be its parent."
@@ -96,10 +96,10 @@ async def test_of_several_kinds_that_may_stand_above_it_none_is_taken_for_sure(s
 
 
 @pytest.mark.parametrize("name", ["absent", "blue:absent", "default-domain:blue:absent"])
-async def test_those_that_refer_to_it_are_shown(scene: MemorySystem, name: str) -> None:
-    await scene.apply("security_group", "blue:lone", security_group_entries=rules(rule("absent", "local")))
-    lone = scene.named("security_group", "blue:lone")
-    answer = await why(scene.offline.engine, "security_group", name)
+async def test_those_that_refer_to_it_are_shown(system: ContrailSystem, name: str) -> None:
+    await system.create("security_group", "blue:lone", security_group_entries=rules(rule("absent", "local")))
+    lone = system.named("security_group", "blue:lone")
+    answer = await why(system.offline.engine, "security_group", name)
     assert lone is not None
     assert answer["summary"] == (
         "There is no such resource: nobody has created it. security_group default-domain:blue:lone refers to it."

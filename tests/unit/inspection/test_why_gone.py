@@ -11,22 +11,22 @@ from intentc.inspection.why.why import why
 from intentc.journal.files import JournalFiles, this_process
 from intentc.journal.keeping import Keeping
 from tests.support.box_system import BoxSystem
-from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.contrail_system import ContrailSystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    scene = await MemorySystem().begin()
-    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "any")))
-    return scene
+async def system() -> ContrailSystem:
+    system = await ContrailSystem().begin()
+    await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "any")))
+    return system
 
 
 @pytest.mark.parametrize("name", ["web", "blue:web", "default-domain:blue:web"])
-async def test_a_resource_that_was_deleted_says_when_and_has_its_history(scene: MemorySystem, name: str) -> None:
-    await scene.remove("security_group", "blue:web")
-    answer = await why(scene.offline.engine, "security_group", name)
+async def test_a_resource_that_was_deleted_says_when_and_has_its_history(system: ContrailSystem, name: str) -> None:
+    await system.remove("security_group", "blue:web")
+    answer = await why(system.offline.engine, "security_group", name)
     assert (answer["exists"], answer["name"]) == (False, "default-domain:blue:web")
     revision = answer["deleted"]["revision"]
     assert answer["summary"] == f"It was deleted at revision {revision}. It was not created again."
@@ -34,29 +34,29 @@ async def test_a_resource_that_was_deleted_says_when_and_has_its_history(scene: 
     assert (ended["status"], ended["revision"], ended["at"]) == ("gone", revision, answer["deleted"]["at"])
 
 
-async def test_what_a_compiler_deleted_is_found_by_its_end(scene: MemorySystem) -> None:
-    await scene.remove("security_group", "blue:web")
-    answer = await why(scene.offline.engine, "access_control_list", "web:egress-access-control-list")
+async def test_what_a_compiler_deleted_is_found_by_its_end(system: ContrailSystem) -> None:
+    await system.remove("security_group", "blue:web")
+    answer = await why(system.offline.engine, "access_control_list", "web:egress-access-control-list")
     assert answer["name"] == "default-domain:blue:web:egress-access-control-list"
     assert answer["deleted"]["revision"] == answer["written"]["revision"]
     revision = answer["deleted"]["revision"]
     assert answer["summary"].startswith(f"It was deleted at revision {revision}. No intent claims it")
 
 
-async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(scene: MemorySystem) -> None:
-    await scene.apply("project", "red")
-    await scene.apply("security_group", "red:web", security_group_entries=rules())
+async def test_an_end_that_several_had_that_are_gone_is_refused_with_them(system: ContrailSystem) -> None:
+    await system.create("project", "red")
+    await system.create("security_group", "red:web", security_group_entries=rules())
     for project in ("red", "blue"):
-        await scene.remove("security_group", f"{project}:web")
+        await system.remove("security_group", f"{project}:web")
     with pytest.raises(Unanswerable) as raised:
-        await why(scene.offline.engine, "security_group", "web")
+        await why(system.offline.engine, "security_group", "web")
     assert raised.value.candidates == ("default-domain:blue:web", "default-domain:red:web")
 
 
-async def test_what_is_there_again_was_not_deleted(scene: MemorySystem) -> None:
-    await scene.remove("security_group", "blue:web")
-    await scene.apply("security_group", "blue:web", security_group_entries=rules())
-    answer = await why(scene.offline.engine, "security_group", "web")
+async def test_what_is_there_again_was_not_deleted(system: ContrailSystem) -> None:
+    await system.remove("security_group", "blue:web")
+    await system.create("security_group", "blue:web", security_group_entries=rules())
+    answer = await why(system.offline.engine, "security_group", "web")
     assert (answer["exists"], answer["deleted"]) == (True, None)
 
 

@@ -11,24 +11,24 @@ from intentc.offline.offline import Offline
 from tests.property.gateway_steps import LOADED
 from tests.property.gateway_world import manifest
 from tests.property.gateways import KINDS
-from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.contrail_system import ContrailSystem, rule, rules
 
 pytestmark = pytest.mark.anyio
 INGRESS = "default-domain:blue:database:ingress-access-control-list"
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    scene = await MemorySystem().begin()
-    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "any")))
+async def system() -> ContrailSystem:
+    system = await ContrailSystem().begin()
+    await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "any")))
     ports = [{"start_port": 5432, "end_port": 5432}]
     own, foreign = rule("local", "local"), rule("web", "local", dst_ports=ports)
-    await scene.apply("security_group", "blue:database", security_group_entries=rules(own, foreign))
-    return scene
+    await system.create("security_group", "blue:database", security_group_entries=rules(own, foreign))
+    return system
 
 
-async def test_the_rule_of_another_group_that_names_a_group_needs_it(scene: MemorySystem) -> None:
-    answer = await why(scene.offline.engine, "security_group", "web")
+async def test_the_rule_of_another_group_that_names_a_group_needs_it(system: ContrailSystem) -> None:
+    answer = await why(system.offline.engine, "security_group", "web")
     assert [(each["name"], each["part"]) for each in answer["needed_by"]] == [
         (INGRESS, "access_control_list_entries.acl_rule[1]")
     ]
@@ -36,8 +36,8 @@ async def test_the_rule_of_another_group_that_names_a_group_needs_it(scene: Memo
     assert INGRESS not in [each["name"] for each in answer["outputs"]]
 
 
-async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(scene: MemorySystem) -> None:
-    answer = await why(scene.offline.engine, "security_group", "database")
+async def test_of_a_group_that_nobody_else_names_nothing_else_needs_it(system: ContrailSystem) -> None:
+    answer = await why(system.offline.engine, "security_group", "database")
     assert (answer["needed_by"], answer["needed_by_total"]) == ([], 0)
 
 
@@ -53,9 +53,9 @@ async def test_outputs_say_how_many_others_are_behind_them() -> None:
     assert (others["envoy_cluster"], others["envoy_route"]) == (2, 0)
 
 
-async def test_a_part_shows_what_it_holds_and_is_found_by_that(scene: MemorySystem) -> None:
-    answer = await why(scene.offline.engine, "access_control_list", INGRESS, part="5432")
+async def test_a_part_shows_what_it_holds_and_is_found_by_that(system: ContrailSystem) -> None:
+    answer = await why(system.offline.engine, "access_control_list", INGRESS, part="5432")
     (part,) = answer["parts"]
     assert part["part"] == "access_control_list_entries.acl_rule[1]"
     assert json.loads(part["value"])["match_condition"]["dst_port"] == {"start_port": 5432, "end_port": 5432}
-    assert (await why(scene.offline.engine, "access_control_list", INGRESS, part="zzz"))["parts_total"] == 0
+    assert (await why(system.offline.engine, "access_control_list", INGRESS, part="zzz"))["parts_total"] == 0

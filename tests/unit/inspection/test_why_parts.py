@@ -14,7 +14,7 @@ from intentc.inspection.why.why import why
 from intentc.model import Key, Name, Source
 from intentc.testing import MemoryService, load, service_for
 from tests.support.box_system import BoxIntent, BoxSystem, part
-from tests.support.memory_system import MemorySystem, rule, rules
+from tests.support.contrail_system import ContrailSystem, rule, rules
 from tests.support.toy.compiler import GatewayIntent, compiler
 
 pytestmark = pytest.mark.anyio
@@ -38,11 +38,11 @@ async def shop() -> MemoryService:
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    scene = await MemorySystem().begin()
-    await scene.apply("security_group", "blue:db")
-    await scene.apply("security_group", "blue:web", security_group_entries=rules(rule("local", "db")))
-    return scene
+async def system() -> ContrailSystem:
+    system = await ContrailSystem().begin()
+    await system.create("security_group", "blue:db")
+    await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "db")))
+    return system
 
 
 def sources(answer: dict[str, Any]) -> dict[str, list[list[str]]]:
@@ -57,9 +57,9 @@ def sources(answer: dict[str, Any]) -> dict[str, list[list[str]]]:
 
 
 async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_whose_number_stands_in_it(
-    scene: MemorySystem,
+    system: ContrailSystem,
 ) -> None:
-    answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+    answer = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert sources(answer) == {
         "": [["security_group default-domain:blue:web"]],
         "access_control_list_entries.acl_rule[0]": [
@@ -70,11 +70,11 @@ async def test_a_rule_names_the_groups_rule_that_it_comes_from_and_the_group_who
         ],
     }
     revisions = {source["name"]: source["revision"] for source in answer["parts"][1]["reasons"][0]["sources"]}
-    web, db = (scene.named("security_group", f"blue:{name}") for name in ("web", "db"))
+    web, db = (system.named("security_group", f"blue:{name}") for name in ("web", "db"))
     assert web is not None and db is not None
     assert revisions == {
-        "default-domain:blue:web": await scene.revision(web),
-        "default-domain:blue:db": await scene.revision(db),
+        "default-domain:blue:web": await system.revision(web),
+        "default-domain:blue:db": await system.revision(db),
     }
 
 
@@ -104,10 +104,10 @@ async def test_behind_a_fact_stand_those_who_contribute_to_it(shop: MemoryServic
     assert [owner["name"] for owner in answer["owners"]] == ["shop:web"]
 
 
-async def test_parts_can_be_chosen_and_come_a_page_at_a_time(scene: MemorySystem) -> None:
+async def test_parts_can_be_chosen_and_come_a_page_at_a_time(system: ContrailSystem) -> None:
     group = rules(*(rule("local", "db", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(12)))
-    await scene.change("security_group", "blue:web", security_group_entries=group)
-    engine, name = scene.offline.engine, "blue:web:egress-access-control-list"
+    await system.change("security_group", "blue:web", security_group_entries=group)
+    engine, name = system.offline.engine, "blue:web:egress-access-control-list"
     chosen = await why(engine, "access_control_list", name, part="acl_rule", offset=1, limit=2)
     assert [part["part"] for part in chosen["parts"]] == [
         "access_control_list_entries.acl_rule[1]",
@@ -121,12 +121,12 @@ def test_parts_are_sorted_as_people_count() -> None:
     assert sorted(parts, key=in_order) == ["", "a[9]", "a[9].b", "a[10].b"]
 
 
-async def test_that_a_users_object_is_there_follows_from_nothing(scene: MemorySystem) -> None:
+async def test_that_a_users_object_is_there_follows_from_nothing(system: ContrailSystem) -> None:
     """Compilers want it, too; but they did not make it, and would not take it away."""
-    await scene.apply("route_target", "target:64512:7")
+    await system.create("route_target", "target:64512:7")
     targets = {"route_target": ["target:64512:7"]}
-    await scene.apply("virtual_network", "blue:net", route_target_list=targets)
-    answer = await why(scene.offline.engine, "route_target", "target:64512:7")
+    await system.create("virtual_network", "blue:net", route_target_list=targets)
+    answer = await why(system.offline.engine, "route_target", "target:64512:7")
     assert (answer["ownership"], answer["parts"], answer["state"]) == ("user's", [], "in order")
     assert answer["summary"] == "It is not ours, and claimed by virtual_network default-domain:blue:net."
 
@@ -184,10 +184,10 @@ async def test_of_a_restart_with_a_held_intent_its_objects_still_lead_to_it(plan
     assert sources(answer) == {"": [["box a"]]}
 
 
-async def test_asking_changes_nothing(scene: MemorySystem) -> None:
-    engine = scene.offline.engine
+async def test_asking_changes_nothing(system: ContrailSystem) -> None:
+    engine = system.offline.engine
     parts = engine.parts
-    key = scene.named("security_group", "blue:web")
+    key = system.named("security_group", "blue:web")
     assert key is not None
 
     def everything() -> tuple[Any, ...]:
@@ -210,32 +210,34 @@ async def test_asking_changes_nothing(scene: MemorySystem) -> None:
     assert everything() == before
 
 
-async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads_it(scene: MemorySystem) -> None:
+async def test_a_resource_shows_what_follows_from_it_what_it_lacks_and_who_reads_it(system: ContrailSystem) -> None:
     entries = rules(rule("local", "db"), rule("local", "gone"))
-    await scene.change("security_group", "blue:web", security_group_entries=entries)
-    web = await why(scene.offline.engine, "security_group", "blue:web")
+    await system.change("security_group", "blue:web", security_group_entries=entries)
+    web = await why(system.offline.engine, "security_group", "blue:web")
     assert [(output["name"].rpartition(":")[2], output["state"]) for output in web["outputs"]] == [
         ("egress-access-control-list", "in order"),
         ("ingress-access-control-list", "in order"),
     ]
     assert web["missing"] == [{"relation": "security_group", "target": "security_group default-domain:blue:gone"}]
     assert [problem["reason"] for problem in web["problems"]] == ["UnknownSecurityGroup"]
-    db = await why(scene.offline.engine, "security_group", "blue:db")
+    db = await why(system.offline.engine, "security_group", "blue:db")
     assert [reader["name"] for reader in db["concerns"]] == ["default-domain:blue:web"]
 
 
-async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(scene: MemorySystem) -> None:
-    await scene.change("security_group", "blue:db", configured_security_group_id=9)
-    answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+async def test_the_evaluation_shows_which_change_led_to_it_and_by_which_way(system: ContrailSystem) -> None:
+    await system.change("security_group", "blue:db", configured_security_group_id=9)
+    answer = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     (evaluation,) = answer["evaluations"]
     assert [step["name"] for step in evaluation["path"]] == ["default-domain:blue:db", "default-domain:blue:web"]
     assert (evaluation["recorded_in"], evaluation["status"]) == ("journal", "done")
     assert answer["written"]["operation"] == "update"
 
 
-async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reported_in_full(scene: MemorySystem) -> None:
-    before = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
-    again = await scene.restart()
+async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reported_in_full(
+    system: ContrailSystem,
+) -> None:
+    before = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+    again = await system.restart()
     after = await why(again.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert [(e["path"], e["recorded_in"]) for e in after["evaluations"]] == [(None, "before this start")]
     assert after["written"] == {
@@ -248,19 +250,19 @@ async def test_after_a_restart_the_way_is_that_of_before_and_all_else_is_reporte
         assert after[key] == before[key], key
 
 
-async def test_what_the_journal_has_dropped_is_reported_as_such(scene: MemorySystem) -> None:
-    scene.offline.engine.parts.journal.clear()
-    answer = await why(scene.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
+async def test_what_the_journal_has_dropped_is_reported_as_such(system: ContrailSystem) -> None:
+    system.offline.engine.parts.journal.clear()
+    answer = await why(system.offline.engine, "access_control_list", "blue:web:egress-access-control-list")
     assert answer["written"]["by"] == "a line that the journal has dropped"
     assert [e["recorded_in"] for e in answer["evaluations"]] == ["a line that the journal has dropped"]
 
 
-async def test_an_answer_about_very_much_stays_small(scene: MemorySystem) -> None:
-    await scene.apply("security_group", "blue:" + 200 * "x")
+async def test_an_answer_about_very_much_stays_small(system: ContrailSystem) -> None:
+    await system.create("security_group", "blue:" + 200 * "x")
     group = rules(*(rule("local", 200 * "x", dst_ports=[{"start_port": n, "end_port": n}]) for n in range(600)))
-    await scene.change("security_group", "blue:web", security_group_entries=group)
+    await system.change("security_group", "blue:web", security_group_entries=group)
     name = "blue:web:egress-access-control-list"
-    answer = await why(scene.offline.engine, "access_control_list", name, limit=500)
+    answer = await why(system.offline.engine, "access_control_list", name, limit=500)
     assert len(msgspec.json.encode(answer)) <= 200_000
     assert answer["parts_total"] == 601
     assert len(answer["parts"]) > 50

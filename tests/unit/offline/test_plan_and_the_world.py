@@ -43,10 +43,10 @@ FIRST, SECOND = "Y2FuYXJ5LW9uZS1rZXk=", "Y2FuYXJ5LWFub3RoZXIta2V5"
 
 @pytest.fixture
 async def tenant() -> PlannedSystem:
-    living = PlannedSystem("contrail")
-    await living.offline.seed()
-    await living.apply(texts(TENANT))
-    return living
+    system = PlannedSystem("contrail")
+    await system.offline.seed()
+    await system.apply(texts(TENANT))
+    return system
 
 
 async def test_a_server_that_keeps_no_index_is_no_obstacle(
@@ -96,10 +96,10 @@ async def test_deletes_that_need_approval_are_no_part_of_the_plan_and_are_counte
 
 async def test_what_follows_over_facts_names_the_resource_that_was_changed() -> None:
     """A group of Mappings is a fact; whoever reads the plan knows his Mappings."""
-    living = PlannedSystem("ambassador")
-    await living.offline.seed()
-    await living.apply(texts(*GATEWAY))
-    planned = await living.plan(texts(*(text.replace("weight: 10", "weight: 40") for text in GATEWAY)))
+    system = PlannedSystem("ambassador")
+    await system.offline.seed()
+    await system.apply(texts(*GATEWAY))
+    planned = await system.plan(texts(*(text.replace("weight: 10", "weight: 40") for text in GATEWAY)))
     (route,) = planned.follows
     assert route.kind == "envoy_route"
     assert [(owner.kind, owner.name) for owner in route.because] == [("mapping", "sample:greeting-canary")]
@@ -115,12 +115,12 @@ async def test_a_part_that_changes_is_owed_to_what_its_reasons_name_and_not_to_w
 
 
 async def test_secrets_never_come_out_and_that_they_change_does() -> None:
-    living = PlannedSystem("ambassador")
-    await living.offline.seed()
+    system = PlannedSystem("ambassador")
+    await system.offline.seed()
     first, second = (SECRET.replace("VALUE", value) for value in (FIRST, SECOND))
-    created = await living.plan(texts(first))
-    await living.apply(texts(first))
-    changed = await living.plan(texts(second))
+    created = await system.plan(texts(first))
+    await system.apply(texts(first))
+    changed = await system.plan(texts(second))
     for plan in (created, changed):
         shown = json.dumps(plan.document())
         assert FIRST not in shown
@@ -147,8 +147,8 @@ async def test_a_plan_is_carried_out_only_if_everything_stands_where_it_was_seen
     assert {action for kind, _, action in done if kind == "security_group"} == {"updated", "unchanged"}
 
 
-async def revision_of(living: PlannedSystem, key: Key) -> int:
-    return (await living.offline.store.range(f"/{PATH}/{key.kind}/{key.uuid}")).items[0].mod_revision
+async def revision_of(system: PlannedSystem, key: Key) -> int:
+    return (await system.offline.store.range(f"/{PATH}/{key.kind}/{key.uuid}")).items[0].mod_revision
 
 
 async def test_who_lets_go_is_changed_by_people_and_the_rest_follows(tenant: PlannedSystem) -> None:

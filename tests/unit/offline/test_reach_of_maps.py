@@ -31,13 +31,13 @@ def with_map(folder: Path, old: str, new: str) -> Loaded:
 
 
 async def compared(other: Loaded) -> Comparison:
-    living = PlannedSystem("contrail")
-    await living.offline.seed()
-    await living.apply(texts(TENANT))
+    system = PlannedSystem("contrail")
+    await system.offline.seed()
+    await system.apply(texts(TENANT))
     gathered = await gather(
-        living.offline.store, living.offline.local, living.loaded.schema, path=PATH, installation="default"
+        system.offline.store, system.offline.local, system.loaded.schema, path=PATH, installation="default"
     )
-    before, after = (Trial(loaded, gathered, installation="default") for loaded in (living.loaded, other))
+    before, after = (Trial(loaded, gathered, installation="default") for loaded in (system.loaded, other))
     return await compare("contrail", before, after)
 
 

@@ -33,10 +33,10 @@ def a_leak(value: str) -> Input:
 
 
 async def living_with(given: Input) -> PlannedSystem:
-    living = PlannedSystem("ambassador") if given == a_secret(AT_FIRST) else PlannedSystem(compiler)
-    await living.offline.seed()
-    await living.apply(given)
-    return living
+    system = PlannedSystem("ambassador") if given == a_secret(AT_FIRST) else PlannedSystem(compiler)
+    await system.offline.seed()
+    await system.apply(given)
+    return system
 
 
 def saved(plan: Plan, given: Input) -> Saved:
@@ -58,34 +58,34 @@ def saved(plan: Plan, given: Input) -> Saved:
 async def test_a_secret_that_was_rotated_meanwhile_makes_a_plan_stale(
     input_of: Callable[[str], Input], expected: list[str]
 ) -> None:
-    living = await living_with(input_of(AT_FIRST))
+    system = await living_with(input_of(AT_FIRST))
     given = input_of(PLANNED)
-    then = saved(await living.plan(given, salt="s"), given)
-    await living.apply(input_of(MEANWHILE))
-    now = saved(await living.plan(given, salt="s"), given)
+    then = saved(await system.plan(given, salt="s"), given)
+    await system.apply(input_of(MEANWHILE))
+    now = saved(await system.plan(given, salt="s"), given)
     assert then.plan.applied[0].fields == now.plan.applied[0].fields, "what is shown is the same"
     assert deviations(then, now) == expected
 
 
 @pytest.mark.parametrize("input_of", [a_secret, a_leak])
 async def test_while_secrets_stay_as_they_were_a_plan_holds(input_of: Callable[[str], Input]) -> None:
-    living = await living_with(input_of(AT_FIRST))
+    system = await living_with(input_of(AT_FIRST))
     given = input_of(PLANNED)
-    then, now = [saved(await living.plan(given, salt="s"), given) for _ in range(2)]
+    then, now = [saved(await system.plan(given, salt="s"), given) for _ in range(2)]
     assert deviations(then, now) == []
 
 
 async def test_seals_show_nothing_and_are_in_no_plan_that_is_shown() -> None:
-    living = await living_with(a_secret(AT_FIRST))
-    (one,), (other,) = [(await living.plan(a_secret(PLANNED), salt=salt)).applied for salt in ("s", "t")]
+    system = await living_with(a_secret(AT_FIRST))
+    (one,), (other,) = [(await system.plan(a_secret(PLANNED), salt=salt)).applied for salt in ("s", "t")]
     assert isinstance(one.seal, str)
     assert one.seal != other.seal
-    plan = await living.plan(a_secret(PLANNED), salt="s")
+    plan = await system.plan(a_secret(PLANNED), salt="s")
     assert "seal" not in str(plan.document())
     assert "canary" not in msgspec.json.encode(plan).decode()
 
 
 async def test_what_hides_nothing_has_no_seal() -> None:
-    living = await living_with(a_leak(AT_FIRST))
-    plan = await living.plan(texts(gateway(port=81)), salt="s")
+    system = await living_with(a_leak(AT_FIRST))
+    plan = await system.plan(texts(gateway(port=81)), salt="s")
     assert plan.applied[0].seal is msgspec.UNSET

@@ -37,38 +37,38 @@ CASES = [("contrail", name) for name in CONTRAIL] + [("ambassador", name) for na
 
 @pytest.mark.parametrize(("compiler", "name"), CASES)
 async def test_what_is_planned_is_what_happens(compiler: str, name: str) -> None:
-    living = PlannedSystem(compiler)
-    await living.offline.seed()
+    system = PlannedSystem(compiler)
+    await system.offline.seed()
     first, given = {"contrail": CONTRAIL, "ambassador": AMBASSADOR}[compiler][name]
     if first is not None:
-        await living.apply(first)
-    before, numbers, everything = await living.world(), await living.numbers(), await living.everything()
+        await system.apply(first)
+    before, numbers, everything = await system.world(), await system.numbers(), await system.everything()
 
-    planned = await living.plan(given)
+    planned = await system.plan(given)
     assert planned.due == ()
-    assert await living.everything() == everything, "planning wrote something"
+    assert await system.everything() == everything, "planning wrote something"
 
-    await living.apply(given)
-    assert changes_of(planned) == await living.happened(before, numbers, planned)
-    after = await living.world()
+    await system.apply(given)
+    assert changes_of(planned) == await system.happened(before, numbers, planned)
+    after = await system.world()
     assert uuids_in([planned.document()]) <= uuids_in([text.decode() for text in (*before.values(), *after.values())])
     assert planned.summary.nothing is (name == "nothing changes")
 
 
 async def test_a_second_plan_after_applying_finds_nothing_to_do() -> None:
-    living = PlannedSystem("contrail")
-    await living.offline.seed()
-    await living.apply(texts(TENANT))
-    again = await living.plan(texts(TENANT))
+    system = PlannedSystem("contrail")
+    await system.offline.seed()
+    await system.apply(texts(TENANT))
+    again = await system.plan(texts(TENANT))
     assert (again.applied, again.follows, again.due, again.numbers) == ((), (), (), ())
 
 
 async def test_the_numbers_of_a_plan_are_those_that_are_given_then() -> None:
-    living = PlannedSystem("contrail")
-    await living.offline.seed()
-    before = await living.numbers()
-    planned = await living.plan(texts(TENANT))
-    await living.apply(texts(TENANT))
-    given = [place.partition("/")[0] for place in (await living.numbers()).keys() - before.keys()]
+    system = PlannedSystem("contrail")
+    await system.offline.seed()
+    before = await system.numbers()
+    planned = await system.plan(texts(TENANT))
+    await system.apply(texts(TENANT))
+    given = [place.partition("/")[0] for place in (await system.numbers()).keys() - before.keys()]
     assert sorted(number.pool for number in planned.numbers) == sorted(given)
     assert {number.action for number in planned.numbers} == {"given"}

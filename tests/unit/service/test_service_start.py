@@ -36,8 +36,7 @@ async def test_an_unreadable_ledger_is_waited_for_and_reported_once(
     assert [
         record.message for record in caplog.records if "ledger" in record.message and record.levelname == "WARNING"
     ] == ["the ledger can't be read yet: connection refused; trying again every second"]
-    plant.parts.jobs.close()
-    plant.parts.objects.close()
+    plant.close()
 
 
 async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_ready(
@@ -60,8 +59,7 @@ async def test_while_the_ledger_is_waited_for_the_service_is_healthy_and_not_rea
         assert not service.ready()[0]
         group.cancel_scope.cancel()
     assert not service.healthy()
-    plant.parts.jobs.close()
-    plant.parts.objects.close()
+    plant.close()
 
 
 async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,5 +88,4 @@ async def test_an_etcd_that_is_away_is_named_before_what_lies_in_it(monkeypatch:
     assert status["awaiting"][0] == "etcd at 127.0.0.1:2379 can't be asked yet: etcd Range: connection refused"
     assert not status["converged"]
     assert service._compiler_status._rates.busy_since is not None
-    plant.parts.jobs.close()
-    plant.parts.objects.close()
+    plant.close()

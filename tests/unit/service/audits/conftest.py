@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from tests.support.audited_system import AuditedSystem, Start
-from tests.support.box_system import POOL, plugins
+from tests.support.box_system import POOL, boxes_and_parts
 
 
 @pytest.fixture
@@ -17,10 +17,10 @@ async def start() -> AsyncIterator[Start]:
     async with AsyncExitStack() as stack:
 
         async def begin(*, healing: bool) -> AuditedSystem:
-            beside = AuditedSystem(plugins(), healing=healing)
-            await beside.offline.server.ensure_pool(POOL, 1, 1000)
-            await stack.enter_async_context(beside.running())
-            await beside.settled()
-            return beside
+            system = AuditedSystem(boxes_and_parts(), healing=healing)
+            await system.offline.server.ensure_pool(POOL, 1, 1000)
+            await stack.enter_async_context(system.running())
+            await system.settled()
+            return system
 
         yield begin

@@ -95,10 +95,10 @@ async def test_one_that_fails_says_so() -> None:
 
 async def test_its_beginning_is_a_crash_point(start: Start) -> None:
     reached: list[str] = []
-    beside = await start(healing=True)
+    system = await start(healing=True)
     crashpoints.install(reached.append)
     try:
-        await beside.auditing.once("a test")
+        await system.auditing.once("a test")
     finally:
         crashpoints.install(None)
     assert "audit.begun" in reached

@@ -19,11 +19,11 @@ pytestmark = pytest.mark.anyio
 PROJECT = ("default-domain", "default-project")
 
 
-async def seeing(beside: AuditedSystem) -> None:
+async def seeing(system: AuditedSystem) -> None:
     """Box ``b`` shows in its part what box ``a`` holds, and the map knows nothing of it; then ``a`` changes."""
-    await beside.create("box", "a", text="first")
-    await beside.create("box", "b", text="see a")
-    await beside.change("box", "a", text="second")
+    await system.create("box", "a", text="first")
+    await system.create("box", "b", text="see a")
+    await system.change("box", "a", text="second")
 
 
 def only(verdict: Verdict) -> Mismatch:
@@ -34,72 +34,72 @@ def only(verdict: Verdict) -> Mismatch:
 async def test_a_stale_object_is_found_repaired_and_its_missing_reaction_named(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
-    beside = await start(healing=False)
-    await seeing(beside)
-    assert await beside.content("b") == "first"
-    mismatch = only(await beside.auditing.once("a test"))
+    system = await start(healing=False)
+    await seeing(system)
+    assert await system.content("b") == "first"
+    mismatch = only(await system.auditing.once("a test"))
     assert (mismatch.kind, mismatch.name, mismatch.sort) == ("part", "b:one", Sort.STALE)
-    assert mismatch.origins == (f"box/{(await beside.key('box', 'b')).uuid}",)
+    assert mismatch.origins == (f"box/{(await system.key('box', 'b')).uuid}",)
     assert mismatch.missing_reactions == ("box <- box",)
     assert mismatch.repaired
-    assert await beside.content("b") == "second"
-    assert beside.engine.evaluator.missing_reactions == {("box", "box"): 1}
+    assert await system.content("b") == "second"
+    assert system.engine.evaluator.missing_reactions == {("box", "box"): 1}
     assert any("part b:one differs" in record.message for record in caplog.records if record.levelno == logging.ERROR)
 
 
 async def test_a_second_audit_finds_nothing(start: Start) -> None:
-    beside = await start(healing=False)
-    await seeing(beside)
-    await beside.auditing.once("a test")
-    assert await beside.auditing.once("again") == Verdict(beside.parts.logic.revision, 0)
-    figures = beside.auditing.figures()
+    system = await start(healing=False)
+    await seeing(system)
+    await system.auditing.once("a test")
+    assert await system.auditing.once("again") == Verdict(system.parts.logic.revision, 0)
+    figures = system.auditing.figures()
     assert (figures["runs"], figures["mismatches"], figures["last_result"]) == (2, 1, "equal")
-    assert figures["last_revision"] == beside.parts.logic.revision
+    assert figures["last_revision"] == system.parts.logic.revision
     assert figures["last_success"] > 0
 
 
 async def test_with_healing_there_is_nothing_to_find(start: Start) -> None:
-    beside = await start(healing=True)
-    await seeing(beside)
-    assert await beside.content("b") == "second"
-    assert (await beside.auditing.once("a test")).differences == 0
-    assert beside.engine.evaluator.missing_reactions == {("box", "box"): 1}
+    system = await start(healing=True)
+    await seeing(system)
+    assert await system.content("b") == "second"
+    assert (await system.auditing.once("a test")).differences == 0
+    assert system.engine.evaluator.missing_reactions == {("box", "box"): 1}
 
 
 async def test_what_a_deletion_left_stale_names_the_kind_that_is_gone(start: Start) -> None:
-    beside = await start(healing=False)
-    await beside.create("box", "a", text="first")
-    await beside.create("box", "b", text="see a")
-    await beside.offline.server.delete(await beside.key("box", "a"))
-    await beside.settled()
-    mismatch = only(await beside.auditing.once("a test"))
+    system = await start(healing=False)
+    await system.create("box", "a", text="first")
+    await system.create("box", "b", text="see a")
+    await system.offline.server.delete(await system.key("box", "a"))
+    await system.settled()
+    mismatch = only(await system.auditing.once("a test"))
     assert (mismatch.name, mismatch.missing_reactions, mismatch.repaired) == ("b:one", ("box <- box",), True)
-    assert await beside.content("b") == "nothing"
+    assert await system.content("b") == "nothing"
 
 
 async def test_an_object_whose_event_was_lost_is_read_back_and_repaired(start: Start) -> None:
-    beside = await start(healing=True)
-    await beside.create("box", "a", text="first")
-    beside.deaf = True
-    await beside.change("part", "a", "one", settle=False, content="edited")
-    await until(lambda: not beside.offline.store.batches("/contrail/", beside.heard))
-    beside.deaf = False
-    await beside.create("box", "b", text="first")
-    assert await beside.content("a") == "edited"
-    mismatch = only(await beside.auditing.once("a test"))
+    system = await start(healing=True)
+    await system.create("box", "a", text="first")
+    system.deaf = True
+    await system.change("part", "a", "one", settle=False, content="edited")
+    await until(lambda: not system.offline.store.batches("/contrail/", system.heard))
+    system.deaf = False
+    await system.create("box", "b", text="first")
+    assert await system.content("a") == "edited"
+    mismatch = only(await system.auditing.once("a test"))
     assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.MISSED, True)
-    assert await beside.content("a") == "first"
+    assert await system.content("a") == "first"
 
 
 async def test_an_object_that_nobody_ever_planned_is_planned(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    beside = await start(healing=True)
-    await beside.create("box", "a", text="first")
-    monkeypatch.setattr(beside.engine.scheduler, "_concerns_us", lambda name: False)
-    await beside.change("part", "a", "one", content="edited")
-    mismatch = only(await beside.auditing.once("a test"))
+    system = await start(healing=True)
+    await system.create("box", "a", text="first")
+    monkeypatch.setattr(system.engine.scheduler, "_concerns_us", lambda name: False)
+    await system.change("part", "a", "one", content="edited")
+    mismatch = only(await system.auditing.once("a test"))
     assert (mismatch.name, mismatch.sort, mismatch.repaired) == ("a:one", Sort.UNPLANNED, True)
     assert mismatch.missing_reactions == ()
-    assert await beside.content("a") == "first"
+    assert await system.content("a") == "first"
 
 
 async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only_that_is_named() -> None:
@@ -108,17 +108,17 @@ async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only
     loaded = load_all([toy])
     reactions = without(loaded.reactions, "toy_pod", "self", "toy_service")
     reactions = without(reactions, "toy_route", "self", "toy_gateway")
-    beside = AuditedSystem(loaded._replace(reactions=reactions), healing=False)
-    async with beside.running():
-        await beside.settled()
-        await beside.shop()
-        await beside.manifest("toy_route", "route", **ROUTE, timeout_ms=5)
-        await beside.manifest("toy_gateway", "front", {"touched": "yes"}, hostname="*.example")
-        await beside.manifest("toy_pod", "pod", {"app": "web"}, address="10.0.0.2")
-        mismatch = only(await beside.auditing.once("a test"))
+    system = AuditedSystem(loaded._replace(reactions=reactions), healing=False)
+    async with system.running():
+        await system.settled()
+        await system.shop()
+        await system.manifest("toy_route", "route", **ROUTE, timeout_ms=5)
+        await system.manifest("toy_gateway", "front", {"touched": "yes"}, hostname="*.example")
+        await system.manifest("toy_pod", "pod", {"app": "web"}, address="10.0.0.2")
+        mismatch = only(await system.auditing.once("a test"))
         assert (mismatch.kind, mismatch.sort, mismatch.repaired) == ("toy_listener", Sort.STALE, True)
         assert mismatch.missing_reactions == ("toy_service <- toy_pod",)
-        assert (await beside.auditing.once("again")).differences == 0
+        assert (await system.auditing.once("again")).differences == 0
 
 
 @pytest.mark.parametrize(
@@ -126,20 +126,20 @@ async def test_what_is_stale_by_way_of_a_fact_is_repaired_at_its_source_and_only
 )
 async def test_a_reaction_that_is_taken_out_of_the_shipped_map_is_named(kind: str, visited: str) -> None:
     loaded = load_all(find_compilers(["contrail"]))
-    beside = AuditedSystem(loaded._replace(reactions=without(loaded.reactions, kind, "self", visited)), healing=False)
-    await beside.offline.seed()
-    async with beside.running():
-        await beside.settled()
-        await beside.create("security_group", *PROJECT, "naming", **mentioning("named"))
-        await beside.create("logical_router", *PROJECT, "router")
-        await beside.create("security_group", *PROJECT, "named")
-        await beside.change("global_system_config", "default-global-system-config", autonomous_system=65000)
-        verdict = await beside.auditing.once("a test")
+    system = AuditedSystem(loaded._replace(reactions=without(loaded.reactions, kind, "self", visited)), healing=False)
+    await system.offline.seed()
+    async with system.running():
+        await system.settled()
+        await system.create("security_group", *PROJECT, "naming", **mentioning("named"))
+        await system.create("logical_router", *PROJECT, "router")
+        await system.create("security_group", *PROJECT, "named")
+        await system.change("global_system_config", "default-global-system-config", autonomous_system=65000)
+        verdict = await system.auditing.once("a test")
         assert {pair for mismatch in verdict.mismatches for pair in mismatch.missing_reactions} == {
             f"{visited} <- {kind}"
         }
         assert all(mismatch.repaired for mismatch in verdict.mismatches)
-        assert (await beside.auditing.once("again")).differences == 0
+        assert (await system.auditing.once("again")).differences == 0
 
 
 def mentioning(group: str) -> dict[str, Any]:

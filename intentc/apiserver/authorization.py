@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intentc.model import Kind, kebab, snake
 
-from .admission.marks import mark_of
-from .admission.tenants import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT
+from .admission.well_known import ACCESS_LIST, DOMAIN, EVERYBODY, PROJECT, mark_of
 
 if TYPE_CHECKING:
     from .resources import Caller

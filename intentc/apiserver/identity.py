@@ -11,7 +11,7 @@ import uuid as uuid_module
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
 from .admission.manifests import check_place
-from .admission.roots import ROOT_KINDS
+from .admission.well_known import ROOT_KINDS
 from .documents import Document
 from .draft import Draft
 from .errors import BadRequest, Conflict

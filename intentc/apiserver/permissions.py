@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from intentc.model import Key, Kind, Name, Schema, kebab, snake
 
-from .admission.tenants import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
+from .admission.well_known import ACCESS_LIST, DEFAULT_DOMAIN, DOMAIN, PROJECT
 from .authorization import (
     READ,
     REFER,

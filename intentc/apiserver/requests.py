@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from intentc.model import Kind, kebab
-from intentc.model.nesting import deeper_than
+from intentc.model.limits import deeper_than
 
 from .batch import relaxed_targets
 from .collections import ElementUpdate

@@ -91,8 +91,7 @@ def lease_keepers(configuration: Configuration) -> KeeperFactory:
 
 def diagnostics_access(configuration: Configuration) -> Access:
     """Who may query the diagnostics of a service that runs with ``configuration``."""
-    from intentc.diagnostics.access import Access, Tls
-    from intentc.diagnostics.token import PresentToken
+    from intentc.diagnostics.access import Access, PresentToken, Tls
 
     own = configuration.intentc.diagnostics
     check_files(own.tls.cert, own.tls.key, own.tls.client_ca)

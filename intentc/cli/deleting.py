@@ -1,18 +1,25 @@
-"""Deletes resources at the API server, for ``delete`` and for plans."""
+"""Deletes resources at the API server, for ``delete`` and for plans.
+
+With ``let_go``, references that users wrote to them are removed first. References by compilers never block a deletion,
+and children have to be deleted themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from intentc.loading.resources import Loaded as Input
+from intentc.model import InvalidInput, Key, Kind, Schema
+from intentc.model.kind import Writer
+
+from .client import ApiClient, Change, Refused
 from .errors import CommandError
+from .lookup import look_up, read
+from .naming import kind_named
+from .transfer import STALE, Done, Sent, Stale, present, send, with_names
 
-if TYPE_CHECKING:
-    from intentc.loading.resources import Loaded as Input
-    from intentc.model import Key, Schema
-
-    from .client import ApiClient
-    from .transfer import Done
+_BACK = "_back_refs"
 
 
 async def delete_named(
@@ -26,14 +33,6 @@ async def delete_named(
 ) -> list[Done]:
     """Delete the resources of one kind by ``names``, and return what was done. ``seen``: as for ``delete_by``.
     ``let_go``: references to them are removed in the same transaction."""
-    from intentc.model import Key
-
-    from .client import Change, Refused
-    from .letting_go import holders_of
-    from .lookup import look_up
-    from .naming import kind_named
-    from .transfer import STALE, Stale, with_names
-
     kind = kind_named(schema, kind_name)
     # Look up all before deleting the first: a misspelt name must not leave half of them deleted.
     found = {Key(kind.name, one.uuid): one for one in [await look_up(client, kind, name) for name in names]}
@@ -69,11 +68,6 @@ async def delete_by(
     """Delete ``resources`` (targets first, from ``read_input``) at the server of ``client``. Returns them in the order
     of deletion, with the uuid of each that existed. ``seen``: the revisions that all of them must still have; then they
     go in one transaction, and ``Stale`` is raised if one has another revision."""
-    from intentc.model import InvalidInput, Key
-
-    from .client import Change
-    from .transfer import Sent, present, send
-
     order = list(reversed(resources))
     for resource in order:
         if not resource.data.get("fq_name") and not resource.data.get("uuid"):
@@ -90,3 +84,54 @@ async def delete_by(
 
 def _revision(seen: Mapping[Key, int] | None, key: Key) -> int | None:
     return None if seen is None else seen.get(key, 0)
+
+
+class Holder(NamedTuple):
+    """A resource that loses references: its key and fq_name, and the remaining references by field."""
+
+    key: Key
+    fq_name: list[str]
+    fields: Mapping[str, list[Any]]
+
+    def change(self, if_match: int | None) -> Change:
+        return Change("UPDATE", self.key.kind, {"uuid": self.key.uuid, **self.fields}, if_match)
+
+
+async def holders_of(client: ApiClient, schema: Schema, keys: Collection[Key]) -> list[Holder]:
+    """The resources outside ``keys`` that refer to one of them, sorted by key."""
+    going = {key.uuid for key in keys}
+    found: dict[Key, Holder] = {}
+    for key in keys:
+        for kind, uuids in await _referring(client, schema, key):
+            for holder in [Key(kind.name, uuid) for uuid in uuids if uuid not in going]:
+                if holder in found:
+                    continue
+                stored = await client.get(kind, holder.uuid) or {}
+                found[holder] = Holder(holder, stored.get("fq_name", []), _left(stored, going))
+    return [holder for _, holder in sorted(found.items())]
+
+
+async def _referring(client: ApiClient, schema: Schema, key: Key) -> list[tuple[Kind, list[str]]]:
+    """The kinds whose user references lead to ``key``, with the uuids of those resources."""
+    kinds = {
+        kind.name: kind
+        for kind, relation in schema.referring.get(key.kind, ())
+        if relation in kind.relations and kind.relations[relation].writer is Writer.USER
+    }
+    found = await read(client, schema.kind(key.kind), key.uuid)
+    if found is not None and found.data is None:
+        # The server can't show back references of an unreadable resource: query each kind.
+        listed = [(kind, await client.referring(kind, key.uuid)) for kind in kinds.values()]
+        return [(kind, [data["uuid"] for data in resources]) for kind, resources in listed]
+    document = found.data if found is not None and found.data is not None else {}
+    back = [(kind, document.get(f"{name}{_BACK}", ())) for name, kind in kinds.items()]
+    return [(kind, [entry["uuid"] for entry in entries]) for kind, entries in back]
+
+
+def _left(document: Mapping[str, Any], going: Collection[str]) -> dict[str, list[Any]]:
+    return {
+        field: left
+        for field, entries in document.items()
+        if field.endswith("_refs") and not field.endswith(_BACK) and isinstance(entries, list)
+        if len(left := [entry for entry in entries if entry.get("uuid") not in going]) < len(entries)
+    }

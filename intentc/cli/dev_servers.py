@@ -1,23 +1,22 @@
 """Starts and stops the servers of ``intentc dev`` in order: etcd, API server, compiler and diagnostics.
 
-Why it exists: tests of the whole chain start exactly what the command starts. The command prints messages;
-``dev_gateway`` runs Envoy.
+Why it exists: tests of the whole chain start exactly what the command starts. A file with its configuration is for
+commands in other terminals: ``dev`` chooses some settings itself (ports, compilers, a gateway's addresses), and a
+command with other settings would answer differently. The command prints messages; ``dev_gateway`` runs Envoy.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import msgspec
 
-from .dev_configuration import written
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from intentc.loading.configuration import Configuration
     from intentc.service.service import CompilerService
 
@@ -85,3 +84,31 @@ def _reaching(configuration: Configuration, etcd: str, server: Any, diagnostics:
         client=replace(configuration.client, endpoint=server),
         intentc=replace(own, diagnostics=replace(own.diagnostics, address=diagnostics)),
     )
+
+
+@contextmanager
+def written(configuration: Configuration) -> Iterator[Path]:
+    """Write a file with the servers of ``configuration`` and its whole section ``intentc``; delete it after the block.
+
+    Only its owner can read it, since settings may hold secrets.
+    """
+    with TemporaryDirectory(prefix="intentc-dev-") as folder:
+        path = Path(folder) / "intentc.yml"
+        path.touch(mode=0o600)
+        path.write_bytes(msgspec.yaml.encode(_document(configuration), enc_hook=str))
+        yield path
+
+
+def _document(configuration: Configuration) -> dict[str, Any]:
+    own: dict[str, Any] = msgspec.to_builtins(configuration.intentc, enc_hook=str)
+    # `dev` serves diagnostics on loopback without TLS and token, whatever the configuration says for services.
+    own["diagnostics"] = {"address": str(configuration.intentc.diagnostics.address)}
+    # Another terminal may have another working directory.
+    own["schemas"] = [str(Path(folder).resolve()) for folder in own["schemas"]]
+    own["reactions"] = {name: str(Path(file).resolve()) for name, file in own["reactions"].items()}
+    return {
+        "etcd": {"endpoints": list(configuration.etcd.endpoints), "path": configuration.etcd.path},
+        "client": {"endpoint": str(configuration.client.endpoint)},
+        "no_auth": True,
+        "intentc": own,
+    }

@@ -6,16 +6,21 @@ to do with the resource.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import CommandError, Exit
-from .near_names import near_names
 
 if TYPE_CHECKING:
     from intentc.model import Kind
 
     from .client import ApiClient
+
+_NEAR_NAMES = 5
+_COMPARED = 2_000
+"""Names whose spelling is compared, those of about the same length first."""
 
 
 class Meant(NamedTuple):
@@ -108,3 +113,17 @@ def _one_of(listed: list[Meant], client: ApiClient, kind: Kind, name: str) -> Me
                 next_step="give more of the name, or the uuid",
                 code=Exit.USAGE,
             )
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """At most five fq_names (joined by ``:``) that resemble ``name``: those that contain it, else those whose last
+    element has a similar spelling."""
+    names = sorted(set(known))
+    last = name.rpartition(":")[2]
+    if holding := [one for one in names if name in one]:
+        return holding[:_NEAR_NAMES]
+    by_last: dict[str, list[str]] = {}
+    for one in sorted(names, key=lambda one: abs(len(one) - len(name)))[:_COMPARED]:
+        by_last.setdefault(one.rpartition(":")[2], []).append(one)
+    near = [one for each in difflib.get_close_matches(last, by_last, _NEAR_NAMES) for one in by_last[each]]
+    return near[:_NEAR_NAMES]

@@ -12,6 +12,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,6 +20,11 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from intentc.loading.configuration import Secret
+from intentc.loading.configuration.risks import SHORTEST_TOKEN
+
+_LOG = logging.getLogger(__name__)
 
 OPEN = frozenset({"/healthz", "/readyz"})
 """Paths that need no token, since probes have none; without a token they omit reasons. If client certificates are
@@ -36,6 +42,34 @@ class Tls(NamedTuple):
     certificate: str
     key: str
     client_ca: str = ""
+
+
+class PresentToken:
+    """Returns the token in its file, or an empty text, which grants nobody access; each change between the two is
+    logged once.
+
+    A password we send, and while its file is being replaced the former one is the best guess. A token file is removed
+    to lock out everybody who knows the token.
+    """
+
+    def __init__(self, secret: Secret) -> None:
+        self._secret = secret
+        self._usable = True
+
+    def __call__(self) -> str:
+        text = self._secret.present(SHORTEST_TOKEN)
+        if bool(text) is not self._usable:
+            self._usable = bool(text)
+            if text:
+                _LOG.info("intentc.diagnostics.token_file: %s can be used again", self._secret.file)
+            else:
+                _LOG.error(
+                    "intentc.diagnostics.token_file: %s is missing, unreadable, or has fewer than %d characters;"
+                    " until it is fixed the diagnostics reject all requests",
+                    self._secret.file,
+                    SHORTEST_TOKEN,
+                )
+        return text
 
 
 class Access(NamedTuple):

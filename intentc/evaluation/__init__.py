@@ -1,8 +1,8 @@
 """Stage 5: computes what should exist for one intent, as a pure function of recorded reads (docs/engine.md §4).
 
 An author's ``evaluate`` sees ``intent.py`` and ``context.py``, and yields what ``claiming.py`` makes. ``compiler.py``
-declares a package of intents, ``overview.py`` its views, ``naming.py`` other names of its objects. ``runner.py`` runs
-one evaluation, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the next process which
+declares a package of intents, ``overview.py`` its views and other names of its objects. ``runner.py`` runs one
+evaluation, ``budget.py`` and ``watchdog.py`` bound its time, and ``crash_marker.py`` shows the next process which
 evaluation was under way. Logic and queue decide when to evaluate; planning handles the claims.
 """
 
@@ -13,9 +13,8 @@ from .context import Context, Waiting
 from .crash_marker import CrashMarker, state_directory
 from .intent import Intent, View
 from .limits import LimitExceeded, Limits
-from .naming import Naming
 from .outcome import AllocationRequest, Explained, Outcome, Status
-from .overview import Compiled, Overview, Row
+from .overview import Compiled, Naming, Overview, Row
 from .runner import BUDGET_EXCEEDED, Runner
 from .watchdog import Watchdog
 

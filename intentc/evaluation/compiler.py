@@ -12,8 +12,7 @@ from pathlib import Path
 from intentc.model import InvalidInput
 
 from .intent import Intent
-from .naming import Naming
-from .overview import PROBLEMS, Overview
+from .overview import PROBLEMS, Naming, Overview
 
 _TRUST = ("reads", "reactions")
 

@@ -1,8 +1,9 @@
-"""Views of a compiler's outputs: tables by name (``Compiler(views=…)``).
+"""What a compiler says about its outputs as a whole: views, and names that other programs use.
 
-Why it exists: the routes of a gateway, or the users of a service, are spread over many objects, and only the compiler's
-author knows how. The engine has the objects and the problems; ``/views`` and ``intentc show`` page, filter and show
-the tables. Neither knows a kind.
+Views are tables by name (``Compiler(views=…)``): the routes of a gateway, or the users of a service, are spread over
+many objects, and only the compiler's author knows how. The engine has the objects and the problems; ``/views`` and
+``intentc show`` page, filter and show the tables. A statistic or log line of another program has its own name for a
+thing, not the object's, and again only the author knows how they relate (``Compiler(names=…)``).
 """
 
 from __future__ import annotations
@@ -50,3 +51,13 @@ class Overview(NamedTuple):
     kinds: tuple[str, ...]
     columns: tuple[str, ...]
     rows: Callable[[Compiled], Iterable[Row]]
+
+
+class Naming(NamedTuple):
+    """``kinds``: the kinds that it looks at, and may name. ``find``: a pure function of a text and of the objects of
+    these kinds → (kind, fq_name joined by ``:``) of each object that the text may mean, the likeliest first; they need
+    not exist. It is called twice: first with a ``Compiled`` that only finds single objects by name, which is cheap, and
+    if that yields nothing with all objects, in a separate thread."""
+
+    kinds: tuple[str, ...]
+    find: Callable[[str, Compiled], Iterable[tuple[str, str]]]

@@ -26,9 +26,8 @@ from intentc.model import (
     is_escaped,
     is_uuid,
 )
-from intentc.model.limits import LARGEST_VALUE
+from intentc.model.limits import LARGEST_VALUE, deeper_than
 from intentc.model.manifest import manifest_identity
-from intentc.model.nesting import deeper_than
 
 DEEPEST_VALUE = 64
 """The most levels of objects and arrays."""

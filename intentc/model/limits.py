@@ -1,10 +1,34 @@
-"""Limits the size of a resource, by what etcd accepts.
+"""Limits the size of a resource, by what etcd accepts, and measures how deep it is nested.
 
-Why it exists: the API server rejects what the compilers would hold, with the same number. ``logic.decoding`` limits how
-deep a resource may be nested.
+Why here: the API server rejects what the compilers would hold, with the same number. Nesting is measured before a text
+is decoded: JSON decoders, and everything that traverses the values later, use the stack once per level, and a text of a
+few thousand brackets makes them fail. Every value from etcd and every request body is checked, so the check must cost
+next to nothing for valid ones. ``logic.decoding`` and ``apiserver.requests`` limit the depth.
 """
 
 from __future__ import annotations
 
 LARGEST_VALUE = 1_572_864
 """Bytes of one resource as JSON: what etcd takes in one request by default (``--max-request-bytes``)."""
+
+
+_AS_PARENTHESES = bytes.maketrans(b"{[]}", b"(())")
+_REST = bytes(set(range(256)) - set(b"{[]}"))
+
+
+def deeper_than(raw: bytes, levels: int) -> bool:
+    """Whether objects and arrays in ``raw`` are nested deeper than ``levels``. For text that is not JSON the result is
+    undefined."""
+    # Each level has a bracket of its own, and most texts have too few.
+    if raw.count(b"{") + raw.count(b"[") <= levels:
+        return False
+    if b"\\" in raw:
+        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside_texts = b"".join(raw.split(b'"')[::2])
+    brackets = outside_texts.translate(_AS_PARENTHESES, _REST)
+    for _ in range(levels):
+        inner_removed = brackets.replace(b"()", b"")
+        if len(inner_removed) == len(brackets):
+            break
+        brackets = inner_removed
+    return b"(" in brackets

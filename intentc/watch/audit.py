@@ -15,8 +15,8 @@ from typing import Protocol
 import anyio.to_thread
 
 from intentc.model.events import Change, Correction
-from intentc.watch.applied import Applied, ResourceKey
 from intentc.watch.keys import Layout
+from intentc.watch.progress import Applied, ResourceKey
 from intentc.watch.protocol import RangeResult, Store, prefix_end
 from intentc.watch.status import SourceCounters
 

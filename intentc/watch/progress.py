@@ -1,11 +1,17 @@
-"""Measures how far the watch has come, and how far it could have: the lag in revisions, and a listing's progress.
+"""Records how far the watch and its consumer have come.
 
 Why it exists: operators ask "is it behind, and by how much?" before anything else, and the last applied revision does
-not answer that, since most revisions of a busy etcd may not concern us. ``applied`` records what is applied; nothing is
-decided by these figures.
+not answer that, since most revisions of a busy etcd may not concern us (``Progress``; nothing is decided by it). The
+watch resumes after what was *applied*, not after what was received, and an audit that compares the consumer's view with
+the store must leave out keys that changed while it was reading (``Applied``).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from intentc.model.events import Batch, Change, Snapshot
 
 
 class Progress:
@@ -44,3 +50,43 @@ class Progress:
         """Note a sign of life on the watch: everything written before it has arrived, too."""
         self.saw(revision)
         self.passed = max(self.passed, revision)
+
+
+ResourceKey = tuple[str, str]
+
+
+class Applied:
+    """The last applied ``revision`` (0: nothing yet) and the number of snapshots delivered."""
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self.snapshots = 0
+        self._under_way: tuple[Change, ...] = ()
+        self._recordings: list[set[ResourceKey]] = []
+
+    def delivering(self, item: Snapshot | Batch) -> None:
+        """Note that the consumer is about to get ``item``."""
+        self._under_way = item.changes
+        if isinstance(item, Snapshot):
+            self.snapshots += 1
+        for recording in self._recordings:
+            recording.update(_keys(item.changes))
+
+    def applied(self, revision: int) -> None:
+        """Note that the consumer asked for the next item: it has applied everything up to ``revision``."""
+        self.revision = revision
+        self._under_way = ()
+
+    @contextmanager
+    def recording(self) -> Iterator[set[ResourceKey]]:
+        """The keys (kind, uuid) of everything that the consumer gets meanwhile, its present item included."""
+        recording = set(_keys(self._under_way))
+        self._recordings.append(recording)
+        try:
+            yield recording
+        finally:
+            self._recordings.remove(recording)
+
+
+def _keys(changes: Iterable[Change]) -> Iterator[ResourceKey]:
+    return ((change.kind, change.uuid) for change in changes)

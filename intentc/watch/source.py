@@ -16,13 +16,12 @@ import anyio
 from intentc import crashpoints
 from intentc.backoff import Retries
 from intentc.model.events import Batch, Correction, Snapshot
-from intentc.watch.applied import Applied
 from intentc.watch.audit import Audit, View
 from intentc.watch.heartbeat import Heartbeat, Pulse
 from intentc.watch.history_check import HistoryCheck
 from intentc.watch.keys import Layout
 from intentc.watch.listing import DEFAULT_PAGES, PageLimits, list_all
-from intentc.watch.progress import Progress
+from intentc.watch.progress import Applied, Progress
 from intentc.watch.protocol import (
     AccessDenied,
     Compacted,

@@ -18,9 +18,8 @@ from intentc.model import Key
 
 from .answers import Answer, failure
 from .capabilities import Capabilities
-from .connection import Connection
+from .connection import Connection, fence_header
 from .encode import Mutation
-from .fencing import fence_header
 from .service import Conflict, Rejected, UnknownOutcome, Unreachable, WriteError, Written
 
 _LOG = logging.getLogger(__name__)

@@ -22,6 +22,9 @@ from .rotating import RotatingTransport
 from .service import UnknownOutcome, Unreachable, Untrusted
 from .untrusted import trust_lack
 
+FENCE_HEADER = "X-Intentc-Fence"
+"""Carries the fence: every request that writes sends it (docs/engine.md §9)."""
+
 Trace = Callable[[str, dict[str, Any]], Awaitable[None]]
 """httpx's callback for the steps of a request: (step, details)."""
 
@@ -135,3 +138,8 @@ def _transport(endpoint: Endpoint) -> httpx2.AsyncHTTPTransport:
             keepalive_expiry=4.0,
         ),
     )
+
+
+def fence_header(fence: str | None) -> dict[str, str]:
+    """The header that carries the fence, if there is one."""
+    return {} if fence is None else {FENCE_HEADER: fence}

@@ -22,10 +22,9 @@ from intentc.model import AddReference, Create, Delete, Key, Name, RemoveReferen
 from .answers import Answer, failure
 from .bulk import Gatherer
 from .capabilities import Capabilities
-from .connection import Connection
+from .connection import Connection, fence_header
 from .encode import encode_mutation, encode_reference, resource_path
 from .endpoint import Endpoint
-from .fencing import fence_header
 from .relaxing import Relaxations
 from .service import Allocation, ReadBack, Rejected, UnknownOutcome, Unreachable, Written
 from .turns import Turns

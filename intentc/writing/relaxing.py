@@ -19,8 +19,7 @@ from intentc.backoff import Backoff
 from intentc.model import Key
 
 from .answers import failure
-from .connection import Connection
-from .fencing import fence_header
+from .connection import Connection, fence_header
 from .service import Conflict, Fenced, WriteError
 
 _LOG = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from envoy.config.bootstrap.v3.bootstrap_pb2 import Bootstrap
 from envoy.config.cluster.v3.cluster_pb2 import Cluster
 from google.protobuf import json_format
 
-from intentc.bridges.xds.newer_fields import parsed
+from intentc.bridges.xds.encoding import parsed
 from intentc.embedded.envoy import find_binary
 from tests.support.ambassador.clusters import clusters, endpoints, resolver, service, subset
 from tests.support.ambassador.hosts import manifest

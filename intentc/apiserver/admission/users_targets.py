@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import BadRequest
-from .marks import mark_of
 from .rules import ByUuid, Change, Document, Every, Found, Lookup, UnchangedByName
 from .seed_objects import OBJECTS
+from .well_known import mark_of
 
 LISTS: Mapping[str, tuple[str, ...]] = {
     "virtual_network": ("route_target_list", "import_route_target_list", "export_route_target_list"),

@@ -19,7 +19,6 @@ from . import wire
 from .addresses import addresses_of
 from .elements import Element, digest
 from .kinds import CLUSTER, ENDPOINTS, LISTENER, NAME_FIELD, ROUTE, SECRET, TYPE_OF, VIRTUAL_HOST, Type
-from .newer_fields import parsed
 
 _MESSAGES = {
     CLUSTER: ("envoy.config.cluster.v3.cluster_pb2", "Cluster"),
@@ -29,6 +28,11 @@ _MESSAGES = {
     SECRET: ("envoy.extensions.transport_sockets.tls.v3.secret_pb2", "Secret"),
     VIRTUAL_HOST: ("envoy.config.route.v3.route_components_pb2", "VirtualHost"),
 }
+_CLUSTER = "envoy.config.cluster.v3.Cluster"
+_CHECKS = "health_checks"
+_NAME = "name"
+_NAME_NUMBER = 27
+"""Of ``envoy.config.core.v3.HealthCheck.name``, as Envoy 1.40 itself declares it."""
 _ROUTES_FIELD = 3
 """The field of a virtual host that holds its routes."""
 _ASSEMBLED = ("name", "domains", "routes")
@@ -192,3 +196,31 @@ def load_extensions() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             if module.name.endswith("_pb2"):
                 importlib.import_module(module.name)
+
+
+def parsed(config: dict[str, Any], message: Any) -> Any:
+    """Fill ``message`` from v3 JSON and return it. Raises what ``json_format.ParseDict`` raises.
+
+    Envoy 1.40 knows a field that the public packages of its messages don't know yet: the name of a health check, which
+    each needs if a cluster has several. Without a descriptor it can only be written by its number, as an unknown field;
+    protobuf keeps it. Once the packages know the field, nothing is changed here.
+    """
+    checks = config.get(_CHECKS)
+    if message.DESCRIPTOR.full_name != _CLUSTER or not isinstance(checks, list) or _known(message):
+        return json_format.ParseDict(config, message)
+    names = [each.get(_NAME, "") if isinstance(each, dict) else "" for each in checks]
+    plain = [_without_name(each) for each in checks]
+    json_format.ParseDict({**config, _CHECKS: plain}, message)
+    for check, name in zip(message.health_checks, names, strict=True):
+        if not isinstance(name, str):
+            raise json_format.ParseError(f"{_CHECKS}: {_NAME} {name!r} is no text")
+        check.MergeFromString(wire.text(_NAME_NUMBER, name))
+    return message
+
+
+def _without_name(check: Any) -> Any:
+    return {key: value for key, value in check.items() if key != _NAME} if isinstance(check, dict) else check
+
+
+def _known(message: Any) -> bool:
+    return _NAME in message.DESCRIPTOR.fields_by_name[_CHECKS].message_type.fields_by_name

@@ -20,10 +20,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from . import limits
+from .addresses import StreamAddresses
 from .encoding import Version
 from .kinds import WILDCARD, Type
 from .rejections import RejectionAnalyzer
-from .stream_addresses import StreamAddresses
 from .world import Resource, World
 
 _AT_ONCE = (Type.SECRETS, Type.ENDPOINTS)

@@ -38,7 +38,7 @@ async def _serve(configuration: Configuration) -> int:
     from intentc.plugins import installed
 
     from ..connecting import check_files, etcd_store
-    from ..signals import ended_by_signals
+    from ..process import ended_by_signals
 
     server = configuration.server
     if server.tls.enabled:
@@ -113,7 +113,7 @@ def _keystone(configuration: Configuration) -> Keystone | None:
 
 def _policy(configuration: Configuration, schema: Schema) -> Policy:
     """The access policy. Raises ``CommandError`` for ``rbac`` without the kind that holds its rules."""
-    from intentc.apiserver.admission.tenants import ACCESS_LIST
+    from intentc.apiserver.admission.well_known import ACCESS_LIST
     from intentc.apiserver.authorization import Mode, Policy
 
     if configuration.is_open:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..deleting import delete_by, delete_named
 from ..errors import Exit
 from ..options import complete_files, configured, output_option
 
@@ -58,6 +57,7 @@ async def _delete_named(
 
     from ..client import ApiClient
     from ..connecting import api_server
+    from ..deleting import delete_named
     from ..transfer import print_actions
 
     schema = installed(loaded.configuration).schema
@@ -75,6 +75,7 @@ async def _delete(files: tuple[str, ...], output: str, timeout: float | None, lo
 
     from ..client import ApiClient
     from ..connecting import api_server
+    from ..deleting import delete_by
     from ..naming import reject_kind_as_file
     from ..ordering import name_of
     from ..transfer import print_results, read_input

@@ -94,8 +94,7 @@ async def _dev(
 
     from ..dev_echo import running_echoes, wanted
     from ..dev_servers import running
-    from ..reloaded import reloading_of
-    from ..signals import ended_by_signals
+    from ..process import ended_by_signals, reloading_of
     from ..transfer import read_input
 
     configuration = loaded.configuration

@@ -47,9 +47,8 @@ async def _run(observe: bool, loaded: Loaded) -> int:
     from intentc.writing.http import http_services
 
     from ..connecting import api_server, diagnostics_access, etcd_store, lease_keepers
+    from ..process import ended_by_signals, reloading_of
     from ..progress import show_progress
-    from ..reloaded import reloading_of
-    from ..signals import ended_by_signals
 
     configuration = loaded.configuration
     compilers = installed(configuration)

@@ -72,7 +72,7 @@ async def _serve(address: tuple[str, int], diagnostics: tuple[str, int], loaded:
     from intentc.loading.configuration import is_loopback
 
     from ..connecting import diagnostics_access, etcd_store
-    from ..signals import ended_by_signals
+    from ..process import ended_by_signals
 
     host, port = address
     store = etcd_store(loaded.configuration)

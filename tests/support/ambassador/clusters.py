@@ -15,7 +15,7 @@ from envoy.config.cluster.v3.cluster_pb2 import Cluster
 from envoy.config.endpoint.v3.endpoint_pb2 import ClusterLoadAssignment
 from google.protobuf.json_format import ParseDict
 
-from intentc.bridges.xds.newer_fields import parsed
+from intentc.bridges.xds.encoding import parsed
 from intentc.testing import Problem
 from tests.support.ambassador.hosts import MemoryGateway, manifest
 from tests.support.ambassador.mappings import EVERYTHING, mapping

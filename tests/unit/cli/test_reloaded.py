@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from intentc.cli.reloaded import reloading_of
+from intentc.cli.process import reloading_of
 from intentc.diagnostics import logs
 from intentc.loading.configuration import Configuration, load
 from tests.support.box_system import BoxSystem

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from intentc.cli import hangups
-from intentc.cli.signals import ended_by_signals
+from intentc.cli.process import ended_by_signals
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -82,7 +82,7 @@ async def test_a_hang_up_asks_for_a_reload_and_ends_nothing() -> None:
 
 async def test_a_hang_up_whose_terminal_has_gone_ends_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
-    monkeypatch.setattr("intentc.cli.signals.terminal_now", lambda: theirs)
+    monkeypatch.setattr("intentc.cli.process.terminal_now", lambda: theirs)
     reloads = anyio.Event()
     with anyio.fail_after(PATIENCE):
         async with ended_by_signals(reloads.set) as scope:

@@ -17,9 +17,8 @@ import pytest
 from intentc.cli.errors import CommandError
 from intentc.cli.waiting import asked, current_status, url_of, wait_for
 from intentc.diagnostics import serving
-from intentc.diagnostics.access import EVERYBODY, Access, Tls, shown_token
+from intentc.diagnostics.access import EVERYBODY, Access, PresentToken, Tls, shown_token
 from intentc.diagnostics.serving import OpenToAll, UnusableCertificate, running_diagnostics
-from intentc.diagnostics.token import PresentToken
 from intentc.loading.configuration import Address, FilePath, Secret
 from intentc.loading.configuration.sections import Diagnostics, DiagnosticsTls
 from tests.support.authority import Authority, Issued

@@ -14,8 +14,7 @@ from intentc.loading import load_schema
 from intentc.logic.cache import Held
 from intentc.logic.decoding import DEEPEST_VALUE, MOST_LINKS, decoded
 from intentc.model import Change, Resource
-from intentc.model.limits import LARGEST_VALUE
-from intentc.model.nesting import deeper_than
+from intentc.model.limits import LARGEST_VALUE, deeper_than
 from tests.property.profiles import share
 
 SCHEMA = load_schema("contrail")

@@ -8,7 +8,7 @@ import pytest
 from envoy.config.cluster.v3.cluster_pb2 import Cluster
 from google.protobuf import json_format
 
-from intentc.bridges.xds.newer_fields import parsed
+from intentc.bridges.xds.encoding import parsed
 
 HTTP = {"http_health_check": {"path": "/"}, "timeout": "1s"}
 

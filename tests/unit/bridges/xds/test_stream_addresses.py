@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intentc.bridges.xds.addresses import addresses_of, in_use
-from intentc.bridges.xds.stream_addresses import StreamAddresses
+from intentc.bridges.xds.addresses import StreamAddresses, addresses_of, in_use
 
 
 def places(**held: str) -> StreamAddresses:

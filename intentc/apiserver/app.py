@@ -39,7 +39,9 @@ from intentc.model import Key, Kind, kebab, snake
 from intentc.watch.protocol import StoreError
 
 from . import requests
+from .admission.fields import children_of
 from .auth import Keystone
+from .documents import Document
 from .errors import ApiError, BadRequest, NotFound, TooLarge, from_store
 from .references import ReferenceUpdate
 from .resources import Caller
@@ -75,6 +77,7 @@ def create_app(
         Route("/ref-relax-for-delete", calls.ref_relax, methods=["POST"]),
         Route("/fqname-to-id", calls.fqname_to_id, methods=["POST"]),
         Route("/id-to-fqname", calls.id_to_fqname, methods=["POST"]),
+        Route("/prop-collection-get", calls.prop_collection_get, methods=["GET"]),
         Route("/prop-collection-update", calls.prop_collection_update, methods=["POST"]),
         Route("/sync", calls.sync, methods=["POST"]),
         Route("/int-pools", calls.create_pool, methods=["POST"]),
@@ -154,9 +157,11 @@ class _Calls:
     async def get(self, request: Request) -> Response:
         caller = self._caller(request, reading=True)
         key = self._key(request)
-        document, revision = await self._server.get(key, caller=caller)
-        shown = {**document, "href": _href(request, key)}
-        return _answer({kebab(key.kind): shown}, revision)
+        view = requests.view(request.query_params)
+        document, revision = await self._server.get(key, view, caller=caller)
+        if not requests.flag(request.query_params, "exclude_hrefs"):
+            document = self._linked(request, key, document)
+        return _answer({kebab(key.kind): document}, revision)
 
     async def update(self, request: Request) -> Response:
         caller, key = self._caller(request), self._key(request)
@@ -191,7 +196,7 @@ class _Calls:
         if requests.flag(parameters, "count"):
             return _answer({kebab(kind.plural): {"count": len(found)}})
         if not requests.flag(parameters, "exclude_hrefs"):
-            found = [{**one, "href": _href(request, Key(kind.name, one["uuid"]))} for one in found]
+            found = [self._linked(request, Key(kind.name, one["uuid"]), one) for one in found]
         if requests.flag(parameters, "detail"):
             found = [requests.created(one, kind) for one in found]
         answer: dict[str, Any] = {kebab(kind.plural): found}
@@ -246,6 +251,15 @@ class _Calls:
         asked = requests.decode(await _body(request), requests.IdRequest)
         name = await self._server.name_of(asked.uuid, caller=caller)
         return _answer({"type": kebab(name.kind), "fq_name": name.fq_name})
+
+    async def prop_collection_get(self, request: Request) -> Response:
+        caller, parameters = self._caller(request, reading=True), request.query_params
+        uuid, fields = parameters.get("uuid", ""), parameters.get("fields", "")
+        for name, value in (("uuid", uuid), ("fields", fields)):
+            if not value:
+                raise BadRequest(f"{name} is missing")
+        position = parameters.get("position", "")
+        return _answer(await self._server.collections(uuid, fields.split(","), position, caller=caller))
 
     async def prop_collection_update(self, request: Request) -> Response:
         caller = self._caller(request)
@@ -317,6 +331,18 @@ class _Calls:
     def _administrator(self, request: Request, *, reading: bool = False) -> None:
         self._server.permissions.administrate(self._caller(request, reading=reading), reading=reading)
 
+    def _linked(self, request: Request, key: Key, document: Document) -> Document:
+        """``document`` with its URL, and those of its parent, references, back references and children."""
+        shown = {**document, "href": _href(request, key)}
+        if document.get("parent_uuid") and document.get("parent_type"):
+            shown["parent_href"] = _href(request, Key(snake(document["parent_type"]), document["parent_uuid"]))
+        children = children_of(self._server.schema, self._server.schema.kind(key.kind))
+        for field, entries in document.items():
+            name = children[field].name if field in children else field.removesuffix("_refs").removesuffix("_back")
+            if name != field and name in self._server.schema and isinstance(entries, list):
+                shown[field] = [_linked_entry(request, name, entry) for entry in entries]
+        return shown
+
     def _of_plural(self, request: Request) -> Kind:
         plural = request.path_params["plural"]
         kind = self._server.schema.by_plural(plural)
@@ -353,6 +379,12 @@ async def _body(request: Request, largest: int = LARGEST_BODY) -> bytes:
 
 def _href(request: Request, key: Key) -> str:
     return f"{str(request.base_url).rstrip('/')}/{kebab(key.kind)}/{key.uuid}"
+
+
+def _linked_entry(request: Request, kind: str, entry: Any) -> Any:
+    # Opaque kinds store fields that look like references and may hold anything.
+    named = isinstance(entry, dict) and isinstance(entry.get("uuid"), str)
+    return {**entry, "href": _href(request, Key(kind, entry["uuid"]))} if named else entry
 
 
 def _rejected(refusal: Refusal) -> Response:

@@ -16,7 +16,7 @@ from intentc.model import Key, Kind, Name, Schema, kebab, snake
 from intentc.model.manifest import manifest_uuid
 
 from .admission.manifests import flat_body
-from .documents import Document, relationships
+from .documents import Document, decode_text, relationships
 from .draft import Draft
 from .errors import ApiError, BadRequest
 from .resources import Caller, Condition, Resources
@@ -300,5 +300,5 @@ async def gather_reads(draft: Draft, items: Sequence[Item]) -> None:
     await draft.reading.load(sorted(keys) + [layout.name(name) for name in sorted(names)])
     found = [(name, await draft.reading.item(layout.name(name))) for name in sorted(names)]
     await draft.reading.load(
-        [layout.value(Key(name.kind, item.value.decode())) for name, item in found if item is not None]
+        [layout.value(Key(name.kind, decode_text(item.value, item.key))) for name, item in found if item is not None]
     )

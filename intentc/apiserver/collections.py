@@ -1,4 +1,5 @@
-"""Changes single elements of properties that are maps or lists (docs/contrail.md B.2 ``/prop-collection-update``).
+"""Reads and changes single elements of properties that are maps or lists (docs/contrail.md B.2
+``/prop-collection-get``, ``/prop-collection-update``).
 
 Why it exists: two clients that each add an element must not overwrite each other's, as they would if they replaced the
 whole property. The schema says which properties are collections, and which field is the key of a map.
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from intentc.model import Kind, kebab
+from intentc.model.values import without_nulls
 
 from .documents import Document
 from .errors import BadRequest, shortened
@@ -29,9 +31,35 @@ class ElementUpdate(NamedTuple):
 
 
 class _Collection(NamedTuple):
+    """``inner``: the field of the property that holds the elements, or empty. ``map_key``: the key's field in them."""
+
     sort: str
     inner: str
     map_key: str
+
+    def elements(self, value: Any) -> list[Any]:
+        """The elements of a stored property."""
+        return list(((value or {}).get(self.inner) if self.inner else value) or ())
+
+    def position(self, place: int, element: Any) -> str:
+        """The position by which an element is changed: its key, or its index as text."""
+        return str(element.get(self.map_key, "")) if self.sort == "map" else str(place)
+
+
+def read(kind: Kind, document: Document, fields: Sequence[str], position: str = "") -> dict[str, list[list[Any]]]:
+    """Field → ``[element, position]`` of each element, or of the one at ``position``.
+
+    Raises ``BadRequest`` for a field that is no collection.
+    """
+    found: dict[str, list[list[Any]]] = {}
+    for field in fields:
+        collection = _collection(kind, field)
+        placed = [
+            [element, collection.position(place, element)]
+            for place, element in enumerate(collection.elements(document.get(field)))
+        ]
+        found[field] = [entry for entry in placed if position in ("", entry[1])]
+    return found
 
 
 def apply(kind: Kind, document: Document, updates: Sequence[ElementUpdate]) -> Document:
@@ -41,51 +69,54 @@ def apply(kind: Kind, document: Document, updates: Sequence[ElementUpdate]) -> D
     """
     changed = dict(document)
     for update in updates:
-        collection = _collection(kind, update)
+        collection = _collection(kind, update.field)
+        if update.operation not in _OPERATIONS[collection.sort]:
+            raise BadRequest(
+                f"{update.field} is a {collection.sort}: operation must be one of "
+                f"{', '.join(_OPERATIONS[collection.sort])}, not {shortened(update.operation)!r}"
+            )
         whole: Any = changed.get(update.field)
-        elements = list(((whole or {}).get(collection.inner) if collection.inner else whole) or ())
-        _change(elements, collection, update)
+        elements = collection.elements(whole)
+        _change(elements, collection, update._replace(value=without_nulls(update.value)))
         changed[update.field] = {**(whole or {}), collection.inner: elements} if collection.inner else elements
     return changed
 
 
-def _collection(kind: Kind, update: ElementUpdate) -> _Collection:
-    if update.field == _ANNOTATIONS:
-        collection = _Collection("map", "key_value_pair", "key")
-    else:
-        declared = kind.properties.get(update.field)
-        if declared is None or not declared.collection:
-            known = [_ANNOTATIONS, *(p.name for p in kind.properties.values() if p.collection)]
-            raise BadRequest(
-                f"{kebab(kind.name)} has no collection {update.field!r}; its collections are {', '.join(sorted(known))}"
-            )
-        inner = ""
-        if not declared.spec.list and declared.spec.type != "opaque":
-            inner = next(name for name, spec in kind.types.fields(declared.spec.type).items() if spec.list)
-        collection = _Collection(declared.collection, inner, declared.map_key)
-    if update.operation not in _OPERATIONS[collection.sort]:
+def _collection(kind: Kind, field: str) -> _Collection:
+    if field == _ANNOTATIONS:
+        return _Collection("map", "key_value_pair", "key")
+    declared = kind.properties.get(field)
+    if declared is None or not declared.collection:
+        known = [_ANNOTATIONS, *(p.name for p in kind.properties.values() if p.collection)]
         raise BadRequest(
-            f"{update.field} is a {collection.sort}: operation must be one of "
-            f"{', '.join(_OPERATIONS[collection.sort])}, not {update.operation!r}"
+            f"{kebab(kind.name)} has no collection {shortened(field)!r}; its collections are {', '.join(sorted(known))}"
         )
-    return collection
+    inner = ""
+    if not declared.spec.list and declared.spec.type != "opaque":
+        inner = next(name for name, spec in kind.types.fields(declared.spec.type).items() if spec.list)
+    return _Collection(declared.collection, inner, declared.map_key)
 
 
 def _change(elements: list[Any], collection: _Collection, update: ElementUpdate) -> None:
     if collection.sort == "list":
         _change_list(elements, update)
         return
-    key = update.position
-    if not key and isinstance(update.value, dict):
-        key = str(update.value.get(collection.map_key) or "")
+    value = update.value if isinstance(update.value, dict) else {}
+    key = update.position or str(value.get(collection.map_key, ""))
     if not key:
         raise BadRequest(f"{update.field}: position, the key of the element, is missing")
-    others = [element for element in elements if element.get(collection.map_key) != key]
-    if update.operation == "set":
-        if not isinstance(update.value, dict) or update.value.get(collection.map_key, key) != key:
-            raise BadRequest(f"{update.field}: value must be an object whose {collection.map_key} is {key!r}")
-        others.append({**update.value, collection.map_key: key})
-    elements[:] = others
+    places = [place for place, element in enumerate(elements) if collection.position(place, element) == key]
+    if update.operation == "delete":
+        elements[:] = [element for place, element in enumerate(elements) if place not in places]
+        return
+    if update.value is not value or str(value.get(collection.map_key, key)) != key:
+        raise BadRequest(f"{update.field}: value must be an object whose {collection.map_key} is {shortened(key)!r}")
+    # A key that is no text, as those of QoS entries, can't be made of the position: it has to be in the value.
+    entry = value if collection.map_key in value else {**value, collection.map_key: key}
+    if places:
+        elements[places[0]] = entry
+    else:
+        elements.append(entry)
 
 
 def _change_list(elements: list[Any], update: ElementUpdate) -> None:

@@ -7,15 +7,16 @@ everything else in an answer is computed from the index. ``draft`` reads and wri
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from intentc.model import Key, Kind, is_escaped, snake
 
-from .errors import Malformed
+from .errors import BrokenEntry, Malformed
 from .layout import CHILD, REFERENCE
 
+Entry = TypeVar("Entry")
 Document = dict[str, Any]
 """A resource as JSON: field → value."""
 
@@ -76,6 +77,22 @@ def decode_fq_name(kind: Kind, raw: bytes, where: str, uuid: str) -> tuple[str, 
         return _HEADER.decode(raw).fq_name
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable(where, str(error)) from None
+
+
+def decode_entry(raw: bytes, wanted: type[Entry], where: str) -> Entry:
+    """Decode an entry of the index or of a pool, which only API servers write. Raises ``BrokenEntry``."""
+    try:
+        return msgspec.json.decode(raw, type=wanted)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BrokenEntry.at(where, str(error)) from None
+
+
+def decode_text(raw: bytes, where: str) -> str:
+    """The text of an entry: a uuid, or an owner of a number. Raises ``BrokenEntry``."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise BrokenEntry.at(where, str(error)) from None
 
 
 def relationships(kind: Kind, document: Document) -> Iterator[tuple[Relationship, bool]]:

@@ -8,13 +8,11 @@ values are allowed.
 
 from __future__ import annotations
 
-import msgspec
-
 from intentc.model import Key, Name, Schema
 from intentc.watch.protocol import Compare, Store, present
 
 from .admission.rules import Change, Rules
-from .documents import Document, decode, decode_fq_name, encode, without_reference
+from .documents import Document, decode, decode_entry, decode_fq_name, decode_text, encode, without_reference
 from .errors import Malformed
 from .layout import CHILD, Layout
 from .reading import Reading
@@ -89,14 +87,14 @@ class Draft:
         item = await self.reading.item(self.layout.name(name))
         if item is None:
             return None
-        uuid = item.value.decode()
+        uuid = decode_text(item.value, item.key)
         there = await self.reading.item(self.layout.value(Key(name.kind, uuid)))
         return uuid if there else None
 
     async def identity(self, uuid: str) -> Name | None:
         """The kind and name of a uuid in the index; the resource itself may be absent."""
         item = await self.reading.item(self.layout.identity(uuid))
-        return None if item is None else msgspec.json.decode(item.value, type=Name)
+        return None if item is None else decode_entry(item.value, Name, item.key)
 
     async def every(self, kind: str) -> list[Key]:
         """All resources of a kind after this mutation. The commit fails if another one is added or changed."""

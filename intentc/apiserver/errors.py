@@ -128,6 +128,17 @@ class Malformed(ApiError):
         return placed
 
 
+class BrokenEntry(ApiError):
+    """The value of a key that only API servers write, of the index or of a pool, can't be read."""
+
+    status = 422
+
+    @classmethod
+    def at(cls, where: str, reason: str) -> BrokenEntry:
+        """The error for the entry at the key ``where``."""
+        return cls(f"the API servers' own entry {where} in etcd can't be read: {reason}; restore it, or delete the key")
+
+
 class Busy(ApiError):
     """The store is unreachable, denies access or is full, or too many writers contend for a key.
 

@@ -18,7 +18,7 @@ from intentc.watch.protocol import Store, StoreError, prefix_end
 
 from .admission.fields import children_of
 from .authorization import READ
-from .documents import Document, decode
+from .documents import Document, decode, decode_entry
 from .draft import Draft
 from .errors import BadRequest, Malformed, NotFound, from_store
 from .layout import CHILD, REFERENCE
@@ -46,7 +46,25 @@ class Query(NamedTuple):
     marker: str = ""
 
 
-async def show(draft: Draft, key: Key, access: Access) -> tuple[Document, int]:
+class View(NamedTuple):
+    """The part of one resource that a client asks for. ``fields``: only these and the basic ones; empty: all.
+
+    ``children``, ``back_references``: whether they are computed, if ``fields`` is empty.
+    """
+
+    fields: Sequence[str] = ()
+    children: bool = True
+    back_references: bool = True
+
+    def wants(self, field: str, *, is_child: bool) -> bool:
+        """Whether a computed field is shown."""
+        return field in self.fields if self.fields else self.children if is_child else self.back_references
+
+
+WHOLE = View()
+
+
+async def show(draft: Draft, key: Key, access: Access, view: View = WHOLE) -> tuple[Document, int]:
     """One resource with references, back references and children, and its mod revision. Raises ``NotFound``,
     ``Malformed``, ``Forbidden``."""
     where = draft.layout.value(key)
@@ -58,14 +76,15 @@ async def show(draft: Draft, key: Key, access: Access) -> tuple[Document, int]:
     item = await draft.reading.item(where)
     assert item is not None
     kind = draft.schema.kind(key.kind)
-    return document | await _computed(draft, kind, key.uuid, access), item.mod_revision
+    shown = document | await _computed(draft, kind, key.uuid, access, view)
+    return _only(shown, view.fields), item.mod_revision
 
 
 async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Access) -> list[Document]:
     """The resources that match a query and that the caller may read, by uuid."""
     _check(draft.schema, query)
     candidates = await _candidates(draft, kind, query)
-    computed = sorted(set(query.fields) & _computed_names(draft.schema, kind))
+    computed = sorted(set(query.fields) & _computed_fields(draft.schema, kind).keys())
     found: list[Document] = []
     pages = _all(store, draft, kind, query.marker) if candidates is None else _some(draft, kind, candidates)
     async for uuid, document in pages:
@@ -73,8 +92,7 @@ async def find(store: Store, draft: Draft, kind: Kind, query: Query, access: Acc
             continue
         if _matches(document, query) and access.allows(document, READ):
             if computed:
-                shown = await _computed(draft, kind, uuid, access)
-                document = document | {field: shown[field] for field in computed if field in shown}
+                document = document | await _computed(draft, kind, uuid, access, View(computed))
             found.append(_only(document, query.fields))
             if query.limit and len(found) == query.limit:
                 break
@@ -156,23 +174,49 @@ async def _some(draft: Draft, kind: Kind, uuids: Sequence[str]) -> AsyncIterator
             yield uuid, document
 
 
-async def _computed(draft: Draft, kind: Kind, uuid: str, access: Access) -> Document:
-    """Children and back references that the caller may read: field → [{"uuid", "to"}], sorted by kind and uuid."""
+async def _computed(draft: Draft, kind: Kind, uuid: str, access: Access, view: View) -> Document:
+    """Children and back references that the caller may read: field → [{"uuid", "to", "attr"}], sorted by kind and
+    uuid.
+
+    A back reference has the attribute of the reference, if it has one.
+    """
     result: Document = {}
+    fields = _computed_fields(draft.schema, kind)
+    if not any(view.wants(field, is_child=is_child) for field, is_child in fields.items()):
+        return result
     prefixes = (draft.layout.holds(uuid), draft.layout.links(uuid))
     await draft.reading.load_below(prefixes)
-    if not access.reads_all:
-        below = [item.key for prefix in prefixes for item in await draft.reading.below(prefix)]
-        await draft.reading.load([draft.layout.value(draft.layout.holder(key).key) for key in below])
+    entries = []
     for prefix in prefixes:
         for item in await draft.reading.below(prefix):
             holder = draft.layout.holder(item.key)
-            if holder.key.kind not in draft.schema or not await _is_shown(draft, holder.key, access):
-                continue
             is_child = holder.sort == CHILD
-            field = draft.schema.kind(holder.key.kind).plural if is_child else f"{holder.key.kind}_back_refs"
-            result.setdefault(field, []).append({"uuid": holder.key.uuid, "to": msgspec.json.decode(item.value)})
+            if holder.key.kind not in draft.schema:
+                continue
+            holding = draft.schema.kind(holder.key.kind)
+            field = holding.plural if is_child else f"{holding.name}_back_refs"
+            if view.wants(field, is_child=is_child):
+                relation = None if is_child else holding.relations.get(kind.name)
+                entries.append((field, holder.key, item, relation is not None and bool(relation.attribute)))
+    await draft.reading.load(
+        draft.layout.value(key) for _, key, _, has_attribute in entries if has_attribute or not access.reads_all
+    )
+    for field, key, item, has_attribute in entries:
+        if not await _is_shown(draft, key, access):
+            continue
+        entry: Document = {"uuid": key.uuid, "to": decode_entry(item.value, list[str], item.key)}
+        if has_attribute:
+            entry |= _attribute(await draft.readable(key) or {}, f"{kind.name}_refs", uuid)
+        result.setdefault(field, []).append(entry)
     return result
+
+
+def _attribute(holder: Document, field: str, target: str) -> Document:
+    """``{"attr": …}`` of the reference to ``target`` that ``holder`` has in ``field``; empty if it has none."""
+    for entry in holder.get(field) or ():
+        if entry.get("uuid") == target and "attr" in entry:
+            return {"attr": entry["attr"]}
+    return {}
 
 
 async def _is_shown(draft: Draft, key: Key, access: Access) -> bool:
@@ -208,11 +252,11 @@ def _only(document: Document, fields: Sequence[str]) -> Document:
     return {field: value for field, value in document.items() if field in fields or field in _BASIC}
 
 
-def _computed_names(schema: Schema, kind: Kind) -> set[str]:
-    back = {
-        f"{holder.name}_back_refs" for holder, relation in schema.referring.get(kind.name, ()) if relation != "parent"
-    }
-    return back | set(children_of(schema, kind))
+def _computed_fields(schema: Schema, kind: Kind) -> dict[str, bool]:
+    """The fields of children and back references of a kind → whether they are children."""
+    holders = schema.referring.get(kind.name, ())
+    back = dict.fromkeys((f"{holder.name}_back_refs" for holder, relation in holders if relation != "parent"), False)
+    return back | dict.fromkeys(children_of(schema, kind), True)
 
 
 def _check(schema: Schema, query: Query) -> None:

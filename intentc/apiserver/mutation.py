@@ -257,7 +257,7 @@ async def _index_identity(draft: Draft, key: Key, staged: Staged) -> None:
         index = draft.layout.name(before)
         item = await draft.reading.item(index)
         # A copy that was written to etcd by hand must not free the holder's name when it is deleted.
-        if item is not None and item.value.decode() == key.uuid:
+        if item is not None and item.value == key.uuid.encode():
             await draft.guard(index)
             draft.drop(index)
     if after is not None:

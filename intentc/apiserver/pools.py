@@ -12,7 +12,7 @@ from bisect import bisect_right
 
 import msgspec
 
-from .documents import encode
+from .documents import decode_entry, decode_text, encode
 from .draft import Draft
 from .errors import BadRequest, Conflict, Exhausted
 
@@ -93,9 +93,10 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
     if owner:
         held = await draft.read(owner_key)
         if held is not None:
-            if value is not None and int(held) != value:
-                raise BadRequest(f"pool {pool}: {owner} holds {int(held)} already; free it before it takes {value}")
-            return int(held)
+            number = decode_entry(held, int, owner_key)
+            if value is not None and number != value:
+                raise BadRequest(f"pool {pool}: {owner} holds {number} already; free it before it takes {value}")
+            return number
         await draft.guard(owner_key)
     current = await _read(draft, pool)
     if current is None:
@@ -119,10 +120,11 @@ async def free(draft: Draft, pool: str, *, value: int | None = None, owner: str 
     """Free a number, given by value, by owner, or by both; does nothing if it isn't held (by that owner)."""
     _check_name(pool)
     if value is None:
-        held = await draft.read(draft.layout.pool_owners(pool) + owner)
+        owner_key = draft.layout.pool_owners(pool) + owner
+        held = await draft.read(owner_key)
         if held is None:
             return
-        value = int(held)
+        value = decode_entry(held, int, owner_key)
     holder = await owner_of(draft, pool, value)
     if holder is None or (owner and holder != owner):
         return
@@ -148,8 +150,9 @@ async def covers(draft: Draft, pool: str, value: int) -> bool:
 
 async def owner_of(draft: Draft, pool: str, value: int) -> str | None:
     """The owner of ``value``; empty for an anonymous allocation, None if it is free."""
-    held = await draft.read(draft.layout.pool_values(pool) + str(value))
-    return None if held is None else held.decode()
+    value_key = draft.layout.pool_values(pool) + str(value)
+    held = await draft.read(value_key)
+    return None if held is None else decode_text(held, value_key)
 
 
 async def allocations(draft: Draft, pool: str, owner_prefix: str) -> list[tuple[str, int]]:
@@ -157,13 +160,15 @@ async def allocations(draft: Draft, pool: str, owner_prefix: str) -> list[tuple[
     _check_name(pool)
     prefix = draft.layout.pool_owners(pool)
     return [
-        (item.key.removeprefix(prefix), int(item.value)) for item in await draft.reading.below(prefix + owner_prefix)
+        (item.key.removeprefix(prefix), decode_entry(item.value, int, item.key))
+        for item in await draft.reading.below(prefix + owner_prefix)
     ]
 
 
 async def _read(draft: Draft, pool: str) -> Pool | None:
-    raw = await draft.read(draft.layout.pool(pool))
-    return None if raw is None else msgspec.json.decode(raw, type=Pool)
+    where = draft.layout.pool(pool)
+    raw = await draft.read(where)
+    return None if raw is None else decode_entry(raw, Pool, where)
 
 
 async def _write(draft: Draft, pool: str, current: Pool) -> None:

@@ -18,7 +18,7 @@ from .collections import ElementUpdate
 from .documents import Document
 from .errors import BadRequest, shortened
 from .integers import LARGEST, parse_integer
-from .listing import Query
+from .listing import Query, View
 from .mutation import Fence
 from .resources import Condition
 
@@ -180,6 +180,15 @@ def query(parameters: Mapping[str, str]) -> Query:
         fields=_split(parameters, "fields"),
         limit=min(_number(parameters, "page_limit"), _LARGEST_PAGE),
         marker=parameters.get("page_marker", ""),
+    )
+
+
+def view(parameters: Mapping[str, str]) -> View:
+    """Read the parameters of a GET of one resource. Raises ``BadRequest``."""
+    return View(
+        _split(parameters, "fields"),
+        not flag(parameters, "exclude_children"),
+        not flag(parameters, "exclude_back_refs"),
     )
 
 

@@ -24,7 +24,7 @@ from .documents import Document
 from .draft import Draft
 from .errors import ApiError, BadRequest, Malformed, NotFound
 from .layout import Layout
-from .listing import Query
+from .listing import WHOLE, Query, View
 from .mutation import Fence, Mutator
 from .permissions import Permissions
 from .readiness import Readiness
@@ -102,12 +102,12 @@ class ApiServer:
 
         return Answer(*await self._mutate(work, fence, found.name))
 
-    async def get(self, key: Key, *, caller: Caller = ANYONE) -> Answer:
-        """One resource, with the back references and children that the caller may read."""
+    async def get(self, key: Key, view: View = WHOLE, *, caller: Caller = ANYONE) -> Answer:
+        """One resource, with the back references and children that the caller may read, as far as in ``view``."""
         draft = self._mutator.draft()
         access = await self.permissions.access(draft, caller)
         access.rule(self.schema.kind(key.kind), Operation.READ)
-        return Answer(*await listing.show(draft, key, access))
+        return Answer(*await listing.show(draft, key, access, view))
 
     async def update(
         self,
@@ -221,6 +221,17 @@ class ApiServer:
         if fq_name is None:
             raise NotFound(f"there is no resource {uuid}")
         return Name(key.kind, fq_name)
+
+    async def collections(
+        self, uuid: str, fields: Sequence[str], position: str = "", *, caller: Caller = ANYONE
+    ) -> dict[str, list[list[Any]]]:
+        """Field → ``[element, position]`` of each element of these properties, or of the one at ``position``."""
+        draft = self._mutator.draft()
+        key = await self._known(draft, uuid)
+        await self._may_read(draft, key, caller)
+        return collections.read(
+            self.schema.kind(key.kind), await self._resources.existing(draft, key), fields, position
+        )
 
     async def update_collections(
         self, uuid: str, updates: Sequence[ElementUpdate], *, caller: Caller = ANYONE, fence: Fence | None = None

@@ -1,0 +1,126 @@
+"""Every structured field of every kind: a wrong type is a 400 that names the field, and no value makes a call fail."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intentc.apiserver.admission.fields import accept
+from intentc.apiserver.collections import ElementUpdate
+from intentc.apiserver.errors import ApiError, BadRequest
+from intentc.apiserver.references import ReferenceUpdate
+from intentc.apiserver.seeds import write_seeds
+from intentc.apiserver.service import ApiServer
+from intentc.model import Key, Kind
+from intentc.watch.memory import MemoryStore
+from tests.property.profiles import share
+
+from .every_kind import JUNK, SCHEMA, SERVED, TEXTS, element_of, fields_of, new, one_of_each, values, wrong_values
+
+
+@pytest.mark.parametrize("kind", SERVED, ids=lambda kind: kind.name)
+def test_a_wrong_type_at_any_depth_is_rejected(kind: Kind) -> None:
+    for field, spec in fields_of(kind).items():
+        for wrong in wrong_values(kind, spec):
+            body = {field: [{"to": ["x"], "attr": wrong}] if field.endswith("_refs") else wrong}
+            with pytest.raises(BadRequest, match=field):
+                accept(SCHEMA, kind, body)
+
+
+def test_every_kind_has_structures_to_spoil() -> None:
+    """The walk above finds the deep ones."""
+    policy = SCHEMA.kind("network_policy")
+    spoilt = list(wrong_values(policy, fields_of(policy)["network_policy_entries"]))
+    assert {"policy_rule": [{"src_addresses": [{"subnet_list": [{"ip_prefix_len": "x"}]}]}]} in spoilt
+
+
+class World:
+    """A server with one resource of each kind."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.server = ApiServer(store, SCHEMA)
+        self.made: dict[str, str] = {}
+        self.count = 0
+
+    async def attempt(self, call: str, kind: Kind, field: str, value: Any, position: str) -> None:
+        """One call with ``value`` in ``field``. Raises ``ApiError``."""
+        key = Key(kind.name, self.made[kind.name])
+        entry = [{"uuid": self.made.get(field.removesuffix("_refs"), ""), "attr": value}]
+        content = entry if field.endswith("_refs") and isinstance(value, dict) else value
+        self.count += 1
+        if call == "create":
+            body = new(kind, self.made, f"new-{self.count}") | {field: content}
+            made = await self.server.create(kind.name, body)
+            await self.server.delete(Key(kind.name, made.document["uuid"]))
+        elif call == "update":
+            await self.server.update(key, {field: content})
+        elif call == "mask":
+            await self.server.update(key, {field: content}, paths=[f"{field}.{position}" if position else field])
+        elif call == "sync":
+            await self.server.sync(
+                [{"kind": kind.name, "operation": "UPDATE", "data": {"uuid": key.uuid, field: content}}]
+            )
+        elif call == "reference":
+            relation = field.removesuffix("_refs")
+            for add in (True, False):
+                await self.server.update_reference(
+                    ReferenceUpdate(key, relation, add, self.made.get(relation, ""), (position,), value)
+                )
+        else:
+            await self.server.collections(key.uuid, [field], position)
+            await self.server.update_collections(key.uuid, [ElementUpdate(field, call, value, position)])
+
+
+@asynccontextmanager
+async def _world() -> AsyncIterator[World]:
+    store = MemoryStore()
+    world = World(store)
+    await write_seeds(world.server)
+    world.made = await one_of_each(world.server)
+    yield world
+    await store.close()
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[tuple[BlockingPortal, World]]:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(_world()) as made:
+        yield portal, made
+
+
+COLLECTIONS = [(kind, name) for kind in SERVED for name, one in kind.properties.items() if one.collection]
+ATTRIBUTES = [(kind, f"{name}_refs") for kind in SERVED for name, one in kind.relations.items() if one.attribute]
+FIELDS = [(kind, name) for kind in SERVED for name in fields_of(kind)]
+
+
+@st.composite
+def attempts(draw: st.DrawFn) -> tuple[str, Kind, str, Any, str]:
+    call = draw(st.sampled_from(["create", "update", "mask", "sync", "reference", "collection"]))
+    position = draw(st.one_of(st.sampled_from(["0", "1", "x"]), TEXTS))
+    if call == "collection":
+        kind, field = draw(st.sampled_from(COLLECTIONS))
+        call = draw(st.sampled_from(["add", "modify", "delete", "set", "nonsense"]))
+        return call, kind, field, draw(st.one_of(values(kind, element_of(kind, field)), JUNK)), position
+    kind, field = draw(st.sampled_from(ATTRIBUTES if call == "reference" else FIELDS))
+    return call, kind, field, draw(values(kind, fields_of(kind)[field])), position
+
+
+@share(5)
+@given(attempts())
+def test_no_value_makes_a_call_fail(
+    world: tuple[BlockingPortal, World], attempt: tuple[str, Kind, str, Any, str]
+) -> None:
+    portal, made = world
+    _, kind, *_ = attempt
+    try:
+        portal.call(made.attempt, *attempt)
+    except ApiError as error:
+        assert 400 <= error.status < 500, error
+        assert error.message
+    # Whatever was taken can be read.
+    portal.call(made.server.get, Key(kind.name, made.made[kind.name]))

@@ -67,7 +67,8 @@ async def test_children_and_back_references_are_computed(client: httpx2.AsyncCli
     )
     shown = (await client.get(f"/virtual-network/{network['uuid']}")).json()["virtual-network"]
     assert [child["to"] for child in shown["routing_instances"]] == [[*PROJECT, "n", "n"]]
-    assert shown["virtual_machine_interface_back_refs"] == [{"uuid": port["uuid"], "to": port["fq_name"]}]
+    (back,) = shown["virtual_machine_interface_back_refs"]
+    assert (back["uuid"], back["to"]) == (port["uuid"], port["fq_name"])
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from intentc.apiserver.references import ReferenceUpdate
 from intentc.model import Key, Kind
 from intentc.model.kind import Relation
 from intentc.model.types import FieldSpec
+from tests.support.contrail_kinds import SERVED, element_of, new, one_of_each
 
 from .conftest import PROJECT, Api, refused
-from .every_kind import SERVED, element_of, new, one_of_each
 
 pytestmark = pytest.mark.anyio
 

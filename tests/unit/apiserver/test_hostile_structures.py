@@ -20,8 +20,18 @@ from intentc.apiserver.service import ApiServer
 from intentc.model import Key, Kind
 from intentc.watch.memory import MemoryStore
 from tests.property.profiles import share
-
-from .every_kind import JUNK, SCHEMA, SERVED, TEXTS, element_of, fields_of, new, one_of_each, values, wrong_values
+from tests.support.contrail_kinds import (
+    JUNK,
+    SCHEMA,
+    SERVED,
+    TEXTS,
+    element_of,
+    fields_of,
+    new,
+    one_of_each,
+    values,
+    wrong_values,
+)
 
 
 @pytest.mark.parametrize("kind", SERVED, ids=lambda kind: kind.name)

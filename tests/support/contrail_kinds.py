@@ -16,8 +16,7 @@ from intentc.loading import load_schema
 from intentc.model import Kind, kebab
 from intentc.model.types import SCALARS, FieldSpec
 
-from .conftest import PROJECT
-
+PROJECT = ["default-domain", "default-project"]
 SCHEMA = load_schema("contrail")
 SEEDED = {
     "global_system_config": ["default-global-system-config"],

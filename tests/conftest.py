@@ -28,6 +28,13 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Stands here since pytest reads options from the outermost conftest only."""
+    parser.addoption(
+        "--rewrite-golden", action="store_true", help="write the golden files whose content differs (tests/golden)"
+    )
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     """The engine runs on asyncio only (its timers and signals are asyncio's)."""

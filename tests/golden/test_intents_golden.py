@@ -1,4 +1,4 @@
-"""Every golden pair, driven through the intents alone, and beside it through the naive oracle.
+"""Every golden pair, driven through the intents alone, and next to it through the naive oracle.
 
 So each expected output has three witnesses: the hand that checked it, the intents, and a second program written from
 docs/contrail.md.
@@ -13,6 +13,7 @@ import pytest
 from intentc.model import Key
 from tests.oracle.contrail import Expected, World, expected, normal
 from tests.support.golden.cases import Case, cases
+from tests.support.golden.comparing import Golden
 from tests.support.golden.naive_compile import SEEDS, NaiveCompile
 from tests.support.golden.projection import projected
 
@@ -27,8 +28,8 @@ def test_there_are_cases_for_every_topic() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_intents_give_the_expected_output(case: Case) -> None:
-    assert projected(NaiveCompile(case.resources()).document()) == case.document()
+def test_the_intents_give_the_expected_output(case: Case, golden: Golden) -> None:
+    golden.check(case, projected(NaiveCompile(case.resources()).document()), authority=case.as_stored)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

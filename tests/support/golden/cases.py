@@ -1,16 +1,11 @@
 """Where the golden pairs are, and how they are read and written.
 
-``tests/golden/<compiler>/<topic>/<case>.in.yaml`` holds what a user applies, ``….out.yaml`` beside it what follows from
-it, reduced by ``projection.py``. A new case is a new pair of files, no code.
-
-``python -m tests.support.golden.cases [PART OF A NAME]...`` writes the outputs anew: Contrail's from a naive compile,
-those of other compilers from the real one. Commit only what you can derive from docs/contrail.md and docs/ambassador.md
-by hand.
+``tests/golden/<compiler>/<topic>/<case>.in.yaml`` holds what a user applies, ``….out.yaml`` next to it what follows
+from it, reduced by ``projection.py``. A new case is a new pair of files, no code. ``comparing.py`` compares them.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +36,11 @@ class Case(NamedTuple):
     def topic(self) -> str:
         return self.name.split("/")[1]
 
+    @property
+    def as_stored(self) -> bool:
+        """Whether today's server would reject its input: it may be in etcd, and no command compiles it."""
+        return self.topic.endswith("_as_stored")
+
     def resources(self) -> list[tuple[str, dict[str, Any]]]:
         return [(loaded.kind, loaded.data) for loaded in load_resources(self.given, load_schema(self.compiler))]
 
@@ -67,23 +67,3 @@ class _Dumper(yaml.SafeDumper):
 def written(document: dict[str, Any]) -> str:
     """A document as the output files have it."""
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True, default_flow_style=None)
-
-
-def _output(case: Case) -> dict[str, Any]:
-    from tests.support.golden.compiling import compiled
-    from tests.support.golden.naive_compile import NaiveCompile
-
-    if case.compiler == "contrail":
-        return NaiveCompile(case.resources()).document()
-    ended = compiled(case.compiler, case.given)
-    if ended.code or ended.err:
-        raise SystemExit(f"{case.name}: exit code {ended.code}\n{ended.err}")
-    return ended.document
-
-
-if __name__ == "__main__":
-    from tests.support.golden.projection import projected
-
-    for case in (case for compiler in COMPILERS for case in cases(compiler)):
-        if not sys.argv[1:] or any(part in case.name for part in sys.argv[1:]):
-            case.expected.write_text(written(projected(_output(case))))

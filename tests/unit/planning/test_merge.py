@@ -88,7 +88,7 @@ def test_a_property_claim_alone_does_not_want_the_holder() -> None:
 
 def test_property_claims_and_the_owners_claim_meet_field_by_field() -> None:
     desired = merged(instance(note="a"), PropertyClaim(INSTANCE, "names", ("x",)), PropertyClaim(INSTANCE, "note", "b"))
-    assert (desired.properties, desired.disputed) == ({"names": ("x",)}, {"note"})
+    assert (desired.properties, desired.disputed) == ({"names": ("x",)}, frozenset({"note"}))
 
 
 def test_equal_values_are_no_dispute() -> None:

@@ -102,7 +102,7 @@ def test_a_property_claimed_alone_is_written_on_a_users_object(world: PlanningWo
 def test_a_property_claim_waits_for_its_object_and_does_not_create_it(world: PlanningWorld) -> None:
     world.book.replace(GROUP, [PropertyClaim(ROUTER, "note", "x")])
     plan = world.plan(ROUTER)
-    assert (plan.operations, plan.waits_for, plan.problems) == ((), {ROUTER}, ())
+    assert (plan.operations, plan.waits_for, plan.problems) == ((), frozenset({ROUTER}), ())
 
 
 @pytest.mark.parametrize("restarted", [False, True])

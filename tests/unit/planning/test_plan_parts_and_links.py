@@ -6,6 +6,7 @@ import pytest
 
 from intentc.model import (
     AddReference,
+    Claim,
     Key,
     Mark,
     Name,
@@ -99,7 +100,7 @@ def test_an_unwanted_link_is_removed_whoever_wrote_it(world: PlanningWorld) -> N
 def test_kept_links_stay_and_none_is_added(world: PlanningWorld, attribute: object) -> None:
     two_routers(world, attribute)
     third = world.put("router", "c")
-    claims = [RelationClaim(A, "router", kept=True), refer(A, Name("router", ("c",)), OURS)]
+    claims: list[Claim] = [RelationClaim(A, "router", kept=True), refer(A, Name("router", ("c",)), OURS)]
     world.book.replace(GROUP, claims)
     assert third is not None
     assert world.plan(A).operations == ()

@@ -14,13 +14,12 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .ambassador_id import ours
 from .elements import element, origin
-from .envoy.joined_cluster import joined_cluster, joined_name
+from .envoy.cluster import joined_cluster, joined_name
 from .gateway.auth_reading import Auth, read_auth
 from .gateway.gateway import AUTH, Misconfigured
 from .reasons.clusters import joined
-from .settings.gateway_namespace import gateway_namespace, in_order
+from .this_gateway import gateway_namespace, in_order, ours
 from .upstreams.upstream import ClusterUse, Unusable
 from .variables import report_variables
 

@@ -16,18 +16,16 @@ import msgspec
 from intentc import Claim, Context, Fact, Intent
 
 from .elements import element
-from .envoy.cluster import by_ads, by_name, cluster, nowhere
-from .envoy.endpoints import load_assignment
-from .envoy.upstream_tls import upstream_tls
+from .envoy.cluster import by_ads, by_name, cluster, load_assignment, nowhere
+from .envoy.tls import upstream_tls
 from .reasons import clusters as reasons
 from .reasons.cluster_parts import cluster_parts, endpoint_parts
-from .settings.gateway_namespace import gateway_namespace
+from .this_gateway import gateway_namespace
 from .tls.secret_state import names
 from .upstreams.resolvers import Discovery
 from .upstreams.service_endpoints import service_endpoints
 from .upstreams.targets import allowed_targets, forbidden
-from .upstreams.unreachable import Unreachable
-from .upstreams.upstream import ClusterUse, Upstream
+from .upstreams.upstream import ClusterUse, Unreachable, Upstream
 from .upstreams.way import Way, way_to
 
 Endpoints = tuple[tuple[str, int], ...]

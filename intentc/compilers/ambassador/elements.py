@@ -14,13 +14,19 @@ from typing import Any
 
 import msgspec
 
-from intentc import Claim, Context, Intent, View
-
-from .explanations import PartReasons, Reasons
+from intentc import Claim, Context, Intent, Source, View
 
 MOST_ORIGINS = 20
 """The most origins that one element lists, the first of each kind by name. The list must not grow with the world, and a
 thousand Hosts must not displace a Module."""
+
+Sources = tuple[Source, ...]
+"""All sources that one reason needs."""
+
+Reasons = Iterable[Sources]
+
+PartReasons = Iterable[tuple[str, Sources]]
+"""(part of an element, the sources that one reason for it needs in addition to those of the element)"""
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .hosts.crossing_wildcards import wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets, host_tls
 from .routing.hostnames import covering, is_pattern
+from .this_gateway import ours
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 from .variables import report_variables

@@ -1,7 +1,7 @@
 """An Ingress means Mappings, one for each of its paths, and Hosts, one for each name with a certificate.
 
 It contributes to the same groups and hostnames as Mappings and Hosts, and the same rules apply to it.
-``ingress_backend.py`` reads its backends; ``ingress_class.py`` decides whether it belongs to this gateway. An Ingress
+``ingress_backend.py`` reads its backends; ``this_gateway.py`` decides whether it belongs to this gateway. An Ingress
 of another class or gateway has no effect.
 """
 
@@ -12,17 +12,16 @@ from typing import Any, NamedTuple
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .annotated import annotated
 from .hosts.crossing_wildcards import crossing_members, wildcard_host
 from .hosts.host_binding import HOSTS, HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
-from .ingress_class import of_our_class
 from .routing.hostnames import ANY, covering, is_pattern
 from .routing.ingress_backend import forward, keeps_paths
 from .routing.route_action import GroupMember
 from .routing.route_match import EXACT, PREFIX, SEGMENTS, RouteMatch, group_name
 from .settings.module_settings import module_settings
+from .this_gateway import of_our_class, ours
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 from .upstreams.upstream import Unusable

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .hostname import LISTENERS
 from .hosts.host_binding import HOSTS, HostBinding, fallback_host
 from .hosts.host_tls import check_secrets
 from .hosts.listener_settings import InvalidListener, open_listener, socket
 from .routing.hostnames import ANY
+from .this_gateway import ours
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS
 from .variables import report_variables

@@ -15,8 +15,7 @@ from intentc import Claim, Context, Fact, Intent
 
 from .elements import Origin, element
 from .envoy.http_connection_manager import http_connection_manager
-from .envoy.listener import FilterChain, cleartext_chain, folded, listener, tls_chains
-from .envoy.tcp_proxy import tcp_filter_chain
+from .envoy.listener import FilterChain, cleartext_chain, folded, listener, tcp_filter_chain, tls_chains
 from .gateway.gateway import Gateway, Misconfigured, gateway
 from .hosts.hostname_binding import ChainShare
 from .hosts.listener_settings import Socket

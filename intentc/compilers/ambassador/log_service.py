@@ -10,10 +10,10 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .gateway.gateway import LOG, LogSink
 from .gateway.gateway_service import cluster_use, service_upstream
 from .settings.traffic import HeaderName
+from .this_gateway import ours
 from .upstreams.upstream import Unusable
 from .variables import report_variables
 

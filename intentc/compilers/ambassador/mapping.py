@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .gateway.gateway import RATE_LIMIT, RateLimitFilter
 from .hosts.crossing_wildcards import crossing_members
 from .routing.hostnames import ANY
@@ -19,6 +18,7 @@ from .routing.mapping_match import Authority, authority, match_of
 from .routing.route_action import Forward, GroupMember, Redirect
 from .routing.route_match import group_name
 from .settings.module_settings import ModuleSettings, module_settings
+from .this_gateway import ours
 from .upstreams.upstream import Unusable
 from .variables import report_variables
 

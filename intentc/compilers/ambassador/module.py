@@ -11,12 +11,11 @@ from typing import Any
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .gateway.module_reading import read_settings
 from .gateway.probes import probe_routes
 from .plain import plain
-from .settings.gateway_namespace import in_order
 from .settings.module_settings import MODULE_NAME, TRAFFIC, of_traffic
+from .this_gateway import in_order, ours
 from .variables import report_variables
 
 _ELSEWHERE = {

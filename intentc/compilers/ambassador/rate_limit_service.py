@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .ambassador_id import ours
 from .gateway.gateway import RATE_LIMIT, Misconfigured, RateLimitFilter
 from .gateway.gateway_service import cluster_use, service_upstream, takes_effect
 from .settings.module_settings import module_settings
+from .this_gateway import ours
 from .upstreams.upstream import Unusable, Upstream
 from .variables import report_variables
 

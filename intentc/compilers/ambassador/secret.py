@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from intentc import Claim, Context, Fact, Intent, View
 
 from .elements import Origin, element
-from .envoy.secret import certificate, validation
+from .envoy.tls import certificate, validation
 from .reasons import used_secrets as reasons
 from .tls.secret_state import PARTS, SecretState
 

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .listener_binding import bind_address
 from .plain import boolean, plain
 from .routing.hostnames import is_pattern
@@ -20,6 +19,7 @@ from .routing.tcp_routing import TCPMember
 from .settings.module_settings import module_settings
 from .settings.traffic import CircuitBreaker
 from .settings.upstream_settings import circuit_breakers
+from .this_gateway import ours
 from .upstreams.upstream import Unusable, Upstream, UpstreamRequest, upstream
 from .variables import report_variables
 

@@ -2,7 +2,7 @@
 
 Connections are distinguished by the name in the TLS handshake (``host``), so TLS is terminated at the gateway: with the
 certificate of the best Host that covers the name, otherwise of a TLSContext that lists it (docs/ambassador.md §4.3). If
-neither can be used, nobody is admitted. ``envoy/tcp_proxy.py`` makes the JSON.
+neither can be used, nobody is admitted. ``envoy/listener.py`` makes the JSON.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
 from .elements import Origin
 from .hosts.host_binding import HostBinding
 from .hosts.host_tls import check_hostname, check_secrets
 from .hosts.hostname_binding import closing, foremost
 from .routing.hostnames import covering
 from .routing.tcp_routing import TCPMember, TCPRoute, divided
+from .this_gateway import ours
 from .tls.secret_state import names
 from .tls.tls_settings import TLSSettings, UnusableTLS, secret_named, tls_settings
 from .upstreams.upstream import ClusterUse

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent
 
 from .elements import element
-from .envoy.listener import listener
-from .envoy.tcp_proxy import tcp_filter_chain
+from .envoy.listener import listener, tcp_filter_chain
 from .listener_binding import bind_address
 from .reasons.hosts import tcp_routes
 from .routing.tcp_routing import TCPRoute, routes_of

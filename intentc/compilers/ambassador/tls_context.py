@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
-from .ambassador_id import ours
+from .this_gateway import ours
 from .tls.tls_settings import UnusableTLS, check_server_name, secret_named, tls_settings
 from .variables import report_variables
 

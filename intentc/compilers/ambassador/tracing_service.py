@@ -12,11 +12,11 @@ import msgspec
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from .ambassador_id import ours
 from .gateway.gateway import TRACING, CustomTag, Tracing
 from .gateway.gateway_service import cluster_use, service_upstream, takes_effect
 from .settings.module_settings import Path
 from .settings.traffic import HeaderName
+from .this_gateway import ours
 from .upstreams.upstream import Unusable, Upstream
 from .variables import report_variables
 

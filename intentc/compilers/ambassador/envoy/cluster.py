@@ -1,4 +1,4 @@
-"""Envoy's clusters (``envoy.config.cluster.v3.Cluster``), from upstreams that are resolved already.
+"""Envoy's clusters (``envoy.config.cluster.v3.Cluster``), and the endpoints of those that are found by discovery.
 
 Pure: ``..cluster`` decides what an upstream resolves to, and whether it may be reached. No deprecated fields are used:
 HTTP options and DNS are typed extensions (docs/ambassador.md §4.5).
@@ -6,16 +6,21 @@ HTTP options and DNS are typed extensions (docs/ambassador.md §4.5).
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import msgspec
 
 from ..durations import duration
 from ..settings.traffic import CircuitBreaker, Keepalive
 from ..settings.upstream_settings import HealthCheck
 from ..upstreams.service_url import address
 from ..upstreams.upstream import Upstream
-from .endpoints import load_assignment
 
 _HTTP_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+_AGGREGATE_TYPE = "type.googleapis.com/envoy.extensions.clusters.aggregate.v3.ClusterConfig"
+_DIGITS = 32
 _DNS_TYPE = "type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster"
 
 
@@ -142,3 +147,32 @@ def _health_check(check: HealthCheck) -> dict[str, Any]:
         http["request_headers_to_remove"] = list(check.remove_request_headers)
     config["http_health_check"] = http
     return config
+
+
+def load_assignment(name: str, endpoints: Iterable[tuple[str, int]]) -> dict[str, Any]:
+    """The assignment of the cluster ``name`` to (host, port) endpoints.
+
+    Without endpoints it is an empty assignment: a cluster that waits for its endpoints would keep Envoy from starting,
+    one that has none does not.
+    """
+    found = [
+        {"endpoint": {"address": {"socket_address": {"address": host, "port_value": port}}}} for host, port in endpoints
+    ]
+    return {"cluster_name": name, "endpoints": [{"lb_endpoints": found}] if found else []}
+
+
+def joined_name(clusters: Sequence[str]) -> str:
+    """The name of a joined cluster, which follows from all of its clusters and their order."""
+    return f"cluster_joined-{hashlib.sha256(msgspec.msgpack.encode(tuple(clusters))).hexdigest()[:_DIGITS]}"
+
+
+def joined_cluster(name: str, clusters: Sequence[str]) -> dict[str, Any]:
+    """Several clusters as one, with failover: the first cluster that has an endpoint gets the requests."""
+    return {
+        "name": name,
+        "lb_policy": "CLUSTER_PROVIDED",
+        "cluster_type": {
+            "name": "envoy.clusters.aggregate",
+            "typed_config": {"@type": _AGGREGATE_TYPE, "clusters": list(clusters)},
+        },
+    }

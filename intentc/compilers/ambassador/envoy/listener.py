@@ -1,4 +1,4 @@
-"""Envoy's listeners: one port, its listener filters, and its filter chains."""
+"""Envoy's listeners: one port, its listener filters, and its filter chains, those of TCP proxies included."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 import msgspec
 
+from ..durations import duration
 from ..routing.hostnames import ANY
+from ..routing.tcp_routing import TCPRoute
 from ..tls.tls_settings import TLSSettings
 from .tls import downstream_tls
 
 _FILTERS = "type.googleapis.com/envoy.extensions.filters.listener"
+_TCP_PROXY = "type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy"
 _TLS_INSPECTOR = {
     "name": "envoy.filters.listener.tls_inspector",
     "typed_config": {"@type": f"{_FILTERS}.tls_inspector.v3.TlsInspector"},
@@ -104,3 +107,27 @@ def folded(config: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
             shared.append(chain["filters"])
         numbered.append({**chain, "filters": place})
     return {**config, "filter_chains": numbered}, shared
+
+
+def tcp_filter_chain(route: TCPRoute) -> FilterChain:
+    """The chain of one group: for TLS clients that request its host, or for connections that match no other chain."""
+    name = f"tcphost-{route.group}"
+    if route.tls is None:
+        return {"name": name, "filters": [_tcp_proxy(route)]}
+    (chain,) = tls_chains(name, [route.host], route.tls, _tcp_proxy(route))
+    return chain
+
+
+def _tcp_proxy(route: TCPRoute) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "@type": _TCP_PROXY,
+        "stat_prefix": f"ingress_{'tcp' if route.tls is None else 'tls'}_{route.port}",
+    }
+    if len(route.clusters) == 1:
+        config["cluster"] = route.clusters[0][0]
+    else:
+        clusters = [{"name": name, "weight": part} for name, part in route.clusters]
+        config["weighted_clusters"] = {"clusters": clusters}
+    if route.idle_timeout_ms is not None:
+        config["idle_timeout"] = duration(route.idle_timeout_ms)
+    return {"name": "envoy.filters.network.tcp_proxy", "typed_config": config}

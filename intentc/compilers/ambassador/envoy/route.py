@@ -2,7 +2,9 @@
 
 One route serves a whole group of Mappings: several upstreams are its ``weighted_clusters``, so shares hold whatever
 their sum is (docs/ambassador.md §5.5). Only if Mappings of a group differ in what Envoy decides per route (a rewrite, a
-timeout), each has a route of its own, and ``fraction`` says which part of the requests it takes.
+timeout), each has a route of its own, and ``fraction`` says which part of the requests it takes. The host name is not
+part of a match, because routes are in tables by hostname. Exceptions are a regular expression for the host, and a
+wildcard if the route is in tables of other names.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from typing import Any
 import msgspec
 
 from ..durations import duration
+from ..routing.hostnames import wildcard_regex
 from ..routing.route_action import Core, HeaderChanges, Redirect, RegexRewrite, Share, Treatment
-from ..routing.route_match import RouteMatch
-from .route_match import route_match
+from ..routing.route_match import EXACT, PREFIX, REGEX, SEGMENTS, Condition, RouteMatch
 from .route_policies import hash_policy, header_changes, per_filter, rate_limit, retry_policy
 
 CODES = {
@@ -24,6 +26,8 @@ CODES = {
     307: "TEMPORARY_REDIRECT",
     308: "PERMANENT_REDIRECT",
 }
+PATHS = {EXACT: "path", PREFIX: "prefix", SEGMENTS: "path_separated_prefix"}
+"""How a path is matched as a text → Envoy's field for it."""
 _UNAVAILABLE = 503
 PARTS = 10_000
 """The denominator of ``fraction``."""
@@ -136,3 +140,36 @@ def _treatment(treatment: Treatment) -> dict[str, Any]:
 
 def _regex(rewrite: RegexRewrite) -> dict[str, Any]:
     return {"pattern": {"regex": rewrite.pattern}, "substitution": rewrite.substitution}
+
+
+def route_match(match: RouteMatch) -> dict[str, Any]:
+    headers = list(match.headers)
+    if match.method:
+        headers.append(Condition(":method", REGEX if match.method_regex else EXACT, match.method))
+    if match.authority_regex:
+        headers.append(Condition(":authority", REGEX, match.authority))
+    if match.authority_asked:
+        headers.append(Condition(":authority", REGEX, wildcard_regex(match.authority)))
+    found = _path(match)
+    if headers:
+        found["headers"] = [_condition(header) for header in headers]
+    if match.query:
+        found["query_parameters"] = [_condition(parameter) for parameter in match.query]
+    return found
+
+
+def _path(match: RouteMatch) -> dict[str, Any]:
+    if match.path_sort == REGEX:
+        # Envoy has `case_sensitive` for texts only.
+        return {"safe_regex": {"regex": match.path if match.case_sensitive else f"(?i){match.path}"}}
+    found: dict[str, Any] = {PATHS[match.path_sort]: match.path}
+    return found if match.case_sensitive else {**found, "case_sensitive": False}
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    """The fields that HeaderMatcher and QueryParameterMatcher have in common."""
+    if condition.sort == EXACT:
+        return {"name": condition.name, "string_match": {"exact": condition.value}}
+    if condition.sort == REGEX:
+        return {"name": condition.name, "string_match": {"safe_regex": {"regex": condition.value}}}
+    return {"name": condition.name, "present_match": True}

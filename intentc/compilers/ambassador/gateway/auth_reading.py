@@ -17,8 +17,7 @@ from ..routing.header_changes import Report
 from ..settings.header_rules import addition
 from ..settings.module_settings import Path, module_settings
 from ..settings.traffic import HeaderName, Text
-from ..upstreams.unreachable import Unreachable
-from ..upstreams.upstream import Unusable, Upstream
+from ..upstreams.upstream import Unreachable, Unusable, Upstream
 from ..upstreams.way import check_way
 from .gateway import AuthFilter
 from .gateway_service import service_upstream

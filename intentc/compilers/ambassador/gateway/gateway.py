@@ -13,9 +13,9 @@ import msgspec
 
 from intentc import Context
 
-from ..ambassador_id import ours
 from ..elements import Origin, origin
 from ..settings.module_settings import MODULE_NAME, ModuleSettings, all_settings
+from ..this_gateway import ours
 
 AUTH = "auth"
 RATE_LIMIT = "rate_limit"

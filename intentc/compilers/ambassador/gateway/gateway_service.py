@@ -9,9 +9,9 @@ from intentc import Context, Fact, Intent, View
 
 from ..elements import origin
 from ..plain import plain
-from ..settings.gateway_namespace import in_order
 from ..settings.module_settings import ModuleSettings, module_settings
 from ..settings.upstream_settings import circuit_breakers
+from ..this_gateway import in_order
 from ..upstreams.upstream import ClusterUse, Unusable, Upstream, UpstreamRequest, upstream
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from intentc import Context, View
 
-from ..ambassador_id import ours
 from ..routing.hostnames import ANY, aligned
+from ..this_gateway import ours
 from ..tls.secret_state import SecretState, secret_uses
 from ..tls.tls_settings import TLSSettings, UnusableTLS, context_named, secret_named, tls_settings
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from intentc import Context, Source, View
 
-from ..explanations import PartReasons, Sources
-from ..settings.gateway_namespace import gateway_namespace
+from ..elements import PartReasons, Sources
+from ..this_gateway import gateway_namespace
 from ..upstreams.service_endpoints import endpoint_places
 from ..upstreams.upstream import ClusterUse, Upstream
 from .clusters import cluster

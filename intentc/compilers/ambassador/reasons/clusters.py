@@ -7,10 +7,10 @@ from itertools import product
 
 from intentc import Context, Source, View
 
-from ..explanations import Reasons
+from ..elements import Reasons
 from ..gateway.auth_reading import read_auth
 from ..rate_limit_service import upstream_of as rate_limit_upstream
-from ..settings.gateway_namespace import in_order
+from ..this_gateway import in_order
 from ..tracing_service import upstream_of as tracing_upstream
 from ..upstreams.resolvers import Discovery, built_in, declared
 from ..upstreams.upstream import ClusterUse, Unusable, Upstream

@@ -9,7 +9,7 @@ import msgspec
 
 from intentc import Context, Source
 
-from ..explanations import Reasons, Sources
+from ..elements import Reasons, Sources
 from ..grouping import add_uses, clusters_in, routes_of, shared_routes
 from ..hosts.host_binding import HostBinding
 from ..routing.route_action import GroupMember

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from intentc import Context, Source
 
-from ..ambassador_id import ours
-from ..explanations import PartReasons, Sources
+from ..elements import PartReasons, Sources
 from ..hosts.host_binding import HostBinding
 from ..plain import plain
 from ..settings.module_settings import MODULE_NAME
+from ..this_gateway import ours
 from .tls import of_host
 
 

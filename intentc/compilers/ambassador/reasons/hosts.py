@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from intentc import Context, Source
 
-from ..explanations import Reasons, Sources
+from ..elements import Reasons, Sources
 from ..hostname import IRREGULAR, LISTENERS
 from ..hosts.host_binding import HOSTS, HostBinding
 from ..hosts.hostname_binding import takes

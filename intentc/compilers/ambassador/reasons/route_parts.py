@@ -7,7 +7,7 @@ from typing import Any
 
 from intentc import Context, View
 
-from ..explanations import PartReasons
+from ..elements import PartReasons
 from ..routing.route_action import Forward, GroupMember, Treatment
 from ..routing.sharing import Sharing
 from .groups import leading_along

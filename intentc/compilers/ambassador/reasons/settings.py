@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from intentc import Context, Source, View
 
-from ..explanations import Reasons
+from ..elements import Reasons
 from ..settings.module_settings import MODULE_NAME, ModuleSettings, module_settings
 
 _UNSAID = (None, -1, "/")

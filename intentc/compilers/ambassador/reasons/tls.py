@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from intentc import Context, Source, View
 
-from ..ambassador_id import ours
-from ..explanations import Sources
+from ..elements import Sources
 from ..hosts.host_binding import HostBinding
 from ..routing.hostnames import covering
+from ..this_gateway import ours
 from ..tls.secret_state import secret_uses
 from ..tls.tls_settings import TLSSettings, UnusableTLS, context_named, secret_named, tls_settings
 from ..upstreams.upstream import Upstream

@@ -6,7 +6,7 @@ from itertools import product
 
 from intentc import Context, Source
 
-from ..explanations import Reasons
+from ..elements import Reasons
 from ..tls.secret_state import names, secrets_in
 from ..upstreams.upstream import ClusterUse
 from .clusters import cluster

@@ -14,8 +14,7 @@ import msgspec
 
 from intentc import Context, View
 
-from ..ambassador_id import ours
-from ..settings.gateway_namespace import gateway_namespace
+from ..this_gateway import gateway_namespace, ours
 
 VERSIONS = ("v1.0", "v1.1", "v1.2", "v1.3")
 CIPHER_SUITES = frozenset(

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from intentc import Context
 
-from ..ambassador_id import ours
+from ..this_gateway import ours
 from ..tls.secret_state import SecretState, secret_uses
 from ..tls.tls_settings import TLSSettings, UnusableTLS, check_server_name, context_named, secret_named, tls_settings
 from .service_url import address
-from .unreachable import Unreachable
-from .upstream import Upstream
+from .upstream import Unreachable, Upstream
 
 
 class Origination(NamedTuple):

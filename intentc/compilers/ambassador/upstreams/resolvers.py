@@ -11,10 +11,8 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, View
 
-from ..ambassador_id import ours
-from ..settings.gateway_namespace import gateway_namespace
-from .unreachable import Unreachable
-from .upstream import DEFAULT_RESOLVER, Upstream
+from ..this_gateway import gateway_namespace, ours
+from .upstream import DEFAULT_RESOLVER, Unreachable, Upstream
 
 _CONSUL = "Consul is not watched here, so no endpoints are known from it"
 

@@ -16,7 +16,7 @@ from typing import Any
 from intentc import Context, View
 
 from .service_url import address
-from .unreachable import Unreachable
+from .upstream import Unreachable
 
 _MOST_PORT = 65535
 

@@ -36,6 +36,19 @@ class Unusable(Exception):
         self.message = message
 
 
+class Unreachable(Exception):
+    """An upstream can't be, or must not be, reached as requested; ``reason`` and ``message`` are those of the problem.
+
+    Whatever the reason, the result is the same: a cluster without endpoints, which answers 503, and a problem on each
+    resource that leads there. There is never a second choice.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
 class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a resource asks for. 0, empty texts and None mean "not set" (the Module, then a default); empty
     ``circuit_breakers``, an empty ``keepalive``, and ``own_load_balancer`` without one mean none.

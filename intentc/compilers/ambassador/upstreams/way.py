@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from intentc import Context
 
-from ..settings.gateway_namespace import gateway_namespace
+from ..this_gateway import gateway_namespace
 from .originating import Origination, check_secrets, origination
 from .resolvers import Discovery, discovery
 from .targets import allowed_targets, forbidden
-from .unreachable import Unreachable
-from .upstream import Upstream
+from .upstream import Unreachable, Upstream
 
 
 class Way(NamedTuple):

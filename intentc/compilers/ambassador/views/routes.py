@@ -7,8 +7,7 @@ from typing import Any
 
 from intentc import Compiled, Overview, Row
 
-from ..envoy.route import CODES, PARTS
-from ..envoy.route_match import PATHS
+from ..envoy.route import CODES, PARTS, PATHS
 from ..routing.hostnames import ANY, covers
 from ..routing.route_match import REGEX
 from .columns import USERS, Element, problems_of, services_of, shared_columns, shares

@@ -256,6 +256,19 @@ class Context:
             targets = tuple(t for t in targets if not self._ours(key, t.key, declared, t.attribute))
         return tuple((View(self, target.key), target.attribute) for target in targets)
 
+    def written_references(self, key: Key, relation: str) -> tuple[tuple[View | None, Any], ...]:
+        declared = self._visibility.relation(key.kind, relation)
+        if declared is None or declared.writer is not Writer.USER:
+            raise AttributeError(f"{key.kind}.{relation}_refs: only references that users alone write have an order")
+        self._record(targets_read(key, relation))
+        targets = {target.key for target in self._world.targets(key, relation)}
+        found: list[tuple[View | None, Any]] = []
+        for written in self._present(key).references(relation):
+            target = Key(relation, written.uuid) if written.uuid else self._world.named(relation, written.to)
+            view = View(self, target) if target is not None and target in targets else None
+            found.append((view, written.attribute))
+        return tuple(found)
+
     def parent(self, key: Key) -> View | None:
         self._record(targets_read(key, PARENT))
         found = self._world.targets(key, PARENT)

@@ -82,6 +82,11 @@ class View:
         """The same with the attribute of each reference: a struct, or None if the relation has none."""
         return self._context.references(self.key, relation)
 
+    def written_references(self, relation: str) -> tuple[tuple[View | None, Any], ...]:
+        """The references of ``relation`` in the order in which they are stored, each with its attribute; None in place
+        of a resource that does not exist. For relations in which the order, or a missing target, has a meaning."""
+        return self._context.written_references(self.key, relation)
+
     def parent(self) -> View | None:
         """The parent; None for root kinds, and while the parent does not exist."""
         return self._context.parent(self.key)

@@ -1,6 +1,8 @@
-"""The compiler of Contrail networks: security groups to access control lists, networks and routers to route targets.
+"""The compiler of Contrail networks: security groups and network policies to access control lists and links, networks
+and routers to route targets.
 
-Rules: docs/contrail.md D.1 to D.3 (route targets), D.5 (groups), D.7.1, D.7.2 (routers), D.14 (addresses). The kinds
+Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (groups), D.7.1, D.7.2 (routers), D.14
+(addresses). The kinds
 are declared in ``config/schemas/contrail``, the reaction map is ``reactions/contrail.yml``. The API server makes the
 primary routing instance of a network, and the numbers of groups.
 """
@@ -34,6 +36,6 @@ compiler = Compiler(
         VirtualNetworkIntent,
     ],
     pools=[NUMBER_POOL],
-    settings=[],
+    settings=["contrail.logical_routers_enabled"],
 )
 """The entry point ``contrail`` of the group ``intentc.compilers``."""

@@ -1,4 +1,5 @@
-"""Every routing instance, primary or created by a user, has a route target of its own (docs/contrail.md D.1, D.3).
+"""Every routing instance, primary or created by a user, has a route target of its own (docs/contrail.md D.1, D.3). A
+primary one is linked with those of the networks that policies connect (docs/contrail.md D.3).
 
 Networks and routers claim the other targets of the primary one; planning merges all claims. A user's routing instance
 below a deleted network has no claims left: planning deletes it, as the server deletes the primary one.
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, refer
 
+from .connections import links
 from .route_target_sources import own_reasons, with_reasons
 from .route_targets import own_route_target
 
@@ -34,3 +36,5 @@ class RoutingInstanceIntent(Intent):
         if target is not None:
             claims = (target, refer(self, target))
             yield from with_reasons(ctx, claims, lambda *_: own_reasons(self, ctx))
+        if self.routing_instance_is_default:
+            yield from links(self, ctx)

@@ -1,4 +1,5 @@
-"""A network puts its three lists of route targets onto its primary routing instance (docs/contrail.md D.1)."""
+"""A network puts its three lists of route targets onto its primary routing instance (docs/contrail.md D.1), and its
+policies into access control lists (docs/contrail.md D.4)."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent
 
+from .network_acl import network_policies
 from .route_target_sources import listed_reasons, with_reasons
 from .route_targets import configured_claims, effective, merged_lists, primary_routing_instance
 
@@ -19,4 +21,5 @@ class VirtualNetworkIntent(Intent):
         both, imported, exported = (effective(self.field(field).route_target, field, ctx) for field in LISTS)
         instance = primary_routing_instance(self, ctx)
         claims = configured_claims([instance] if instance else [], merged_lists(both, imported, exported))
-        return with_reasons(ctx, claims, lambda target, _: listed_reasons(self, LISTS, target))
+        yield from with_reasons(ctx, claims, lambda target, _: listed_reasons(self, LISTS, target))
+        yield from network_policies(self, ctx)

@@ -19,6 +19,7 @@ from tests.support.naive_world import NaiveWorld, provisional_uuid
 INSTALLATION = "golden"
 FIRST_ROUTE_TARGET = 8000100
 FIRST_GROUP = 8000001
+SETTINGS = {"contrail.logical_routers_enabled": None}
 
 _PROJECT = ["default-domain", "default-project"]
 SEEDS: list[tuple[str, dict[str, Any]]] = [
@@ -26,7 +27,7 @@ SEEDS: list[tuple[str, dict[str, Any]]] = [
     ("domain", {"fq_name": ["default-domain"]}),
     ("project", {"fq_name": _PROJECT}),
     ("security_group", {"fq_name": [*_PROJECT, "__no_rule__"]}),
-    ("virtual_network", {"fq_name": [*_PROJECT, "ip-fabric"]}),
+    ("virtual_network", {"fq_name": [*_PROJECT, "ip-fabric"], "is_provider_network": True}),
     ("virtual_network", {"fq_name": [*_PROJECT, "__link_local__"]}),
     ("virtual_network", {"fq_name": [*_PROJECT, "default-virtual-network"]}),
 ]
@@ -37,7 +38,7 @@ class NaiveCompile:
     """One compile of ``resources`` ((kind, data) as a user applies them) together with the seeds."""
 
     def __init__(self, resources: list[tuple[str, dict[str, Any]]]) -> None:
-        self.world = NaiveWorld(load_schema("contrail"))
+        self.world = NaiveWorld(load_schema("contrail"), settings=SETTINGS)
         self.stored: dict[Key, dict[str, Any]] = {}
         self.numbers: dict[str, int] = {}
         """Owner → number."""
@@ -108,6 +109,10 @@ class NaiveCompile:
         runner = Runner(self.world.schema, compiler.intents, self.world, installation=INSTALLATION)
         while True:
             outcomes = [runner.run(key) for key in sorted(self.stored) if key.kind in compiler.intents]
+            facts = _facts(outcomes)
+            if facts != self.world.facts:
+                self.world.facts = facts
+                continue
             requests = sorted((wish for outcome in outcomes for wish in outcome.requests), key=lambda wish: wish.name)
             if not requests:
                 return outcomes
@@ -130,6 +135,15 @@ class NaiveCompile:
             entries.append({"to": to, "attr": {"import_export": direction}})
         elif same.get("attr", {}).get("import_export", "") != direction:
             same["attr"] = {"import_export": ""}
+
+
+def _facts(outcomes: list[Outcome]) -> dict[tuple[str, str], dict[Key, Any]]:
+    """The facts that all intents yield: (kind, name) → contributor → value."""
+    found: dict[tuple[str, str], dict[Key, Any]] = {}
+    for outcome in outcomes:
+        for fact in outcome.facts:
+            found.setdefault((fact.kind, fact.name), {})[outcome.key] = fact.value
+    return found
 
 
 _SEEDED = len(NaiveCompile([]).stored)

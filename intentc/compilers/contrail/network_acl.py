@@ -1,0 +1,137 @@
+"""The access control lists of a network, static and dynamic, and what its policies mean for other intents
+(docs/contrail.md D.4).
+
+Each rule of a list names where it comes from: the attached policy and both ends in the policy's rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View
+
+from .attached_policies import AttachedPolicy, attached_policies
+from .connections import connection_facts, wanted
+from .network_rules import NetworkRules, TrailingRule, network_rules, trailing_rules
+from .policy_rules import ListRule
+from .surroundings import NetworkSurroundings, membership_facts
+
+DYNAMIC = "dynamic"
+"""The name of the list of policies with a timer; the other one has the network's name."""
+
+Reasons = list[tuple[Source, ...]]
+
+
+def network_policies(network: Intent, ctx: Context) -> Iterator[Claim | Fact]:
+    """What follows from the policies of ``network``: its lists, and facts for other networks and for links."""
+    policies = attached_policies(network, ctx)
+    surroundings = NetworkSurroundings(network, policies, ctx)
+    yield from membership_facts(network, policies)
+    rules = network_rules(policies, surroundings)
+    me = surroundings.network
+    yield from connection_facts(me, wanted(me, rules, surroundings.is_joined))
+    linked = _linked(network)
+    standing = _standing(network, policies, linked)
+    if standing:
+        yield from _static(network, rules, linked, standing, ctx)
+    timed = [attached for attached in policies if attached.is_timed]
+    if timed:
+        claim = _claim(network, DYNAMIC, rules.dynamic.rules, dynamic=True)
+        if ctx.explaining:
+            for reason in _attached(network, timed):
+                ctx.because(claim, *reason)
+            _explain(claim, rules.dynamic.rules, _origins(network, rules), ctx)
+        yield claim
+
+
+def _static(
+    network: Intent, rules: NetworkRules, linked: list[View], standing: Reasons, ctx: Context
+) -> Iterator[Claim]:
+    providers = [":".join(other.fq_name) for other in linked if other.is_provider_network]
+    routers = ctx.setting("contrail.logical_routers_enabled") is not False
+    own = list(rules.static.rules)
+    trailing = []
+    for last in trailing_rules(network, own, providers, routers=routers):
+        if rules.static.append(last.rule) is None:
+            trailing.append(last)
+    claim = _claim(network, network.name, rules.static.rules)
+    if ctx.explaining:
+        for reason in standing:
+            ctx.because(claim, *reason)
+        reasons = _origins(network, rules)
+        for last in trailing:
+            reasons[id(last.rule)] = _reasons_of_trailing(network, last, reasons, standing)
+        _explain(claim, rules.static.rules, reasons, ctx)
+    yield claim
+
+
+def _claim(network: Intent, name: str, rules: Iterable[ListRule], *, dynamic: bool = False) -> ResourceClaim:
+    entries = {"dynamic": dynamic, "acl_rule": [rule.entry() for rule in rules]}
+    return network.child("access_control_list", name, access_control_list_entries=entries)
+
+
+def _linked(network: View) -> list[View]:
+    """The networks that are linked with this one as its provider or as a user of it, whichever of them refers to the
+    other. Who they are matters to users only, and provider networks have very many."""
+    others = network.references("virtual_network")
+    if network.is_provider_network:
+        return list(others)
+    found = {other.uuid: other for other in (*others, *network.back_references("virtual_network"))}
+    return sorted(found.values(), key=lambda other: other.fq_name)
+
+
+def _standing(network: View, policies: Sequence[AttachedPolicy], linked: Iterable[View]) -> Reasons:
+    """Why there is a static list; empty if there is none."""
+    found: Reasons = _attached(network, [attached for attached in policies if not attached.is_timed])
+    if network.is_provider_network:
+        found.append((Source.of(network, "is_provider_network"),))
+    if not policies:
+        found.extend(reason for other in linked for reason in _link_reasons(network, other))
+        if network.fabric_snat:
+            found.append((Source.of(network, "fabric_snat"),))
+    return found
+
+
+def _attached(network: View, policies: Iterable[AttachedPolicy]) -> Reasons:
+    """The attachment of each policy; of one that does not exist, the network itself."""
+    return [
+        (Source.of(network, f"network_policy_refs[{':'.join(attached.policy.fq_name)}]" if attached.policy else ""),)
+        for attached in policies
+    ]
+
+
+def _link_reasons(network: View, other: View) -> Reasons:
+    """Each reference between the two networks."""
+    return [
+        (Source.of(holder, f"virtual_network_refs[{':'.join(target.fq_name)}]"),)
+        for holder, target in ((network, other), (other, network))
+        if any(reference.uuid == target.uuid for reference in holder.references("virtual_network"))
+    ]
+
+
+def _origins(network: View, rules: NetworkRules) -> dict[int, Reasons]:
+    """The reasons of each rule that policies gave, by its identity: where it comes from, and where else an equal one
+    does, which it covers."""
+    me = ":".join(network.fq_name)
+    found: dict[int, Reasons] = {}
+    for in_force, origin in rules.origins:
+        if in_force is origin.rule or in_force.entry() == origin.rule.entry():
+            found.setdefault(id(in_force), []).append(origin.sources(me))
+    return found
+
+
+def _reasons_of_trailing(network: View, last: TrailingRule, reasons: dict[int, Reasons], standing: Reasons) -> Reasons:
+    if last.copied is not None:
+        return reasons.get(id(last.copied), [])
+    if last.field:
+        return [(Source.of(network, last.field),)]
+    if last.provider:
+        (provider,) = (other for other in _linked(network) if ":".join(other.fq_name) == last.provider)
+        return _link_reasons(network, provider)
+    return standing
+
+
+def _explain(claim: ResourceClaim, rules: Sequence[ListRule], reasons: dict[int, Reasons], ctx: Context) -> None:
+    for position, rule in enumerate(rules):
+        for sources in reasons.get(id(rule), ()):
+            ctx.because(claim, *sources, part=f"access_control_list_entries.acl_rule[{position}]")

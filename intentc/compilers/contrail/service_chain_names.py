@@ -1,0 +1,44 @@
+"""The identity of a service chain, and the names that follow from it (docs/contrail.md D.8.2, D.8.3).
+
+A chain is what two networks agree on: their names, the match of a rule, and the services in between. Its uuid follows
+from that alone, so it survives restarts, and both networks name the same chain without asking each other. Which
+routing instances, addresses and interfaces a chain needs is the business of the chain's own intent.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import NamedTuple
+
+import msgspec
+
+_NAMESPACE = uuid.UUID("6a0c3f0e-4b53-5d0c-9c1e-0d7b1b7a2f11")
+"""The namespace of chains' uuids. It never changes: routing instances carry the uuids in their names."""
+
+Ports = tuple[tuple[int, int], ...]
+"""(start, end) of each range."""
+
+
+class ServiceChain(NamedTuple):
+    """``left`` is the source side. Networks and ``services`` (service instances) are fq_names joined by ``:``;
+    ``protocol`` as access control lists have it."""
+
+    left: str
+    right: str
+    direction: str
+    source_ports: Ports
+    destination_ports: Ports
+    protocol: str
+    services: tuple[str, ...]
+
+    @property
+    def uuid(self) -> str:
+        return str(uuid.uuid5(_NAMESPACE, msgspec.json.encode(self).decode()))
+
+    def routing_instance(self, network: str, service: str) -> str:
+        """The fq_name of the chain's routing instance for ``service`` below ``network``."""
+        return f"{network}:service-{self.uuid}-{service.replace(':', '_')}"
+
+    def edge(self, network: str) -> str:
+        """The fq_name of the routing instance through which traffic of ``network``, one of its ends, enters it."""
+        return self.routing_instance(network, self.services[0 if network == self.left else -1])

@@ -1,0 +1,66 @@
+"""Reads what the conversion of a network's policies must know of the world (``policy_rules.Surroundings``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intentc import Context, Fact, View
+
+from .attached_policies import AttachedPolicy
+from .policy_rules import Analyzer
+
+ATTACHED_NETWORK, PROJECT_NETWORK = "attached_network", "project_network"
+"""Facts: the networks that attach a policy, and those of a project, by the name of either."""
+
+
+class NetworkSurroundings:
+    """The world as ``network`` sees it, which attaches ``policies``. Names of networks are read from facts: a change of
+    another network's fields then concerns nobody here."""
+
+    def __init__(self, network: View, policies: Iterable[AttachedPolicy], ctx: Context) -> None:
+        self._ctx = ctx
+        self._view = network
+        self.network = ":".join(network.fq_name)
+        self._policies = {":".join(attached.policy.fq_name) for attached in policies if attached.policy}
+        self._lists: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def attaches(self, policy: str) -> bool:
+        return policy in self._policies
+
+    def networks_of_policy(self, policy: str) -> tuple[str, ...]:
+        return self._names(ATTACHED_NETWORK, policy)
+
+    def networks_of_project(self) -> tuple[str, ...]:
+        project = self.network.rpartition(":")[0]
+        return tuple(name for name in self._names(PROJECT_NETWORK, project) if name != self.network)
+
+    def is_network(self, name: str) -> bool:
+        return self._ctx.find("virtual_network", tuple(name.split(":"))) is not None
+
+    def analyzer(self, service: str) -> Analyzer | None:
+        return None
+
+    def is_joined(self, other: str) -> bool:
+        """Whether this network is connected with one at the other end of a service chain: both let chains of several
+        policies lie between them."""
+        if not self._view.multi_policy_service_chains_enabled:
+            return False
+        network = self._ctx.find("virtual_network", tuple(other.split(":")))
+        return network is not None and bool(network.multi_policy_service_chains_enabled)
+
+    def _names(self, kind: str, name: str) -> tuple[str, ...]:
+        """The networks that contribute to a fact, by name."""
+        found = self._lists.get((kind, name))
+        if found is None:
+            contributions = self._ctx.contributions(kind, name)
+            found = self._lists[kind, name] = tuple(sorted(network for _, network in contributions))
+        return found
+
+
+def membership_facts(network: View, policies: Iterable[AttachedPolicy]) -> Iterable[Fact]:
+    """What other networks' rules must know of this one: its policies and its project."""
+    me = ":".join(network.fq_name)
+    yield Fact(PROJECT_NETWORK, me.rpartition(":")[0], me)
+    for attached in policies:
+        if attached.policy is not None:
+            yield Fact(ATTACHED_NETWORK, ":".join(attached.policy.fq_name), me)

@@ -23,7 +23,7 @@ SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
 
 
 def test_there_are_cases_for_every_topic() -> None:
-    assert {case.topic for case in CASES} == {"groups", "groups_as_stored", "networks", "routers"}
+    assert {case.topic for case in CASES} == {"groups", "groups_as_stored", "networks", "policies", "routers"}
     assert len(CASES) >= 40
 
 
@@ -60,7 +60,9 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
     references = resource.get("route_target_refs", {})
     if isinstance(references, list):
         references = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in references}
-    return normal(resource.get("access_control_list_entries", {})), dict(sorted(references.items()))
+    linked = [e if isinstance(e, str) else ":".join(e["to"]) for e in resource.get("routing_instance_refs", [])]
+    entries = normal(resource.get("access_control_list_entries", {}))
+    return entries, dict(sorted(references.items())), sorted(linked)
 
 
 def unexplained(found: Expected, stored: dict[Key, dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:

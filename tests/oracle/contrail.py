@@ -14,6 +14,8 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
+from tests.oracle import contrail_policies
+
 Json = dict[str, Any]
 World = dict[str, dict[str, Json]]
 Expected = dict[tuple[str, tuple[str, ...]], Json]
@@ -56,9 +58,13 @@ def expected(world: World, numbers: dict[str, int]) -> Expected:
             name = (*group["fq_name"], f"{direction}-access-control-list")
             fields = {"parent_uuid": group["uuid"], "access_control_list_entries": entries}
             result["access_control_list", name] = normal(fields)
+    for name, fields in contrail_policies.network_lists(world).items():
+        result["access_control_list", name] = normal(fields)
+    linked = contrail_policies.links(world)
     pairs, routers = route_target_references(world, numbers)
     for instance in standing_instances(world):
-        result["routing_instance", tuple(instance["fq_name"])] = {"route_target_refs": {}}
+        name = tuple(instance["fq_name"])
+        result["routing_instance", name] = {"route_target_refs": {}, "routing_instance_refs": linked[name]}
     for router in resources(world, "logical_router"):
         name = tuple(router["fq_name"])
         result["logical_router", name] = {"route_target_refs": dict.fromkeys(sorted(routers[name]), "")}
@@ -87,7 +93,11 @@ def actual(world: World) -> Expected:
             for entry in holder.get("route_target_refs") or []:
                 target = world["route_target"][entry["uuid"]]["fq_name"][0]
                 references[target] = (entry.get("attr") or {}).get("import_export") or ""
-            result[kind, tuple(holder["fq_name"])] = {"route_target_refs": dict(sorted(references.items()))}
+            found = result[kind, tuple(holder["fq_name"])] = {"route_target_refs": dict(sorted(references.items()))}
+            if kind == "routing_instance":
+                others = [entry["uuid"] for entry in holder.get("routing_instance_refs") or []]
+                linked = (world[kind][uuid]["fq_name"] for uuid in others if uuid in world[kind])
+                found["routing_instance_refs"] = sorted(":".join(name) for name in linked)
     return result
 
 

@@ -1,4 +1,4 @@
-"""The identity of a service chain, and the names that follow from it (docs/contrail.md D.8.2, D.8.3).
+"""The identity of a service chain, and the names that follow from it (docs/contrail.md D.8.2).
 
 A chain is what two networks agree on: their names, the match of a rule, and the services in between. Its uuid follows
 from that alone, so it survives restarts, and both networks name the same chain without asking each other. Which

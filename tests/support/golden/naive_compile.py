@@ -19,7 +19,6 @@ from tests.support.naive_world import NaiveWorld, provisional_uuid
 INSTALLATION = "golden"
 FIRST_ROUTE_TARGET = 8000100
 FIRST_GROUP = 8000001
-SETTINGS = {"contrail.logical_routers_enabled": None}
 
 _PROJECT = ["default-domain", "default-project"]
 SEEDS: list[tuple[str, dict[str, Any]]] = [
@@ -38,7 +37,7 @@ class NaiveCompile:
     """One compile of ``resources`` ((kind, data) as a user applies them) together with the seeds."""
 
     def __init__(self, resources: list[tuple[str, dict[str, Any]]]) -> None:
-        self.world = NaiveWorld(load_schema("contrail"), settings=SETTINGS)
+        self.world = NaiveWorld(load_schema("contrail"))
         self.stored: dict[Key, dict[str, Any]] = {}
         self.numbers: dict[str, int] = {}
         """Owner → number."""

@@ -24,7 +24,7 @@ class Tenant(NaiveWorld):
     """The world of one project; names are given without the project's."""
 
     def __init__(self, **project: Any) -> None:
-        super().__init__(load_schema("contrail"), settings={"contrail.logical_routers_enabled": None})
+        super().__init__(load_schema("contrail"))
         self.project = self.put("project", PROJECT, **project)
 
     def below(self, kind: str, name: str, **fields: Any) -> Key:

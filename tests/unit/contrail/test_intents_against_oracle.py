@@ -11,6 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from tests.oracle.contrail import Expected, World, expected, normal
+from tests.property.policies import policy_references, policy_rules
 from tests.property.profiles import share
 from tests.support.golden.naive_compile import NaiveCompile
 
@@ -22,6 +23,8 @@ TARGETS = st.sampled_from(
 )
 PROTOCOLS = st.sampled_from(["", "any", "icmp", "ICMP6", "tcp", "47", "256", "bogus", "sctp"])
 PORTS = st.lists(st.sampled_from([{"end_port": 65535}, {"start_port": 80, "end_port": 80}, {}]), max_size=2)
+
+RARELY = st.sampled_from([False, False, False, True])
 
 Data = dict[str, Any]
 Resource = tuple[str, Data]
@@ -88,6 +91,13 @@ def resources(draw: st.DrawFn) -> list[Resource]:
         route_target_list=target_list(),
         import_route_target_list=target_list(),
         export_route_target_list=target_list(),
+        network_policy_refs=policy_references(NAMES),
+        fabric_snat=RARELY,
+        multi_policy_service_chains_enabled=RARELY,
+    )
+    found += some(
+        "network_policy",
+        network_policy_entries=policy_rules(NAMES).map(lambda found: {"policy_rule": found}),
     )
     found += [
         ("virtual_machine_interface", {**data, "parent_type": "project"})
@@ -121,6 +131,9 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                 entries = data.get("route_target_refs", [])
                 found = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in entries}
                 result[kind, name] = {"route_target_refs": dict(sorted(found.items()))}
+                if kind == "routing_instance":
+                    linked = [":".join(entry["to"]) for entry in data.get("routing_instance_refs", [])]
+                    result[kind, name]["routing_instance_refs"] = sorted(linked)
     return result
 
 
@@ -130,6 +143,8 @@ def describe(compiled: NaiveCompile) -> None:
     lists = [fields["route_target_refs"] for (kind, _), fields in wanted.items() if kind == "routing_instance"]
     event("merged routing instance" if any(len(found) > 2 for found in lists) else "nothing merged")
     reasons = {problem.reason for outcome in compiled.outcomes for problem in outcome.problems}
+    linked = [fields.get("routing_instance_refs") for (kind, _), fields in wanted.items() if kind == "routing_instance"]
+    event("linked routing instances" if any(linked) else "nothing linked")
     event("forward or broken reference" if "UnknownSecurityGroup" in reasons else "all groups there")
 
 

@@ -187,6 +187,7 @@ def test_what_compilers_write_is_declared_and_nothing_else(contrail: Schema) -> 
         ("access_control_list", "access_control_list_entries"): "compiler",
         ("access_control_list", "access_control_list_hash"): "compiler",
         ("routing_instance", "route_target"): "compiler",
+        ("routing_instance", "routing_instance"): "compiler",
         ("logical_router", "route_target"): "shared",
         ("virtual_machine_interface", "routing_instance"): "shared",
         ("security_group", "security_group_id"): "server",
@@ -199,7 +200,7 @@ def test_access_control_lists_and_routing_instances_belong_to_what_they_are_belo
     system = {kind.name: kind.ours.pattern if kind.ours else None for kind in contrail if kind.system}
 
     assert system == {
-        "access_control_list": "^(ingress|egress)-access-control-list$",
+        "access_control_list": ".",
         "routing_instance": "^(?!__default__$|__link_local__$)",
     }
 

@@ -1,0 +1,373 @@
+"""The naive oracle for network policies: the lists of networks and the links of routing instances, by loops alone.
+
+Written from docs/contrail.md D.3 and D.4 without a look at the compiler, and importing nothing of intentc. The form of
+a world is that of ``contrail.py``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import uuid
+from typing import Any
+
+Json = dict[str, Any]
+World = dict[str, dict[str, Json]]
+
+ALLOW = "00000000-0000-0000-0000-100000000001"
+DENY = "00000000-0000-0000-0000-100000000002"
+FABRIC = "default-domain:default-project:ip-fabric"
+LINK_LOCAL = "default-domain:default-project:__link_local__"
+CHAINS = uuid.UUID("6a0c3f0e-4b53-5d0c-9c1e-0d7b1b7a2f11")
+EVERY_PORT = {"start_port": 0, "end_port": 65535}
+
+# fmt: off
+PROTOCOLS = {
+    "ah": "51", "dccp": "33", "egp": "8", "esp": "50", "gre": "47", "hopopt": "0", "icmp": "1", "igmp": "2",
+    "ip": "0", "ipip": "4", "ipv6-encap": "41", "ipv6-frag": "44", "ipv6-icmp": "58", "icmp6": "58",
+    "ipv6-nonxt": "59", "ipv6-opts": "60", "ipv6-route": "43", "ospf": "89", "pgm": "113", "rsvp": "46",
+    "sctp": "132", "tcp": "6", "udp": "17", "udplite": "136", "vrrp": "112",
+}
+# fmt: on
+
+
+def name_of(resource: Json) -> str:
+    return ":".join(resource["fq_name"])
+
+
+def refers(entry: Json, resource: Json) -> bool:
+    if entry.get("uuid"):
+        return bool(entry["uuid"] == resource["uuid"])
+    return bool(entry["to"] == resource["fq_name"])
+
+
+def networks(world: World) -> list[Json]:
+    return list(world.get("virtual_network", {}).values())
+
+
+def network_lists(world: World) -> dict[tuple[str, ...], Json]:
+    """The name of each list → its parent and entries."""
+    found: dict[tuple[str, ...], Json] = {}
+    for network in networks(world):
+        attached = attachments(world, network)
+        static, dynamic = policy_rules(world, network)
+        linked = linked_networks(world, network)
+        if (
+            any(not timed for _, timed in attached)
+            or network.get("is_provider_network")
+            or (not attached and (linked or network.get("fabric_snat")))
+        ):
+            rules = [rule for rule, _ in static]
+            for rule in trailing(network, [rule for rule, _ in static], linked):
+                if not any(covers(earlier, rule) for earlier in rules):
+                    rules.append(rule)
+            name = (*network["fq_name"], network["fq_name"][-1])
+            entries = {"acl_rule": rules}
+            found[name] = {"parent_uuid": network["uuid"], "access_control_list_entries": entries}
+        if any(timed for _, timed in attached):
+            entries = {"dynamic": True, "acl_rule": [rule for rule, _ in dynamic]}
+            found[*network["fq_name"], "dynamic"] = {
+                "parent_uuid": network["uuid"],
+                "access_control_list_entries": entries,
+            }
+    return found
+
+
+def attachments(world: World, network: Json) -> list[tuple[Json | None, bool]]:
+    """(policy or None if it is not there, whether it has a timer), in their order (docs/contrail.md D.4.2)."""
+    found = []
+    for place, entry in enumerate(network.get("network_policy_refs") or []):
+        attribute = entry.get("attr") or {}
+        sequence, timer = attribute.get("sequence"), attribute.get("timer") or {}
+        timed = any(timer.values())
+        if sequence is None and timed:
+            continue
+        order = (0, sequence.get("major") or 0, sequence.get("minor") or 0) if sequence is not None else (1, 0, 0)
+        policy = None
+        for other in world.get("network_policy", {}).values():
+            if refers(entry, other):
+                policy = other
+        found.append((*order, place, policy, timed))
+    return [(policy, timed) for *_, policy, timed in sorted(found, key=lambda item: item[:4])]
+
+
+def attaching(world: World, policy: str) -> list[str]:
+    """The names of the networks that attach a policy."""
+    return sorted(
+        name_of(network)
+        for network in networks(world)
+        if any(attached is not None and name_of(attached) == policy for attached, _ in attachments(world, network))
+    )
+
+
+def linked_networks(world: World, network: Json) -> list[Json]:
+    found = []
+    for other in networks(world):
+        for one, two in ((network, other), (other, network)):
+            if any(refers(entry, two) for entry in one.get("virtual_network_refs") or []):
+                found.append(other)
+                break
+    return sorted(found, key=lambda other: list(other["fq_name"]))
+
+
+Rules = list[tuple[Json, Json]]
+"""(the rule in the list, the policy's rule)"""
+
+
+def policy_rules(world: World, network: Json) -> tuple[Rules, Rules]:
+    """The rules that remain after covering, of both lists (docs/contrail.md D.4.3)."""
+    static: Rules = []
+    dynamic: Rules = []
+    for policy, timed in attachments(world, network):
+        rules = dynamic if timed else static
+        for given in ((policy or {}).get("network_policy_entries") or {}).get("policy_rule") or []:
+            for rule in converted(world, network, given):
+                if not any(
+                    covers(earlier, rule) and (not timed or analyzer(earlier) == analyzer(rule)) for earlier, _ in rules
+                ):
+                    rules.append((rule, given))
+    return static, dynamic
+
+
+def analyzer(rule: Json) -> str:
+    return ((rule.get("action_list") or {}).get("mirror_to") or {}).get("analyzer_name") or ""
+
+
+def converted(world: World, network: Json, given: Json) -> list[Json]:
+    me, action = name_of(network), given.get("action_list")
+    protocol = protocol_of(given.get("protocol") or "any", given.get("ethertype"))
+    if not action or protocol is None:
+        return []
+    result = []
+    for source in given.get("src_addresses") or []:
+        for destination in given.get("dst_addresses") or []:
+            pair = applying(world, me, source, destination, bool(action.get("apply_service")))
+            if pair is None:
+                continue
+            if action.get("apply_service"):
+                expanded = served(world, network, given, protocol, *pair)
+            else:
+                expanded = [(one, two, "") for one in members(world, pair[0]) for two in members(world, pair[1])]
+            for source_port in given.get("src_ports") or []:
+                for destination_port in given.get("dst_ports") or []:
+                    for one, two, edge in expanded:
+                        own = {**action, "assign_routing_instance": edge}
+                        if edge and own.get("simple_action") != "deny":
+                            own |= {"simple_action": "pass", "apply_service": []}
+                        match = {
+                            "protocol": protocol,
+                            "src_address": one,
+                            "src_port": source_port,
+                            "dst_address": two,
+                            "dst_port": destination_port,
+                        }
+                        result.append(
+                            {
+                                "rule_uuid": given.get("rule_uuid"),
+                                "direction": given.get("direction"),
+                                "match_condition": match,
+                                "action_list": own,
+                            }
+                        )
+    return result
+
+
+def applying(world: World, me: str, source: Json, destination: Json, services: bool) -> tuple[Json, Json] | None:
+    """The pair as it applies to network ``me``, None if it doesn't."""
+    if source.get("security_group") or destination.get("security_group"):
+        return None
+    one, two = dict(source), dict(destination)
+    for address in (one, two):
+        if address.get("virtual_network") == "local":
+            address["virtual_network"] = me
+    if one.get("virtual_network") in (me, "any") or two.get("virtual_network") in (me, "any"):
+        return one, two
+    for address in (two, one):
+        if not address.get("virtual_network") and address.get("network_policy"):
+            if me not in attaching(world, address.pop("network_policy")):
+                return None
+            address["virtual_network"] = me
+            return one, two
+    if one.get("virtual_network") or two.get("virtual_network") or services:
+        return None
+    return (one, two) if subnets(one) and subnets(two) else None
+
+
+def members(world: World, address: Json) -> list[Json]:
+    if address.get("network_policy"):
+        return [{"virtual_network": name} for name in attaching(world, address["network_policy"])]
+    return [address]
+
+
+def served(
+    world: World, network: Json, given: Json, protocol: str, one: Json, two: Json
+) -> list[tuple[Json, Json, str]]:
+    """(source, destination, my edge of the chain) for each far network (docs/contrail.md D.4.3)."""
+    me = name_of(network)
+    ends = (one.get("virtual_network") or "", two.get("virtual_network") or "")
+    near = me if me in ends else "any"
+    far = 0 if ends[1] == near else 1
+    everyone = ends[far] == "any"
+    remotes = [
+        name_of(other)
+        for other in sorted(networks(world), key=name_of)
+        if name_of(other) != me
+        and ((everyone and other["fq_name"][:-1] == network["fq_name"][:-1]) or name_of(other) == ends[far])
+    ]
+    found = []
+    for remote in remotes:
+        addresses = [dict(one), dict(two)]
+        addresses[far]["virtual_network"] = remote
+        if everyone:
+            addresses[1 - far]["virtual_network"] = me
+        for address in addresses:
+            address.pop("network_policy", None)
+        services = given["action_list"]["apply_service"]
+        left, right = (remote, me) if far == 0 else (me, remote)
+        ports = [
+            [[entry.get("start_port") or 0, entry.get("end_port") or 0] for entry in given.get(side) or []]
+            for side in ("src_ports", "dst_ports")
+        ]
+        key = [left, right, given.get("direction") or "", *ports, protocol, services]
+        chain = uuid.uuid5(CHAINS, json.dumps(key, separators=(",", ":"), ensure_ascii=False))
+        service = services[-1] if far == 0 else services[0]
+        found.append((addresses[0], addresses[1], f"{me}:service-{chain}-{service.replace(':', '_')}"))
+    return found
+
+
+def covers(earlier: Json, rule: Json) -> bool:
+    one, two = earlier["match_condition"], rule["match_condition"]
+    return (
+        one["protocol"] in (two["protocol"], "any")
+        and all(port_covers(one[side], two[side]) for side in ("src_port", "dst_port"))
+        and all(address_covers(one[side], two[side]) for side in ("src_address", "dst_address"))
+    )
+
+
+def port_covers(earlier: Json, new: Json) -> bool:
+    if (new.get("start_port") or 0) < (earlier.get("start_port") or 0):
+        return False
+    return earlier.get("end_port") == -1 or (new.get("end_port") or 0) <= (earlier.get("end_port") or 0)
+
+
+def address_covers(earlier: Json, new: Json) -> bool:
+    if not subnets(earlier) and not subnets(new):
+        return (earlier.get("virtual_network") or "") in (new.get("virtual_network") or "", "any")
+    return any(
+        inner.version == outer.version and inner.subnet_of(outer)  # type: ignore[arg-type]
+        for inner in subnets(new)
+        for outer in subnets(earlier)
+    )
+
+
+def subnets(address: Json) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    found = [address["subnet"]] if address.get("subnet") else []
+    found += address.get("subnet_list") or []
+    return [ipaddress.ip_network(f"{s['ip_prefix']}/{s.get('ip_prefix_len') or 0}", strict=False) for s in found]
+
+
+def trailing(network: Json, rules: list[Json], linked: list[Json]) -> list[Json]:
+    """The end of the static list (docs/contrail.md D.4.4)."""
+    me = name_of(network)
+    found = [between(me, me, "pass", ALLOW, "")]
+    if network.get("fabric_snat"):
+        found += [between(me, FABRIC, "pass", ALLOW, "<>"), between(me, "any", "deny", DENY, "<>")]
+    for rule in rules:
+        match = rule["match_condition"]
+        ends = [
+            {"virtual_network": match[side]["virtual_network"]} if match[side].get("virtual_network") else match[side]
+            for side in ("src_address", "dst_address")
+        ]
+        copy = between("", "", "deny", rule["rule_uuid"], rule["direction"])
+        copy["match_condition"] |= {"src_address": ends[0], "dst_address": ends[1]}
+        found.append(copy)
+    if network.get("is_provider_network"):
+        found.append(between(me, "any", "deny", DENY, "<>"))
+    else:
+        found += [
+            between(me, name_of(other), "deny", DENY, "<>") for other in linked if other.get("is_provider_network")
+        ]
+    return [*found, between("any", "any", "pass", ALLOW, "")]
+
+
+def between(source: str, destination: str, action: str, rule_uuid: str, direction: str) -> Json:
+    return {
+        "rule_uuid": rule_uuid,
+        "direction": direction,
+        "match_condition": {
+            "protocol": "any",
+            "src_address": {"virtual_network": source},
+            "src_port": EVERY_PORT,
+            "dst_address": {"virtual_network": destination},
+            "dst_port": EVERY_PORT,
+        },
+        "action_list": {"simple_action": action},
+    }
+
+
+def protocol_of(name: str, ethertype: str | None) -> str | None:
+    if name.lower() == "any":
+        return "any"
+    if name.isascii() and name.isdigit() and int(name) < 256:
+        return name
+    if name.lower() == "icmp" and ethertype == "IPv6":
+        return "58"
+    return PROTOCOLS.get(name.lower())
+
+
+# Links (docs/contrail.md D.3)
+
+
+def links(world: World) -> dict[tuple[str, ...], list[str]]:
+    """Each primary routing instance → those that it is linked with."""
+    wanted = {name_of(network): wishes(world, network) for network in networks(world)}
+
+    def expanded(network: str) -> set[str]:
+        found = wanted[network] - {"*"}
+        if "*" in wanted[network]:
+            project = network.rpartition(":")[0]
+            found |= {other for other in wanted if other.rpartition(":")[0] == project}
+            found |= {other for other in wanted if network in wanted[other]}
+        return found - {network}
+
+    everyone = {network: expanded(network) for network in wanted}
+    instances = {name_of(instance): instance for instance in world.get("routing_instance", {}).values()}
+    result = {}
+    for name, instance in instances.items():
+        *network, last = instance["fq_name"]
+        me = ":".join(network)
+        result[tuple(instance["fq_name"])] = (
+            sorted(
+                primary
+                for other in everyone.get(me, set())
+                if me in everyone.get(other, set()) and LINK_LOCAL not in (me, other)
+                if (primary := f"{other}:{other.rpartition(':')[2]}") in instances
+            )
+            if last == network[-1] and name in instances
+            else []
+        )
+    return result
+
+
+def wishes(world: World, network: Json) -> set[str]:
+    """The networks that this one's rules connect it with, ``*`` for any (docs/contrail.md D.3)."""
+    me = name_of(network)
+    found: set[str] = set()
+    static, dynamic = policy_rules(world, network)
+    for rule, given in (*static, *dynamic):
+        action = given["action_list"].get("simple_action")
+        if action == "deny":
+            continue
+        ends = [rule["match_condition"][side].get("virtual_network") or "" for side in ("src_address", "dst_address")]
+        for near, far in ((ends[1], ends[0]), (ends[0], ends[1])):
+            if near not in (me, "any") or far in ("", me):
+                continue
+            if rule["action_list"].get("assign_routing_instance"):
+                flags = [
+                    n.get("multi_policy_service_chains_enabled") for n in networks(world) if name_of(n) in (me, far)
+                ]
+                if len(flags) == 2 and all(flags):
+                    found.add(far)
+            elif action:
+                found.add("*" if far == "any" else far)
+    return found

@@ -1,0 +1,92 @@
+"""Random network policies over few names, so that rules apply to networks, cover each other and name policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+Json = dict[str, Any]
+
+SUBNETS = ("10.0.0.0/8", "10.1.0.0/16", "10.1.1.1/32", "::/0", "2001:db8::/32")
+SERVICES = ("default-domain:p1:s1", "default-domain:p1:s2")
+
+
+def _subnet(text: str) -> Json:
+    prefix, _, length = text.partition("/")
+    return {"ip_prefix": prefix, "ip_prefix_len": int(length)}
+
+
+_subnets = st.sampled_from(SUBNETS).map(_subnet)
+_range = st.sampled_from(
+    [
+        {"start_port": -1, "end_port": -1},
+        {"start_port": -1, "end_port": -1},
+        {"end_port": 65535},
+        {"start_port": 80, "end_port": 80},
+        {"start_port": 1, "end_port": 1000},
+    ]
+)
+_ports = st.lists(_range, min_size=1, max_size=2)
+_few_ports = st.one_of(st.just([{"start_port": -1, "end_port": -1}]), _ports)
+
+
+@st.composite
+def _address(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> Json:
+    how = draw(st.integers(0, 9))
+    address: Json = {}
+    if how < 6:
+        address["virtual_network"] = draw(st.one_of(names.map(":".join), st.sampled_from(["any", "any", "local"])))
+    elif how < 8:
+        address["network_policy"] = draw(names.map(":".join))
+    if how in (4, 5, 8, 9):
+        address["subnet"] = draw(_subnets)
+    if how in (5, 9):
+        address["subnet_list"] = draw(st.lists(_subnets, max_size=2))
+    return address
+
+
+@st.composite
+def policy_rules(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> list[Json]:
+    """The rules of one policy; ``names``: fq_names of networks and policies. The uuids are the users', so that they are
+    the same in every world."""
+    found = []
+    for place in range(draw(st.integers(1, 3))):
+        action: Json = {"simple_action": draw(st.sampled_from(["pass", "pass", "pass", "deny"]))}
+        if draw(st.integers(0, 5)) == 0:
+            action = {"apply_service": draw(st.lists(st.sampled_from(SERVICES), min_size=1, max_size=2, unique=True))}
+        found.append(
+            {
+                "rule_uuid": f"20000000-0000-4000-8000-{place:012x}",
+                "direction": draw(st.sampled_from(["<>", ">"])),
+                "protocol": draw(st.sampled_from(["any", "any", "tcp", "ICMP", "17"])),
+                "ethertype": draw(st.sampled_from(["IPv4", "IPv6"])),
+                "src_addresses": draw(st.lists(_address(names), min_size=1, max_size=2)),
+                "dst_addresses": draw(st.lists(_address(names), min_size=1, max_size=2)),
+                "src_ports": draw(_few_ports),
+                "dst_ports": draw(_few_ports),
+                "action_list": action,
+            }
+        )
+    return found
+
+
+@st.composite
+def policy_references(draw: st.DrawFn, names: st.SearchStrategy[Any]) -> list[Json]:
+    """The policies that a network attaches: in order, in none, and some with a timer."""
+    found = []
+    for name in draw(st.lists(names, min_size=1, max_size=3, unique_by=tuple)):
+        attribute: Json = draw(
+            st.sampled_from(
+                [
+                    {"sequence": {"major": 1, "minor": 1}},
+                    {"sequence": {"major": 1}},
+                    {"sequence": {}},
+                    {"sequence": {"major": 2}, "timer": {"start_time": "8"}},
+                    {"timer": {"start_time": "8"}},
+                    {},
+                ]
+            )
+        )
+        found.append({"to": list(name), "attr": attribute})
+    return found

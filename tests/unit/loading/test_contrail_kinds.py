@@ -20,7 +20,7 @@ TABLE = {
         "project",
         "network_policy(VirtualNetworkPolicyType) network_ipam(VnSubnetsType) route_table "
         "routing_policy(RoutingPolicyType) bgpvpn logical_router virtual_network security_logging_object qos_config "
-        "multicast_policy",
+        "multicast_policy service_health_check",
     ),
     "network_ipam": ("project", "virtual_DNS"),
     "network_policy": ("project", ""),
@@ -32,7 +32,7 @@ TABLE = {
         "project virtual_machine virtual_router",
         "virtual_network virtual_machine security_group port_tuple routing_instance(PolicyBasedForwardingRuleType) "
         "bgp_router interface_route_table service_health_check security_logging_object virtual_machine_interface "
-        "physical_interface qos_config service_endpoint bridge_domain(BridgeDomainMembershipType)",
+        "physical_interface qos_config service_endpoint firewall_group bridge_domain(BridgeDomainMembershipType)",
     ),
     "virtual_machine": ("", "service_instance*"),
     "instance_ip": (
@@ -47,7 +47,7 @@ TABLE = {
     "logical_router": (
         "project",
         "virtual_machine_interface route_target virtual_network(LogicalRouterVirtualNetworkType) route_table "
-        "service_instance bgpvpn physical_router",
+        "service_instance bgpvpn physical_router fabric",
     ),
     "route_table": ("project", ""),
     "interface_route_table": ("project", "service_instance(ServiceInterfaceTag)*"),
@@ -63,7 +63,7 @@ TABLE = {
     "bgpvpn": ("project", ""),
     "routing_policy": (
         "project",
-        "routing_instance(RoutingPolicyType) service_instance(RoutingPolicyServiceInstanceType)",
+        "interface_route_table routing_instance(RoutingPolicyType) service_instance(RoutingPolicyServiceInstanceType)",
     ),
     "route_aggregate": ("project", "routing_instance service_instance(ServiceInterfaceTag)"),
     "security_logging_object": (

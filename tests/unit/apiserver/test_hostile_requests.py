@@ -69,7 +69,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("GET", f"/virtual-network/{NETWORK}"): None,
     ("GET", "/virtual-networks"): None,
     ("GET", "/int-pool"): None,
+    ("GET", "/prop-collection-get"): None,
 }  # fmt: skip
+NEEDED = {"/prop-collection-get": {"uuid": NETWORK, "fields": "annotations"}}
+"""Path → the parameters without which a call reads nothing."""
 TEXTS = st.one_of(
     st.sampled_from(
         ["²", "9" * 5_000, "-1", "1.5", "1e999", "*", "", "a/", "a/²", "a/0", f"a/{2**64}", "\x00", "../x", "a==b",
@@ -91,7 +94,8 @@ HEADERS = st.dictionaries(
 PARAMETERS = st.dictionaries(
     st.sampled_from(
         ["filters", "parent_id", "parent_type", "parent_fq_name_str", "back_ref_id", "obj_uuids", "fields",
-         "page_limit", "page_marker", "shared", "count", "detail", "exclude_hrefs", "pool", "owner", "value"],
+         "page_limit", "page_marker", "shared", "count", "detail", "exclude_hrefs", "exclude_children",
+         "exclude_back_refs", "uuid", "position", "pool", "owner", "value"],
     ),
     TEXTS,
     max_size=2,
@@ -108,7 +112,7 @@ def requests(draw: st.DrawFn) -> tuple[str, str, bytes, dict[str, str], dict[str
     (method, path), body = draw(st.sampled_from(list(BODIES.items())))
     headers = {"content-type": "application/json"}
     if body is None:
-        return method, path, b"", headers | draw(HEADERS), draw(PARAMETERS)
+        return method, path, b"", headers | draw(HEADERS), NEEDED.get(path, {}) | draw(PARAMETERS)
     body = copy.deepcopy(body)
     *steps, last = draw(st.sampled_from(_places(body)))
     target = body

@@ -24,7 +24,12 @@ def shared(kind: str, fq_name: tuple[str, ...], **properties: Any) -> ResourceCl
 
 def refer(holder: View | ResourceClaim | Name, target: View | ResourceClaim | Name, **attribute: Any) -> ReferenceClaim:
     """A claim that ``holder`` refers to ``target`` by the relation named after the target's kind, with these fields of
-    the attribute. The target need not exist yet."""
+    the attribute. The target need not exist yet.
+
+    >>> claim = refer(Name("farm", ("valley", "north")), shared("crop", ("barley",)), acres=3)
+    >>> claim.relation, claim.attribute
+    ('crop', {'acres': 3})
+    """
     name = _name(target)
     return ReferenceClaim(_name(holder), name.kind, name, attribute)
 
@@ -34,6 +39,9 @@ def assign(holder: View | ResourceClaim | Name, field: str, value: Any) -> Prope
 
     ``field``: a property; when nobody claims it any more, it has its default again. Or a part of a user's property that
     its ``compiler_parts`` name (``parameters.number``); when nobody claims it any more, it stays as it is.
+
+    >>> assign(Name("farm", ("valley", "north")), "parameters.number", 7).field
+    'parameters.number'
     """
     return PropertyClaim(_name(holder), field, value)
 

@@ -30,6 +30,11 @@ class Compiler:
 
     Raises ``InvalidInput`` if two intents compile one kind, if an intent has no kind, or if a view has the name of the
     view that every compiler has.
+
+    >>> class FarmIntent(Intent):
+    ...     kind = "farm"
+    >>> Compiler("farming", [FarmIntent], pools=["acre"]).intents["farm"] is FarmIntent
+    True
     """
 
     def __init__(

@@ -66,7 +66,28 @@ class Waiting(Exception):
 
 
 class Context:
-    """The world as one evaluation sees it."""
+    """The world as one evaluation sees it.
+
+    >>> import anyio
+    >>> from intentc import Compiler, Intent
+    >>> from intentc.testing import service_for
+    >>> from intentc.writing import DryRun
+    >>> class ProjectIntent(Intent):
+    ...     kind = "project"
+    ...     def evaluate(self, ctx):
+    ...         if ctx.find("domain", self.fq_name[:1]) is None:
+    ...             ctx.problem("NoDomain", f"there is no domain {self.fq_name[0]}; create it")
+    ...         return ()
+    >>> async def problems(*resources):
+    ...     service = service_for(Compiler("contrail", [ProjectIntent]), write_service=DryRun())
+    ...     await service.create(*resources)
+    ...     return [problem.message for problem in service.problems]
+    >>> shop = {"kind": "project", "data": {"fq_name": ["valley", "shop"]}}
+    >>> anyio.run(problems, shop)
+    ['there is no domain valley; create it']
+    >>> anyio.run(problems, {"kind": "domain", "data": {"fq_name": ["valley"]}}, shop)
+    []
+    """
 
     def __init__(
         self,

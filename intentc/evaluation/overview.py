@@ -45,7 +45,14 @@ class Compiled(Protocol):
 
 class Overview(NamedTuple):
     """One view. ``description``: a line for people. ``kinds``: the kinds that it looks at. ``columns``: the columns of
-    every row, the most important first. ``rows``: a pure function; it may run in a separate thread."""
+    every row, the most important first. ``rows``: a pure function; it may run in a separate thread.
+
+    >>> def crops(compiled):
+    ...     for plan in compiled.objects("field_plan"):
+    ...         yield {"farm": plan["fq_name"][0], "crops": plan["crops"]}
+    >>> Overview("what grows where", ("field_plan",), ("farm", "crops"), crops).columns
+    ('farm', 'crops')
+    """
 
     description: str
     kinds: tuple[str, ...]
@@ -57,7 +64,12 @@ class Naming(NamedTuple):
     """``kinds``: the kinds that it looks at, and may name. ``find``: a pure function of a text and of the objects of
     these kinds → (kind, fq_name joined by ``:``) of each object that the text may mean, the likeliest first; they need
     not exist. It is called twice: first with a ``Compiled`` that only finds single objects by name, which is cheap, and
-    if that yields nothing with all objects, in a separate thread."""
+    if that yields nothing with all objects, in a separate thread.
+
+    >>> def of_farm(text, compiled):
+    ...     return [("field_plan", f"{text}:plan")]
+    >>> names = {"field": Naming(("field_plan",), of_farm)}
+    """
 
     kinds: tuple[str, ...]
     find: Callable[[str, Compiled], Iterable[tuple[str, str]]]

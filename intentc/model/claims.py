@@ -23,7 +23,11 @@ class ResourceClaim(NamedTuple):
     """Claims that the object ``name`` exists, with these values of these fields.
 
     ``owner``: uuid of the one intent that owns it by nature, or ``shared`` if several may claim it. ``properties``:
-    ((field, value), …) sorted by field; fields that aren't named are left alone.
+    ((field, value), …) sorted by field; fields that aren't named are left alone. Authors call ``Intent.child``,
+    ``Intent.owned`` or ``shared``.
+
+    >>> ResourceClaim(Name("crop", ("barley",)), None, "shared", (("acres", 3),)).properties
+    (('acres', 3),)
     """
 
     name: Name
@@ -34,7 +38,11 @@ class ResourceClaim(NamedTuple):
 
 class ReferenceClaim(NamedTuple):
     """Claims that ``holder`` refers to ``target`` by ``relation``, with ``attribute`` (a struct of the relation's type,
-    or None). ``holder`` may be an object that we did not make; ``target`` need not exist yet."""
+    or None). ``holder`` may be an object that we did not make; ``target`` need not exist yet. Authors call ``refer``.
+
+    >>> str(ReferenceClaim(Name("farm", ("valley", "north")), "crop", Name("crop", ("barley",))).target)
+    'crop barley'
+    """
 
     holder: Name
     relation: str
@@ -45,7 +53,11 @@ class ReferenceClaim(NamedTuple):
 class PropertyClaim(NamedTuple):
     """Claims that the property ``field`` of ``holder``, or the part of it at a path such as
     ``bgp_router_parameters.autonomous_system``, has this value. ``holder`` may be an object that we did not make, and
-    need not exist yet; the claim does not create it."""
+    need not exist yet; the claim does not create it. Authors call ``assign``.
+
+    >>> PropertyClaim(Name("farm", ("valley", "north")), "acres", 7).value
+    7
+    """
 
     holder: Name
     field: str
@@ -64,7 +76,11 @@ class RelationClaim(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A derived value for other intents, kept only in memory. ``value`` is frozen (hashable, comparable)."""
+    """A derived value for other intents, kept only in memory. ``value`` is frozen (hashable, comparable).
+
+    >>> Fact("suppliers", "valley:north", ("valley:south",)).value
+    ('valley:south',)
+    """
 
     kind: str
     name: str

@@ -27,7 +27,11 @@ class Key(NamedTuple):
 
 
 class Name(NamedTuple):
-    """The place of an object: unique per kind at any moment."""
+    """The place of an object: unique per kind at any moment.
+
+    >>> str(Name("farm", ("valley", "north")))
+    'farm valley:north'
+    """
 
     kind: str
     fq_name: tuple[str, ...]

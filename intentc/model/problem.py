@@ -20,7 +20,11 @@ class Problem(msgspec.Struct, frozen=True, order=True):
 
 
 class InvalidInput(ValueError):
-    """Input that can't be used. ``str`` says where (file:line or key), what, and what to do next."""
+    """Input that can't be used. ``str`` says where (file:line or key), what, and what to do next.
+
+    >>> str(InvalidInput("there is no kind farn; did you mean farm?", source="farms.yml:3"))
+    'farms.yml:3: there is no kind farn; did you mean farm?'
+    """
 
     def __init__(self, message: str, *, source: str = "", reason: str = "InvalidInput") -> None:
         super().__init__(f"{source}: {message}" if source else message)

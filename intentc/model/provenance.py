@@ -24,7 +24,11 @@ class Named(Protocol):
 
 class Source(NamedTuple):
     """A stored resource, and the relevant field of it. ``name``: its fq_name joined by ``:``. ``field``: a path such as
-    ``security_group_entries.policy_rule[2]``; empty for the whole resource."""
+    ``security_group_entries.policy_rule[2]``; empty for the whole resource.
+
+    >>> Source("farm", "valley:north", "crops[0]").field
+    'crops[0]'
+    """
 
     kind: str
     name: str

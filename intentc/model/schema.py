@@ -243,12 +243,8 @@ class Schema:
         return self._by_plural.get(path)
 
     def spelt(self, name: str, *, plural: bool = False) -> Kind | None:
-        """The kind that a person means by ``name``: in snake_case, kebab-case or CamelCase. ``plural``: its plural is
-        taken, too.
-
-        >>> schema.spelt("ToyPod").name
-        'toy_pod'
-        """
+        """The kind that a person means by ``name``: ``ToyPod``, ``toy-pod`` or ``toy_pod``. ``plural``: its plural is
+        taken, too."""
         found = self._by_spelling.get(_spelling(name))
         return self._by_plural_spelling.get(_spelling(name)) if found is None and plural else found
 

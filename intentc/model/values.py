@@ -116,7 +116,9 @@ def without_nulls(value: Any) -> Any:
 def values_at(value: Any, path: tuple[str, ...]) -> Iterator[str]:
     """The strings found under ``path`` (field names; ``[]`` flattens a list), empty ones left out.
 
-    >>> values_at(struct, ("spec", "hosts", "[]"))
+    >>> farm = FrozenMap({"crops": ("barley", "", "rye")})
+    >>> list(values_at(farm, ("crops", "[]")))
+    ['barley', 'rye']
     """
     # Level by level: this is done for every arriving resource, and a generator per step and element costs more than
     # decoding it.

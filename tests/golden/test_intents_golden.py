@@ -23,7 +23,8 @@ SEED_TARGETS = {("target:64512:8000100",), ("target:64512:8000101",)}
 
 
 def test_there_are_cases_for_every_topic() -> None:
-    assert {case.topic for case in CASES} == {"groups", "groups_as_stored", "networks", "policies", "routers"}
+    topics = {"bgpvpn", "groups", "groups_as_stored", "logging", "networks", "policies", "routers"}
+    assert {case.topic for case in CASES} == topics
     assert len(CASES) >= 40
 
 
@@ -62,7 +63,10 @@ def compiler_fields(resource: dict[str, Any], kind: str) -> Any:
         references = {e["to"][0]: e.get("attr", {}).get("import_export", "") for e in references}
     linked = [e if isinstance(e, str) else ":".join(e["to"]) for e in resource.get("routing_instance_refs", [])]
     entries = normal(resource.get("access_control_list_entries", {}))
-    return entries, dict(sorted(references.items())), sorted(linked)
+    logged = resource.get("security_logging_object_rules", [])
+    if isinstance(logged, dict):
+        logged = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged["rule"])
+    return entries, dict(sorted(references.items())), sorted(linked), logged
 
 
 def unexplained(found: Expected, stored: dict[Key, dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:

@@ -1,7 +1,7 @@
 """The naive oracle for network policies: the lists of networks and the links of routing instances, by loops alone.
 
 Written from docs/contrail.md D.3 and D.4 without a look at the compiler, and importing nothing of intentc. The form of
-a world is that of ``contrail.py``.
+a world is that of ``contrail_world.py``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import ipaddress
 import json
 import uuid
-from typing import Any
 
-Json = dict[str, Any]
-World = dict[str, dict[str, Json]]
+from tests.oracle.contrail_route_targets import standing_instances
+from tests.oracle.contrail_world import Expected, Json, World, normal, resources
 
 ALLOW = "00000000-0000-0000-0000-100000000001"
 DENY = "00000000-0000-0000-0000-100000000002"
@@ -29,6 +28,28 @@ PROTOCOLS = {
     "sctp": "132", "tcp": "6", "udp": "17", "udplite": "136", "vrrp": "112",
 }
 # fmt: on
+
+
+def expected(world: World) -> Expected:
+    """access_control_list: ``parent_uuid``, ``access_control_list_entries`` (normal); routing_instance:
+    ``routing_instance_refs``, sorted names."""
+    result = {("access_control_list", name): normal(fields) for name, fields in network_lists(world).items()}
+    linked = links(world)
+    for instance in standing_instances(world):
+        name = tuple(instance["fq_name"])
+        result["routing_instance", name] = {"routing_instance_refs": linked[name]}
+    return result
+
+
+def actual(world: World) -> Expected:
+    """The links that are there, in the same form; lists are those of ``contrail_groups``."""
+    result: Expected = {}
+    for instance in resources(world, "routing_instance"):
+        others = [entry["uuid"] for entry in instance.get("routing_instance_refs") or []]
+        linked = (world["routing_instance"][other] for other in others if other in world["routing_instance"])
+        found = sorted(name_of(other) for other in linked)
+        result["routing_instance", tuple(instance["fq_name"])] = {"routing_instance_refs": found}
+    return result
 
 
 def name_of(resource: Json) -> str:

@@ -1,15 +1,15 @@
 """The compiler of Contrail networks: security groups and network policies to access control lists and links, networks
 and routers to route targets.
 
-Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (groups), D.7.1, D.7.2 (routers), D.14
-(addresses). The kinds
-are declared in ``config/schemas/contrail``, the reaction map is ``reactions/contrail.yml``. The API server makes the
-primary routing instance of a network, and the numbers of groups.
+Rules: docs/contrail.md D.1 to D.3 (route targets, links), D.4 (policies), D.5 (groups), D.6 (logging), D.7 (routers),
+D.11 (BGP VPNs), D.14 (addresses). The kinds are declared in ``config/schemas/contrail``, the reaction map is
+``reactions/contrail.yml``. The API server makes the primary routing instance of a network, and the numbers of groups.
 """
 
 from intentc import Compiler
 
 from .alias_ip import AliasIpIntent
+from .bgpvpn import BgpvpnIntent
 from .floating_ip import FloatingIpIntent
 from .instance_ip import InstanceIpIntent
 from .logical_router import LogicalRouterIntent
@@ -18,6 +18,7 @@ from .project import ProjectIntent
 from .route_targets import NUMBER_POOL
 from .routing_instance import RoutingInstanceIntent
 from .security_group import SecurityGroupIntent
+from .security_logging_object import SecurityLoggingObjectIntent
 from .virtual_machine_interface import VirtualMachineInterfaceIntent
 from .virtual_network import VirtualNetworkIntent
 
@@ -25,6 +26,7 @@ compiler = Compiler(
     "contrail",
     [
         AliasIpIntent,
+        BgpvpnIntent,
         FloatingIpIntent,
         InstanceIpIntent,
         LogicalRouterIntent,
@@ -32,6 +34,7 @@ compiler = Compiler(
         ProjectIntent,
         RoutingInstanceIntent,
         SecurityGroupIntent,
+        SecurityLoggingObjectIntent,
         VirtualMachineInterfaceIntent,
         VirtualNetworkIntent,
     ],

@@ -56,6 +56,9 @@ def acl_rules(group: View, ctx: Context) -> AclRules:
     explaining = ctx.explaining
     for position, rule in enumerate(group.security_group_entries.policy_rule, 1):
         label = f"rule {position} ({rule.rule_uuid})" if rule.rule_uuid else f"rule {position}"
+        if not rule.protocol:
+            ctx.problem("RuleWithoutProtocol", f"{label} has no protocol; write any, or which; the rule is left out")
+            continue
         try:
             protocol = acl_protocol(rule.protocol, rule.ethertype)
         except ValueError as error:

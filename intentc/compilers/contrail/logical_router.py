@@ -1,9 +1,9 @@
-"""A router in snat mode joins its networks by route targets on their primary routing instances (docs/contrail.md D.7.1,
-D.7.2).
+"""A router joins networks by route targets on their primary routing instances (docs/contrail.md D.7, D.11).
 
-It has a route target of its own, or the one that a user lets it refer to. When a network, an interface or the router is
-deleted, its claims disappear, and with them the references. In vxlan mode the instances are joined by an internal
-network, and only the router's own target remains (docs/contrail.md D.7.3).
+It has a route target of its own, or the one that a user lets it refer to. In snat mode that one, its configured list
+and those of its BGP VPNs join the networks of its interfaces. In vxlan mode an internal network, which the API server
+creates, carries its routes: only the lists are put there. When a network, an interface or the router is deleted, its
+claims disappear, and with them the references.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Iterable
 
 from intentc import Claim, Context, Fact, Intent, ResourceClaim, Source, View, refer
 
-from .route_target_sources import Reasons, RouterReasons, listed_reasons, own_reasons, with_reasons
+from .route_target_sources import Reasons, RouterReasons, bgpvpn_reasons, listed_reasons, own_reasons, with_reasons
 from .route_targets import BOTH, configured_claims, effective, own_route_target, primary_routing_instance
+from .target_lists import Directions, bgpvpn_directions, united
 
 CONFIGURED = "configured_route_target_list"
+INTERNAL = "InternalVirtualNetwork"
 
 
 class LogicalRouterIntent(Intent):
@@ -26,23 +28,31 @@ class LogicalRouterIntent(Intent):
         target = given[0] if given else own_route_target(self, ctx)
         if isinstance(target, ResourceClaim):
             yield from with_reasons(ctx, (target, refer(self, target)), lambda *_: own_reasons(self, ctx))
-        if self._vxlan():
+        listed = self._lists(ctx)
+        if self._is_vxlan():
+            claims = configured_claims(_instances(self._internal_networks(), ctx), listed)
+            yield from with_reasons(ctx, claims, lambda text, _: self._listed(text))
             return
         attachments = self._attachments()
-        instances = self._instances(attachments, ctx)
+        instances = _instances((network for _, network in attachments), ctx)
         why = RouterReasons(self, attachments, instances)
         if target is not None:
             joining = [refer(instance, target) for instance in instances]
-            had = self._had if given else lambda text: own_reasons(self, ctx) + self._configured(text)
+            had = self._had if given else lambda text: own_reasons(self, ctx) + self._listed(text)
             yield from with_reasons(ctx, joining, lambda text, holder: why.reasons(had(text), holder))
-        configured = effective(self.field(CONFIGURED).route_target, CONFIGURED, ctx) - {_text(target)}
-        claims = configured_claims(instances, dict.fromkeys(sorted(configured), BOTH))
-        yield from with_reasons(ctx, claims, lambda text, holder: why.reasons(self._configured(text), holder))
+        others = {text: direction for text, direction in listed.items() if text != _text(target)}
+        claims = configured_claims(instances, others)
+        yield from with_reasons(ctx, claims, lambda text, holder: why.reasons(self._listed(text), holder))
 
-    def _vxlan(self) -> bool:
+    def _is_vxlan(self) -> bool:
         """By the project's setting, or by the router's own type; a missing project sets nothing."""
         project = self.parent()
         return self.logical_router_type == "vxlan-routing" or bool(project and project.vxlan_routing)
+
+    def _lists(self, ctx: Context) -> Directions:
+        """The targets that it gives to its networks besides the router's own one."""
+        configured = effective(self.field(CONFIGURED).route_target, CONFIGURED, ctx)
+        return united(dict.fromkeys(configured, BOTH), bgpvpn_directions(self, ctx))
 
     def _attachments(self) -> list[tuple[View, View]]:
         """(interface, its network). An interface has one network; of several the first by name is used."""
@@ -52,12 +62,13 @@ class LogicalRouterIntent(Intent):
             for network in interface.references("virtual_network")[:1]
         ]
 
-    @staticmethod
-    def _instances(attachments: list[tuple[View, View]], ctx: Context) -> list[View]:
-        """The primary routing instances of the networks of its interfaces."""
-        networks = {network.uuid: network for _, network in attachments}
-        found = (primary_routing_instance(network, ctx) for network in networks.values())
-        return [instance for instance in found if instance is not None]
+    def _internal_networks(self) -> list[View]:
+        """The network that the server created for it in vxlan mode, if it is there."""
+        return [
+            network
+            for network, attribute in self.reference_attributes("virtual_network")
+            if attribute.logical_router_virtual_network_type == INTERNAL
+        ]
 
     def _given(self, ctx: Context) -> list[View]:
         """The route targets that a user lets it refer to, by name.
@@ -69,12 +80,19 @@ class LogicalRouterIntent(Intent):
         return [target for target in given if target.name in good]
 
     def _had(self, target: str) -> Reasons:
-        """Why ``target``, set by a user, joins its networks; a configured target with its name would, too."""
-        return [(Source.of(self, f"route_target_refs[{target}]"),), *self._configured(target)]
+        """Why ``target``, set by a user, joins its networks; a listed target with its name would, too."""
+        return [(Source.of(self, f"route_target_refs[{target}]"),), *self._listed(target)]
 
-    def _configured(self, target: str) -> Reasons:
-        """The places in the router that configure ``target``."""
-        return listed_reasons(self, [CONFIGURED], target)
+    def _listed(self, target: str) -> Reasons:
+        """The places in the router and its BGP VPNs that list ``target``."""
+        return listed_reasons(self, [CONFIGURED], target) + bgpvpn_reasons(self, target)
+
+
+def _instances(networks: Iterable[View], ctx: Context) -> list[View]:
+    """The primary routing instances of ``networks``, each once."""
+    different = {network.uuid: network for network in networks}
+    found = (primary_routing_instance(network, ctx) for network in different.values())
+    return [instance for instance in found if instance is not None]
 
 
 def _text(target: View | ResourceClaim | None) -> str:

@@ -1,8 +1,8 @@
 """Converts protocol names in rules to the protocol numbers of access control lists (docs/contrail.md D.5.3).
 
 Where the ancestors differ, the rule is what a user expects: names in any case, the whole table of the Python ancestor,
-``icmp`` under IPv6 is ICMPv6, and a rule without a protocol means any (one ancestor skipped it, the other wrote an
-empty text that the data plane can't read).
+and ``icmp`` under IPv6 is ICMPv6. Without a protocol a rule of a policy means any; one of a group is left out before it
+comes here (docs/contrail.md D.5.1).
 """
 
 from __future__ import annotations

@@ -9,17 +9,22 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain, product
 
-from intentc import Claim, Context, ReferenceClaim, ResourceClaim, Source, View
+from intentc import Context, ReferenceClaim, ResourceClaim, Source, View
 
 from .route_targets import DEFAULT_AUTONOMOUS_SYSTEM, GLOBAL_SYSTEM_CONFIG, autonomous_system, primary_name
+from .target_lists import LISTS
 
 Reasons = list[tuple[Source, ...]]
 """The sources of each reason."""
 
 
+TargetClaim = ResourceClaim | ReferenceClaim
+"""A claim of a route target, or of a reference to one."""
+
+
 def with_reasons(
-    ctx: Context, claims: Iterable[Claim], reasons: Callable[[str, tuple[str, ...]], Reasons]
-) -> Iterator[Claim]:
+    ctx: Context, claims: Iterable[TargetClaim], reasons: Callable[[str, tuple[str, ...]], Reasons]
+) -> Iterator[TargetClaim]:
     """Yields ``claims``, and, while an explanation is requested, the reasons of each.
 
     ``reasons``: a function of the route target and of the fq_name of the object that refers to it; that is empty where
@@ -51,6 +56,15 @@ def listed_reasons(resource: View, fields: Iterable[str], target: str) -> Reason
         for field in fields
         for position, text in enumerate(resource.field(field).route_target)
         if text == target
+    ]
+
+
+def bgpvpn_reasons(holder: View, target: str) -> Reasons:
+    """Each place of ``target`` in the lists of the BGP VPNs to which ``holder`` refers."""
+    return [
+        (*place, Source.of(holder, f"bgpvpn_refs[{':'.join(bgpvpn.fq_name)}]"))
+        for bgpvpn in holder.references("bgpvpn")
+        for place in listed_reasons(bgpvpn, LISTS, target)
     ]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from intentc import Claim, Context, Intent, ResourceClaim, View, refer, shared
+from intentc import Context, Intent, ReferenceClaim, ResourceClaim, View, refer, shared
 
 NUMBER_POOL = "route_target_number"
 """The API server's pool of route target numbers (docs/contrail.md B.6)."""
@@ -37,6 +37,15 @@ BOTH, IMPORT, EXPORT = "", "import", "export"
 """Values of ``import_export`` on the reference of a routing instance; a missing value means both."""
 
 GLOBAL_SYSTEM_CONFIG = ("default-global-system-config",)
+
+WITHOUT_ROUTE_TARGET = frozenset(
+    {
+        ("default-domain", "default-project", "ip-fabric", "__default__"),
+        ("default-domain", "default-project", "__link_local__", "__link_local__"),
+    }
+)
+"""The routing instances of the fabric itself. They refer to no route target at all: their routes stay there."""
+
 _FORM = re.compile(r"target:([0-9.]+):([0-9]+)")
 _FOUR_BYTES = 2**32
 
@@ -70,8 +79,9 @@ def parse_route_target(text: str) -> RouteTarget:
     return RouteTarget(int(administrator), number)
 
 
-def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
-    """The effective ones of ``targets``, which a user wrote into ``field``; reports the others.
+def effective(targets: Iterable[str], field: str, ctx: Context, *, report: bool = True) -> set[str]:
+    """The effective ones of ``targets``, which a user wrote into ``field``; reports the others, unless another intent
+    does.
 
     Targets in the automatic range have no effect: they would join their owner to somebody else's network.
     """
@@ -80,16 +90,17 @@ def effective(targets: Iterable[str], field: str, ctx: Context) -> set[str]:
         try:
             target = parse_route_target(text)
         except ValueError as error:
-            ctx.problem("MalformedRouteTarget", f"{field}: {error}; it is left out")
+            if report:
+                ctx.problem("MalformedRouteTarget", f"{field}: {error}; it is left out")
             continue
-        if is_automatic(target, autonomous_system(ctx)):
+        if not is_automatic(target, autonomous_system(ctx)):
+            good.add(text)
+        elif report:
             message = (
                 f"{field}: {text} lies in the range from which the compiler numbers route targets, and would join "
                 "another's network; it has no effect: remove it, or choose a number outside"
             )
             ctx.problem("AutomaticRouteTarget", message)
-        else:
-            good.add(text)
     return good
 
 
@@ -152,8 +163,11 @@ def _written(number: int, system: int, ctx: Context) -> int | None:
 
 
 def primary_routing_instance(network: View, ctx: Context) -> View | None:
-    """The routing instance that the server creates for a network and names after it; None while it does not exist."""
-    return ctx.find("routing_instance", primary_name(network))
+    """The routing instance that the server creates for a network and names after it, as the holder of route targets.
+
+    None while it does not exist, and for the network whose routing instance has none."""
+    name = primary_name(network)
+    return None if name in WITHOUT_ROUTE_TARGET else ctx.find("routing_instance", name)
 
 
 def primary_name(network: View) -> tuple[str, ...]:
@@ -161,17 +175,9 @@ def primary_name(network: View) -> tuple[str, ...]:
     return (*network.fq_name, network.name)
 
 
-def merged_lists(both: set[str], imported: set[str], exported: set[str]) -> dict[str, str]:
-    """The list algebra of docs/contrail.md D.1: target → import_export, sorted by target.
-
-    A target in both the import and the export list is both; a target in the list for both is in no other.
-    """
-    directions = dict.fromkeys(imported, IMPORT) | dict.fromkeys(exported, EXPORT)
-    directions |= dict.fromkeys(both | imported & exported, BOTH)
-    return dict(sorted(directions.items()))
-
-
-def configured_claims(instances: Iterable[View], directions: Mapping[str, str]) -> Iterator[Claim]:
+def configured_claims(
+    instances: Iterable[View], directions: Mapping[str, str]
+) -> Iterator[ResourceClaim | ReferenceClaim]:
     """Claims the targets, and a reference to each from each of ``instances``; ``directions``: target → import_export.
     Without an instance it claims nothing."""
     for position, instance in enumerate(instances):

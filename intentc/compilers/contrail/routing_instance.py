@@ -13,15 +13,7 @@ from intentc import Claim, Context, Fact, Intent, refer
 
 from .connections import links
 from .route_target_sources import own_reasons, with_reasons
-from .route_targets import own_route_target
-
-WITHOUT_ROUTE_TARGET = frozenset(
-    {
-        ("default-domain", "default-project", "ip-fabric", "__default__"),
-        ("default-domain", "default-project", "__link_local__", "__link_local__"),
-    }
-)
-"""The routing instances of the fabric itself, whose routes stay there."""
+from .route_targets import WITHOUT_ROUTE_TARGET, own_route_target
 
 
 class RoutingInstanceIntent(Intent):

@@ -1,5 +1,5 @@
-"""A network puts its three lists of route targets onto its primary routing instance (docs/contrail.md D.1), and its
-policies into access control lists (docs/contrail.md D.4)."""
+"""A network puts its lists of route targets, and those of its BGP VPNs, onto its primary routing instance
+(docs/contrail.md D.1, D.11), and its policies into access control lists (docs/contrail.md D.4)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Iterable
 from intentc import Claim, Context, Fact, Intent
 
 from .network_acl import network_policies
-from .route_target_sources import listed_reasons, with_reasons
-from .route_targets import configured_claims, effective, merged_lists, primary_routing_instance
-
-LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
+from .route_target_sources import bgpvpn_reasons, listed_reasons, with_reasons
+from .route_targets import configured_claims, primary_routing_instance
+from .target_lists import LISTS, bgpvpn_directions, list_directions, united
 
 
 class VirtualNetworkIntent(Intent):
     kind = "virtual_network"
 
     def evaluate(self, ctx: Context) -> Iterable[Claim | Fact]:
-        both, imported, exported = (effective(self.field(field).route_target, field, ctx) for field in LISTS)
+        directions = united(list_directions(self, ctx), bgpvpn_directions(self, ctx))
         instance = primary_routing_instance(self, ctx)
-        claims = configured_claims([instance] if instance else [], merged_lists(both, imported, exported))
-        yield from with_reasons(ctx, claims, lambda target, _: listed_reasons(self, LISTS, target))
+        claims = configured_claims([instance] if instance else [], directions)
+        yield from with_reasons(
+            ctx, claims, lambda target, _: listed_reasons(self, LISTS, target) + bgpvpn_reasons(self, target)
+        )
         yield from network_policies(self, ctx)

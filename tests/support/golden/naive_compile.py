@@ -12,7 +12,7 @@ from typing import Any
 from intentc.compilers.contrail import compiler
 from intentc.evaluation import Outcome, Runner
 from intentc.loading.schemas import load_schema
-from intentc.model import Claim, Key, Name, ReferenceClaim, ResourceClaim
+from intentc.model import Claim, Key, Name, PropertyClaim, ReferenceClaim, ResourceClaim
 from intentc.model.values import thaw
 from tests.support.naive_world import NaiveWorld, provisional_uuid
 
@@ -61,6 +61,9 @@ class NaiveCompile:
             if isinstance(claim, ReferenceClaim):
                 holder = found.setdefault(claim.holder, self._stored_object(claim.holder))
                 self._refer(holder, claim)
+            elif isinstance(claim, PropertyClaim):
+                holder = found.setdefault(claim.holder, self._stored_object(claim.holder))
+                holder[claim.field] = thaw(claim.value)
         return found
 
     def document(self) -> dict[str, Any]:

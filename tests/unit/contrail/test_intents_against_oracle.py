@@ -21,6 +21,8 @@ NAMES = st.sampled_from([["default-domain", *name.split(":")] for name in ("p1:a
 TARGETS = st.sampled_from(
     ["target:1:1", "target:1:2", "target:10.0.0.1:3", "target:64512:8000103", "nonsense", "target:1:4294967296"]
 )
+LISTS = ("route_target_list", "import_route_target_list", "export_route_target_list")
+RULES = ("r1", "r2", "")
 PROTOCOLS = st.sampled_from(["", "any", "icmp", "ICMP6", "tcp", "47", "256", "bogus", "sctp"])
 PORTS = st.lists(st.sampled_from([{"end_port": 65535}, {"start_port": 80, "end_port": 80}, {}]), max_size=2)
 
@@ -61,6 +63,17 @@ def target_list(draw: st.DrawFn) -> Data:
 
 
 @st.composite
+def chosen(draw: st.DrawFn) -> Data:
+    """A reference that logs the rules of its target, all or some."""
+    rates = st.builds(lambda uuid, rate: {"rule_uuid": uuid, "rate": rate}, st.sampled_from(RULES), st.integers(0, 1))
+    return {"to": draw(NAMES), "attr": {"rule": draw(st.lists(rates, max_size=2))}}
+
+
+def _target(reference: Data) -> tuple[str, ...]:
+    return tuple(reference["to"])
+
+
+@st.composite
 def resources(draw: st.DrawFn) -> list[Resource]:
     def some(kind: str, **fields: st.SearchStrategy[Any]) -> list[Resource]:
         names = draw(st.lists(NAMES, min_size=2, max_size=5, unique_by=tuple))
@@ -86,11 +99,12 @@ def resources(draw: st.DrawFn) -> list[Resource]:
         configured_security_group_id=st.integers(min_value=0, max_value=2),
         security_group_entries=st.builds(lambda found: {"policy_rule": found}, st.lists(rules(), max_size=3)),
     )
+    lists = {field: target_list() for field in LISTS}
+    found += some("bgpvpn", **lists)
     found += some(
         "virtual_network",
-        route_target_list=target_list(),
-        import_route_target_list=target_list(),
-        export_route_target_list=target_list(),
+        **lists,
+        bgpvpn_refs=references(NAMES, most=2),
         network_policy_refs=policy_references(NAMES),
         fabric_snat=RARELY,
         multi_policy_service_chains_enabled=RARELY,
@@ -109,8 +123,22 @@ def resources(draw: st.DrawFn) -> list[Resource]:
         virtual_machine_interface_refs=references(NAMES, most=3),
         configured_route_target_list=target_list(),
         route_target_refs=references(users, most=1),
+        bgpvpn_refs=references(NAMES, most=2),
         logical_router_type=st.sampled_from(["", "snat-routing", "vxlan-routing"]),
     )
+    policies = st.lists(st.sampled_from(RULES), max_size=3, unique=True).map(
+        lambda uuids: {"policy_rule": [{"rule_uuid": uuid, "action_list": {"simple_action": "pass"}} for uuid in uuids]}
+    )
+    found += some("network_policy", network_policy_entries=policies)
+    found += [
+        ("security_logging_object", {**data, "parent_type": "project"})
+        for _, data in some(
+            "security_logging_object",
+            security_logging_object_rate=st.sampled_from([100, 300]),
+            network_policy_refs=st.lists(chosen(), max_size=2, unique_by=_target),
+            security_group_refs=st.lists(chosen(), max_size=2, unique_by=_target),
+        )
+    ]
     return found
 
 
@@ -134,6 +162,10 @@ def in_oracles_form(compiled: NaiveCompile) -> Expected:
                 if kind == "routing_instance":
                     linked = [":".join(entry["to"]) for entry in data.get("routing_instance_refs", [])]
                     result[kind, name]["routing_instance_refs"] = sorted(linked)
+            case "security_logging_object":
+                logged = data.get("security_logging_object_rules", {}).get("rule", [])
+                rules = sorted((rule["rule_uuid"], rule["rate"]) for rule in logged)
+                result[kind, name] = {"security_logging_object_rules": rules}
     return result
 
 

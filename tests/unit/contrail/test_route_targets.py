@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address
+from itertools import permutations
 from typing import Any
 
 import pytest
 
-from intentc.compilers.contrail.route_targets import merged_lists, parse_route_target
+from intentc.compilers.contrail.route_targets import parse_route_target
+from intentc.compilers.contrail.target_lists import united
 
 
 def test_with_an_address() -> None:
@@ -46,13 +48,15 @@ A, B, C = "target:1:1", "target:2:1", "target:3:1"
 @pytest.mark.parametrize(
     ("both", "imported", "exported", "expected"),
     [
-        ({A}, {C}, {B}, {A: "", B: "export", C: "import"}),
-        (set(), {A}, {A}, {A: ""}),
-        ({A}, {A}, set(), {A: ""}),
-        ({A}, set(), {A}, {A: ""}),
-        ({A}, {A, B}, {A, B}, {A: "", B: ""}),
-        (set(), set(), set(), {}),
+        ([A], [C], [B], {A: "", B: "export", C: "import"}),
+        ([], [A], [A], {A: ""}),
+        ([A], [A], [], {A: ""}),
+        ([A], [], [A], {A: ""}),
+        ([A], [A, B], [A, B], {A: "", B: ""}),
+        ([], [], [], {}),
     ],
 )
 def test_what_is_imported_and_exported_is_both(both: Any, imported: Any, exported: Any, expected: Any) -> None:
-    assert merged_lists(both, imported, exported) == expected
+    lists = [dict.fromkeys(both, ""), dict.fromkeys(imported, "import"), dict.fromkeys(exported, "export")]
+    for order in permutations(lists):
+        assert list(united(*order).items()) == list(expected.items())

@@ -1,4 +1,4 @@
-"""BGP VPNs on networks and routers as they are created, changed and removed (docs/contrail.md D.11, E.2, ★22)."""
+"""BGP VPNs on networks and routers as they are created, changed and removed (docs/contrail.md D.11, ★22)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenario.scene import Document, Scene, fq_name
+from tests.support.memory_system import Document, MemorySystem, fq_name
 
 pytestmark = pytest.mark.anyio
 
@@ -21,21 +21,21 @@ def to(*names: str) -> list[Document]:
     return [{"to": fq_name(f"blue:{name}")} for name in names]
 
 
-async def of_instance(scene: Scene, network: str) -> dict[str, str]:
+async def of_instance(scene: MemorySystem, network: str) -> dict[str, str]:
     """What the primary routing instance refers to, without the targets that the compiler numbers."""
     found = await scene.targets("routing_instance", f"blue:{network}:{network}")
     return {target: direction for target, direction in found.items() if not target.startswith("target:64512:")}
 
 
-async def users_targets(scene: Scene) -> set[str]:
+async def users_targets(scene: MemorySystem) -> set[str]:
     return {name for name in await scene.stored("route_target") if not name.startswith("target:64512:")}
 
 
-async def network(scene: Scene, name: str, **fields: Any) -> None:
+async def network(scene: MemorySystem, name: str, **fields: Any) -> None:
     await scene.apply("virtual_network", f"blue:{name}", **fields)
 
 
-async def router(scene: Scene, name: str, *networks: str, **fields: Any) -> None:
+async def router(scene: MemorySystem, name: str, *networks: str, **fields: Any) -> None:
     """A router with a port in each of ``networks``."""
     for joined in networks:
         await scene.apply(
@@ -49,11 +49,11 @@ async def router(scene: Scene, name: str, *networks: str, **fields: Any) -> None
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    return await Scene().begin()
+async def scene() -> MemorySystem:
+    return await MemorySystem().begin()
 
 
-async def test_two_bgpvpns_give_a_network_all_their_targets(scene: Scene) -> None:
+async def test_two_bgpvpns_give_a_network_all_their_targets(scene: MemorySystem) -> None:
     for number in (0, 1):
         lists = {field: targets(f"target:{place}:{number}") for place, field in enumerate(LISTS, 1)}
         await scene.apply("bgpvpn", f"blue:bgpvpn{number}", **lists)
@@ -68,7 +68,7 @@ async def test_two_bgpvpns_give_a_network_all_their_targets(scene: Scene) -> Non
     assert await users_targets(scene) == {"target:1:1", "target:2:1", "target:3:1"}
 
 
-async def test_a_target_is_deleted_with_the_last_network_of_its_bgpvpn(scene: Scene) -> None:
+async def test_a_target_is_deleted_with_the_last_network_of_its_bgpvpn(scene: MemorySystem) -> None:
     await scene.apply("bgpvpn", "blue:bgpvpn", route_target_list=targets("target:200:1"))
     await network(scene, "vn1", bgpvpn_refs=to("bgpvpn"))
     await network(scene, "vn2", bgpvpn_refs=to("bgpvpn"))
@@ -80,7 +80,7 @@ async def test_a_target_is_deleted_with_the_last_network_of_its_bgpvpn(scene: Sc
 
 @pytest.mark.parametrize("holder", ["network", "router"])
 @pytest.mark.parametrize(("field", "direction"), LISTS.items())
-async def test_a_target_follows_its_list(scene: Scene, holder: str, field: str, direction: str) -> None:
+async def test_a_target_follows_its_list(scene: MemorySystem, holder: str, field: str, direction: str) -> None:
     """Set and unset again, on a network or on the networks of a router."""
     await scene.apply("bgpvpn", "blue:bgpvpn")
     refers = {"bgpvpn_refs": to("bgpvpn")}
@@ -93,7 +93,7 @@ async def test_a_target_follows_its_list(scene: Scene, holder: str, field: str, 
     assert (await of_instance(scene, "vn"), await users_targets(scene)) == ({}, set())
 
 
-async def test_a_target_stays_until_network_and_bgpvpn_have_both_let_go_of_it(scene: Scene) -> None:
+async def test_a_target_stays_until_network_and_bgpvpn_have_both_let_go_of_it(scene: MemorySystem) -> None:
     """docs/contrail.md ★22"""
     await scene.apply("bgpvpn", "blue:bgpvpn", route_target_list=targets("target:4:1"))
     await network(scene, "vn", route_target_list=targets("target:4:1"), bgpvpn_refs=to("bgpvpn"))
@@ -104,7 +104,7 @@ async def test_a_target_stays_until_network_and_bgpvpn_have_both_let_go_of_it(sc
     assert (await of_instance(scene, "vn"), await users_targets(scene)) == ({}, set())
 
 
-async def test_a_target_stays_until_router_and_bgpvpn_have_both_let_go_of_it(scene: Scene) -> None:
+async def test_a_target_stays_until_router_and_bgpvpn_have_both_let_go_of_it(scene: MemorySystem) -> None:
     await scene.apply("bgpvpn", "blue:bgpvpn", import_route_target_list=targets("target:4:1"))
     await network(scene, "vn")
     await router(scene, "lr", "vn", configured_route_target_list=targets("target:4:1"), bgpvpn_refs=to("bgpvpn"))
@@ -115,7 +115,7 @@ async def test_a_target_stays_until_router_and_bgpvpn_have_both_let_go_of_it(sce
     assert (await of_instance(scene, "vn"), await users_targets(scene)) == ({}, set())
 
 
-async def test_a_router_takes_the_targets_of_its_bgpvpn_along(scene: Scene) -> None:
+async def test_a_router_takes_the_targets_of_its_bgpvpn_along(scene: MemorySystem) -> None:
     """They leave with the port, and with the router; the network keeps its own."""
     await scene.apply("bgpvpn", "blue:bgpvpn", route_target_list=targets("target:300:1"))
     await network(scene, "vn1")
@@ -130,7 +130,7 @@ async def test_a_router_takes_the_targets_of_its_bgpvpn_along(scene: Scene) -> N
     assert await users_targets(scene) == {"target:5:1"}
 
 
-async def test_a_restart_in_the_midst_writes_nothing_and_what_changed_meanwhile_follows(scene: Scene) -> None:
+async def test_a_restart_in_the_midst_writes_nothing_and_what_changed_meanwhile_follows(scene: MemorySystem) -> None:
     await scene.apply("bgpvpn", "blue:bgpvpn", route_target_list=targets("target:6:1"))
     await network(scene, "vn", bgpvpn_refs=to("bgpvpn"))
     await router(scene, "lr", "vn", bgpvpn_refs=[])

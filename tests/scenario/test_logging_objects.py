@@ -1,10 +1,10 @@
-"""Security logging objects as policies, groups and references change (docs/contrail.md D.6, E.2)."""
+"""Security logging objects as policies, groups and references change (docs/contrail.md D.6)."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.scenario.scene import Document, Scene, fq_name, rule, rules
+from tests.support.memory_system import Document, MemorySystem, fq_name, rule, rules
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ def to(name: str, *chosen: tuple[str, int]) -> list[Document]:
     return [{"to": fq_name(f"blue:{name}"), **({"attr": {"rule": entries}} if entries else {})}]
 
 
-async def logged(scene: Scene) -> set[tuple[str, int]]:
+async def logged(scene: MemorySystem) -> set[tuple[str, int]]:
     document = (await scene.stored("security_logging_object"))["default-domain:blue:slo"]
     entries = (document.get("security_logging_object_rules") or {}).get("rule") or []
     found = {(entry["rule_uuid"], entry["rate"]) for entry in entries}
@@ -42,34 +42,34 @@ async def logged(scene: Scene) -> set[tuple[str, int]]:
     return found
 
 
-async def apply_slo(scene: Scene, **references: list[Document]) -> None:
+async def apply_slo(scene: MemorySystem, **references: list[Document]) -> None:
     await scene.apply(
         "security_logging_object", "blue:slo", parent_type="project", security_logging_object_rate=300, **references
     )
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    scene = await Scene().begin()
+async def scene() -> MemorySystem:
+    scene = await MemorySystem().begin()
     await scene.apply("network_policy", "blue:np", network_policy_entries=policy_rules("r1", "r2"))
     return scene
 
 
-async def test_chosen_rules_are_logged_until_the_reference_goes(scene: Scene) -> None:
+async def test_chosen_rules_are_logged_until_the_reference_goes(scene: MemorySystem) -> None:
     await apply_slo(scene, network_policy_refs=to("np", ("r1", 200)))
     assert await logged(scene) == {("r1", 200)}
     await scene.change("security_logging_object", "blue:slo", network_policy_refs=[])
     assert await logged(scene) == set()
 
 
-async def test_a_reference_that_chooses_nothing_logs_every_rule(scene: Scene) -> None:
+async def test_a_reference_that_chooses_nothing_logs_every_rule(scene: MemorySystem) -> None:
     await apply_slo(scene, network_policy_refs=to("np"))
     assert await logged(scene) == {("r1", 300), ("r2", 300)}
     await scene.change("security_logging_object", "blue:slo", security_logging_object_rate=7)
     assert await logged(scene) == {("r1", 7), ("r2", 7)}
 
 
-async def test_a_rule_that_a_policy_gets_later_is_logged_too(scene: Scene) -> None:
+async def test_a_rule_that_a_policy_gets_later_is_logged_too(scene: MemorySystem) -> None:
     await scene.apply("network_policy", "blue:later")
     await apply_slo(scene, network_policy_refs=to("later"))
     assert await logged(scene) == set()
@@ -79,7 +79,7 @@ async def test_a_rule_that_a_policy_gets_later_is_logged_too(scene: Scene) -> No
     assert await logged(scene) == set()
 
 
-async def test_policies_and_groups_are_logged_together(scene: Scene) -> None:
+async def test_policies_and_groups_are_logged_together(scene: MemorySystem) -> None:
     await scene.apply("security_group", "blue:g", security_group_entries=rules(rule("local", "all", rule_uuid="s1")))
     await apply_slo(scene, network_policy_refs=to("np"), security_group_refs=to("g"))
     assert await logged(scene) == {("r1", 300), ("r2", 300), ("s1", 300)}
@@ -87,7 +87,7 @@ async def test_policies_and_groups_are_logged_together(scene: Scene) -> None:
     assert await logged(scene) == set()
 
 
-async def test_a_restart_writes_nothing_and_what_others_wrote_is_repaired(scene: Scene) -> None:
+async def test_a_restart_writes_nothing_and_what_others_wrote_is_repaired(scene: MemorySystem) -> None:
     await apply_slo(scene, network_policy_refs=to("np"))
     scene = await scene.restart()
     assert scene.calls.written == []
@@ -96,7 +96,7 @@ async def test_a_restart_writes_nothing_and_what_others_wrote_is_repaired(scene:
 
 
 async def test_rules_left_by_a_reference_that_went_while_nobody_compiled_are_removed_at_the_start(
-    scene: Scene,
+    scene: MemorySystem,
 ) -> None:
     await apply_slo(scene, network_policy_refs=to("np"))
     scene.stop()

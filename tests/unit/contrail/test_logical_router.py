@@ -3,6 +3,8 @@ TestCreateLogicalRouterCreatesRouteTarget, TestCreateRefToDefaultRouteTargetInRo
 
 from __future__ import annotations
 
+from typing import Any
+
 from intentc.evaluation import Status
 from intentc.model import Name, object_uuid
 from tests.unit.contrail.tenant import INSTALLATION, Tenant, made, reasons, references
@@ -181,3 +183,65 @@ def test_a_configured_target_joins_no_network_of_somebody_else() -> None:
     outcome = tenant.run(router)
     assert references(outcome) == {("lr", OWN, ""), ("vn", OWN, ""), ("vn", "target:1:1", "")}
     assert [problem.reason for problem in outcome.problems] == ["AutomaticRouteTarget"]
+
+
+def internal(tenant: Tenant, **lists: list[str]) -> dict[str, Any]:
+    """The reference to the internal network, as the API server makes both in vxlan mode."""
+    network, _ = tenant.network("internal", **lists)
+    attribute = {"logical_router_virtual_network_type": "InternalVirtualNetwork"}
+    return {"uuid": network.uuid, "attr": attribute}
+
+
+def test_in_vxlan_mode_its_lists_go_onto_the_internal_network_alone() -> None:
+    """docs/contrail.md D.7.3: not its own target, and nothing onto the networks of its ports."""
+    tenant = Tenant()
+    vpn = tenant.below("bgpvpn", "vpn", import_route_target_list={"route_target": ["target:1:1", "target:1:2"]})
+    network, _ = tenant.network("vn")
+    router = tenant.router(
+        "lr",
+        tenant.interface("i", network),
+        logical_router_type="vxlan-routing",
+        configured_route_target_list={"route_target": ["target:1:1"]},
+        virtual_network_refs=[internal(tenant)],
+        bgpvpn_refs=[{"uuid": vpn.uuid}],
+    )
+    tenant.number(router, 8000100)
+    assert references(tenant.run(router)) == {
+        ("lr", OWN, ""),
+        ("internal", "target:1:1", ""),
+        ("internal", "target:1:2", "import"),
+    }
+
+
+def test_its_gateway_is_no_internal_network() -> None:
+    tenant = Tenant()
+    reference = internal(tenant) | {"attr": {"logical_router_virtual_network_type": "ExternalGateway"}}
+    configured = {"route_target": ["target:1:1"]}
+    router = tenant.router(
+        "lr",
+        logical_router_type="vxlan-routing",
+        configured_route_target_list=configured,
+        virtual_network_refs=[reference, {"uuid": tenant.network("plain")[0].uuid}],
+    )
+    tenant.number(router, 8000100)
+    assert references(tenant.run(router)) == {("lr", OWN, "")}
+
+
+def test_in_snat_mode_an_internal_network_gets_nothing() -> None:
+    tenant = Tenant()
+    router = tenant.router("lr", virtual_network_refs=[internal(tenant)])
+    tenant.number(router, 8000100)
+    assert references(tenant.run(router)) == {("lr", OWN, "")}
+
+
+def test_the_fabrics_own_routing_instance_gets_nothing() -> None:
+    """docs/contrail.md D.1"""
+    tenant = Tenant()
+    fabric = "default-domain:default-project"
+    tenant.put("project", fabric)
+    network = tenant.put("virtual_network", f"{fabric}:__link_local__", parent_type="project")
+    tenant.put("routing_instance", f"{fabric}:__link_local__:__link_local__", routing_instance_is_default=True)
+    configured = {"route_target": ["target:1:1"]}
+    router = tenant.router("lr", tenant.interface("i", network), configured_route_target_list=configured)
+    tenant.number(router, 8000100)
+    assert references(tenant.run(router)) == {("lr", OWN, "")}

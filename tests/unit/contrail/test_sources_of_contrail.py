@@ -99,3 +99,39 @@ def test_who_asks_why_gets_the_same_claims_and_problems() -> None:
     for key in (network, router, group):
         asked, outcome = explained(tenant, key).outcome, tenant.run(key)
         assert (asked.claims, asked.problems) == (outcome.claims, outcome.problems)
+
+
+def test_a_target_of_a_bgpvpn_names_the_list_and_the_reference_to_it() -> None:
+    tenant = Tenant()
+    vpn = tenant.below("bgpvpn", "vpn", export_route_target_list={"route_target": ["target:1:1"]})
+    network, _ = tenant.network("vn", route_target_list=["target:1:1"])
+    tenant.below(
+        "virtual_network",
+        "vn",
+        route_target_list={"route_target": ["target:1:1"]},
+        bgpvpn_refs=[{"uuid": vpn.uuid}],
+    )
+    assert reasons_of(tenant, network)["vn", "route_target_refs[target:1:1]"] == [
+        "vn route_target_list.route_target[0]",
+        f"vpn export_route_target_list.route_target[0] + vn bgpvpn_refs[{PROJECT}:vpn]",
+    ]
+
+
+def test_a_logged_rule_names_the_reference_and_the_rule() -> None:
+    tenant = Tenant()
+    rules = [{"rule_uuid": uuid} for uuid in ("r1", "r2")]
+    policy = tenant.below("network_policy", "np", network_policy_entries={"policy_rule": rules})
+    group = tenant.group("g", rule([LOCAL], [ALL_V4], rule_uuid="s1"))
+    logging = tenant.below(
+        "security_logging_object",
+        "slo",
+        network_policy_refs=[{"uuid": policy.uuid}],
+        security_group_refs=[{"uuid": group.uuid, "attr": {"rule": [{"rule_uuid": "s1"}]}}],
+    )
+    logged = "security_logging_object_rules.rule"
+    of_policy = f"slo network_policy_refs[{PROJECT}:np] + np network_policy_entries.policy_rule"
+    assert reasons_of(tenant, logging) == {
+        ("slo", f"{logged}[0]"): [f"{of_policy}[0]"],
+        ("slo", f"{logged}[1]"): [f"{of_policy}[1]"],
+        ("slo", f"{logged}[2]"): [f"slo security_group_refs[{PROJECT}:g] + g"],
+    }

@@ -105,3 +105,39 @@ def test_a_network_without_lists_does_not_ask_for_the_autonomous_system() -> Non
     tenant = Tenant()
     network, _ = tenant.network("vn")
     assert not [read for read in tenant.run(network).reads if "global_system_config" in read]
+
+
+def test_the_lists_of_the_fabrics_own_network_have_no_effect() -> None:
+    """docs/contrail.md D.1: its routing instance has no route target at all."""
+    tenant = Tenant()
+    fabric = "default-domain:default-project"
+    tenant.put("project", fabric)
+    network = tenant.put(
+        "virtual_network",
+        f"{fabric}:__link_local__",
+        parent_type="project",
+        route_target_list={"route_target": ["target:1:1"]},
+    )
+    tenant.put("routing_instance", f"{fabric}:__link_local__:__link_local__", routing_instance_is_default=True)
+    assert tenant.run(network).claims == ()
+
+
+def test_what_a_bgpvpn_lists_without_effect_is_its_own_problem() -> None:
+    tenant = Tenant()
+    vpn = tenant.below("bgpvpn", "vpn", route_target_list={"route_target": ["target:64512:8000107", "target:1:1", "x"]})
+    network, _ = tenant.network("vn")
+    tenant.below("virtual_network", "vn", bgpvpn_refs=[{"uuid": vpn.uuid}])
+    outcome = tenant.run(network)
+    assert (references(outcome), reasons(outcome)) == ({("vn", "target:1:1", "")}, [])
+    assert sorted(reasons(tenant.run(vpn))) == ["AutomaticRouteTarget", "MalformedRouteTarget"]
+
+
+def test_nothing_else_of_a_network_matters() -> None:
+    """docs/contrail.md D.15: the rest of its properties reaches no routing instance."""
+    tenant = Tenant()
+    tenant.network("vn")
+    properties = {"forwarding_mode": "l3", "rpf": "disable", "mirror_destination": True, "allow_transit": True}
+    network = tenant.below(
+        "virtual_network", "vn", port_security_enabled=False, virtual_network_properties=properties, is_shared=True
+    )
+    assert tenant.run(network).claims == ()

@@ -82,13 +82,15 @@ routing_instance/global_system_config:
 routing_instance/virtual_network:
 virtual_machine_interface/self: logical_router
 virtual_machine_interface/virtual_network: logical_router
-virtual_network/self: virtual_machine_interface routing_instance
+virtual_network/self: virtual_machine_interface routing_instance logical_router
 virtual_network/global_system_config:
-virtual_network/routing_instance: virtual_machine_interface
+virtual_network/routing_instance: virtual_machine_interface logical_router
+logical_router/virtual_network:
 logical_router/project:
 logical_router/global_system_config:
 logical_router/route_target:
-global_system_config/self: all:routing_instance all:logical_router all:virtual_network
+global_system_config/self: all:routing_instance all:logical_router all:virtual_network all:bgpvpn
+bgpvpn/global_system_config:
 project/self: logical_router
 route_target/self: logical_router
 """

@@ -20,6 +20,7 @@ from tests.support.simulated_system import LOADED
 
 _NETWORK, _OTHER, _LAST = NAMES[:3]
 _INTERFACE, _ROUTER, _BARE_ROUTER, _VXLAN_ROUTER = NAMES[0], NAMES[0], NAMES[1], NAMES[3]
+_NETWORKS_VPN, _ROUTERS_VPN, _POLICY = NAMES[0], NAMES[1], NAMES[0]
 _GROUP, _MENTIONING = NAMES[0], NAMES[1]
 _SYSTEM = ("default-global-system-config",)
 _TARGET = ("target:1:1",)
@@ -47,26 +48,49 @@ def _interfaces(*names: FqName) -> Json:
     return {"virtual_machine_interface_refs": [{"to": list(name)} for name in names]}
 
 
+def _vpn(name: FqName) -> Json:
+    return {"bgpvpn_refs": [{"to": list(name)}]}
+
+
+def _policy(*uuids: str) -> Json:
+    rules = [{"rule_uuid": uuid, "action_list": {"simple_action": "pass"}, "protocol": "any"} for uuid in uuids]
+    return {"network_policy_entries": {"policy_rule": rules}}
+
+
 WORLD = (
     Put("global_system_config", _SYSTEM, SYSTEMS[0]),
     Put("project", PROJECTS[0], {}),
     Put("project", PROJECTS[1], {"vxlan_routing": True}),
     Put("route_target", _TARGET, {}),
-    Put("virtual_network", _NETWORK, _lists("target:1:2")),
+    Put("bgpvpn", _NETWORKS_VPN, _lists("target:1:5")),
+    Put("bgpvpn", _ROUTERS_VPN, _lists("target:1:6")),
+    Put("virtual_network", _NETWORK, {**_lists("target:1:2"), **_vpn(_NETWORKS_VPN)}),
     Put("virtual_network", _OTHER, _lists()),
     Put("virtual_network", _LAST, _lists()),
     Put("routing_instance", (*_LAST, "mine"), {"parent_type": "virtual-network"}),
     Put("virtual_machine_interface", _INTERFACE, _network_of(_NETWORK)),
     Put("virtual_machine_interface", NAMES[1], _network_of(_OTHER)),
     Put("logical_router", _ROUTER, {**_interfaces(_INTERFACE), "route_target_refs": [{"to": list(_TARGET)}]}),
-    Put("logical_router", _BARE_ROUTER, _interfaces(NAMES[1])),
+    Put("logical_router", _BARE_ROUTER, {**_interfaces(NAMES[1]), **_vpn(_ROUTERS_VPN)}),
     Put("logical_router", _VXLAN_ROUTER, _interfaces(_INTERFACE)),
     Put("security_group", _GROUP, {"configured_security_group_id": 7}),
     Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": [_RULE]}}),
+    Put("network_policy", _POLICY, _policy("r1")),
+    Put(
+        "security_logging_object",
+        NAMES[0],
+        {
+            "parent_type": "project",
+            "network_policy_refs": [{"to": list(_POLICY)}],
+            "security_group_refs": [{"to": list(_MENTIONING)}],
+        },
+    ),
 )
 
 _CHANGES = (
     Put("global_system_config", _SYSTEM, SYSTEMS[1]),
+    Put("bgpvpn", _NETWORKS_VPN, _lists("target:1:7")),
+    Put("bgpvpn", _ROUTERS_VPN, _lists()),
     Put("virtual_network", _NETWORK, _lists("target:1:3")),
     Put("virtual_machine_interface", _INTERFACE, _network_of(_OTHER)),
     Put("logical_router", _ROUTER, _interfaces()),
@@ -74,6 +98,7 @@ _CHANGES = (
     Put("logical_router", _BARE_ROUTER, {"configured_route_target_list": {"route_target": ["target:1:4"]}}),
     Put("security_group", _GROUP, {"configured_security_group_id": 8}),
     Put("security_group", _MENTIONING, {"security_group_entries": {"policy_rule": []}}),
+    Put("network_policy", _POLICY, _policy("r2")),
 )
 _BY_THE_SERVER = tuple(
     Put("routing_instance", (*put.fq_name, put.fq_name[-1]), {}) for put in WORLD if put.kind == "virtual_network"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.support.memory_system import Document, MemorySystem, fq_name, rule, rules
+from tests.support.contrail_system import ContrailSystem, fq_name, rule, rules
+from tests.support.memory_system import Document
 
 pytestmark = pytest.mark.anyio
 
@@ -34,73 +37,73 @@ def to(name: str, *chosen: tuple[str, int]) -> list[Document]:
     return [{"to": fq_name(f"blue:{name}"), **({"attr": {"rule": entries}} if entries else {})}]
 
 
-async def logged(scene: MemorySystem) -> set[tuple[str, int]]:
-    document = (await scene.stored("security_logging_object"))["default-domain:blue:slo"]
+async def logged(system: ContrailSystem) -> set[tuple[str, int]]:
+    document = (await system.stored("security_logging_object"))["default-domain:blue:slo"]
     entries = (document.get("security_logging_object_rules") or {}).get("rule") or []
     found = {(entry["rule_uuid"], entry["rate"]) for entry in entries}
     assert len(found) == len(entries)
     return found
 
 
-async def apply_slo(scene: MemorySystem, **references: list[Document]) -> None:
-    await scene.apply(
+async def apply_slo(system: ContrailSystem, **references: Any) -> None:
+    await system.create(
         "security_logging_object", "blue:slo", parent_type="project", security_logging_object_rate=300, **references
     )
 
 
 @pytest.fixture
-async def scene() -> MemorySystem:
-    scene = await MemorySystem().begin()
-    await scene.apply("network_policy", "blue:np", network_policy_entries=policy_rules("r1", "r2"))
-    return scene
+async def system() -> ContrailSystem:
+    system = await ContrailSystem().begin()
+    await system.create("network_policy", "blue:np", network_policy_entries=policy_rules("r1", "r2"))
+    return system
 
 
-async def test_chosen_rules_are_logged_until_the_reference_goes(scene: MemorySystem) -> None:
-    await apply_slo(scene, network_policy_refs=to("np", ("r1", 200)))
-    assert await logged(scene) == {("r1", 200)}
-    await scene.change("security_logging_object", "blue:slo", network_policy_refs=[])
-    assert await logged(scene) == set()
+async def test_chosen_rules_are_logged_until_the_reference_goes(system: ContrailSystem) -> None:
+    await apply_slo(system, network_policy_refs=to("np", ("r1", 200)))
+    assert await logged(system) == {("r1", 200)}
+    await system.change("security_logging_object", "blue:slo", network_policy_refs=[])
+    assert await logged(system) == set()
 
 
-async def test_a_reference_that_chooses_nothing_logs_every_rule(scene: MemorySystem) -> None:
-    await apply_slo(scene, network_policy_refs=to("np"))
-    assert await logged(scene) == {("r1", 300), ("r2", 300)}
-    await scene.change("security_logging_object", "blue:slo", security_logging_object_rate=7)
-    assert await logged(scene) == {("r1", 7), ("r2", 7)}
+async def test_a_reference_that_chooses_nothing_logs_every_rule(system: ContrailSystem) -> None:
+    await apply_slo(system, network_policy_refs=to("np"))
+    assert await logged(system) == {("r1", 300), ("r2", 300)}
+    await system.change("security_logging_object", "blue:slo", security_logging_object_rate=7)
+    assert await logged(system) == {("r1", 7), ("r2", 7)}
 
 
-async def test_a_rule_that_a_policy_gets_later_is_logged_too(scene: MemorySystem) -> None:
-    await scene.apply("network_policy", "blue:later")
-    await apply_slo(scene, network_policy_refs=to("later"))
-    assert await logged(scene) == set()
-    await scene.change("network_policy", "blue:later", network_policy_entries=policy_rules("r3"))
-    assert await logged(scene) == {("r3", 300)}
-    await scene.change("network_policy", "blue:later", network_policy_entries=rules())
-    assert await logged(scene) == set()
+async def test_a_rule_that_a_policy_gets_later_is_logged_too(system: ContrailSystem) -> None:
+    await system.create("network_policy", "blue:later")
+    await apply_slo(system, network_policy_refs=to("later"))
+    assert await logged(system) == set()
+    await system.change("network_policy", "blue:later", network_policy_entries=policy_rules("r3"))
+    assert await logged(system) == {("r3", 300)}
+    await system.change("network_policy", "blue:later", network_policy_entries=rules())
+    assert await logged(system) == set()
 
 
-async def test_policies_and_groups_are_logged_together(scene: MemorySystem) -> None:
-    await scene.apply("security_group", "blue:g", security_group_entries=rules(rule("local", "all", rule_uuid="s1")))
-    await apply_slo(scene, network_policy_refs=to("np"), security_group_refs=to("g"))
-    assert await logged(scene) == {("r1", 300), ("r2", 300), ("s1", 300)}
-    await scene.change("security_logging_object", "blue:slo", network_policy_refs=[], security_group_refs=[])
-    assert await logged(scene) == set()
+async def test_policies_and_groups_are_logged_together(system: ContrailSystem) -> None:
+    await system.create("security_group", "blue:g", security_group_entries=rules(rule("local", "all", rule_uuid="s1")))
+    await apply_slo(system, network_policy_refs=to("np"), security_group_refs=to("g"))
+    assert await logged(system) == {("r1", 300), ("r2", 300), ("s1", 300)}
+    await system.change("security_logging_object", "blue:slo", network_policy_refs=[], security_group_refs=[])
+    assert await logged(system) == set()
 
 
-async def test_a_restart_writes_nothing_and_what_others_wrote_is_repaired(scene: MemorySystem) -> None:
-    await apply_slo(scene, network_policy_refs=to("np"))
-    scene = await scene.restart()
-    assert scene.calls.written == []
-    await scene.change("security_logging_object", "blue:slo", security_logging_object_rules={"rule": []})
-    assert await logged(scene) == {("r1", 300), ("r2", 300)}
+async def test_a_restart_writes_nothing_and_what_others_wrote_is_repaired(system: ContrailSystem) -> None:
+    await apply_slo(system, network_policy_refs=to("np"))
+    system = await system.restart()
+    assert system.write.written == []
+    await system.change("security_logging_object", "blue:slo", security_logging_object_rules={"rule": []})
+    assert await logged(system) == {("r1", 300), ("r2", 300)}
 
 
 async def test_rules_left_by_a_reference_that_went_while_nobody_compiled_are_removed_at_the_start(
-    scene: MemorySystem,
+    system: ContrailSystem,
 ) -> None:
-    await apply_slo(scene, network_policy_refs=to("np"))
-    scene.stop()
-    await scene.change("security_logging_object", "blue:slo", network_policy_refs=[])
-    assert await logged(scene) == {("r1", 300), ("r2", 300)}
-    scene = await scene.restart()
-    assert await logged(scene) == set()
+    await apply_slo(system, network_policy_refs=to("np"))
+    system.stop()
+    await system.change("security_logging_object", "blue:slo", network_policy_refs=[])
+    assert await logged(system) == {("r1", 300), ("r2", 300)}
+    system = await system.restart()
+    assert await logged(system) == set()

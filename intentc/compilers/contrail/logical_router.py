@@ -51,7 +51,7 @@ class LogicalRouterIntent(Intent):
 
     def _lists(self, ctx: Context) -> Directions:
         """The targets that it gives to its networks besides the router's own one."""
-        configured = effective(self.field(CONFIGURED).route_target, CONFIGURED, ctx)
+        configured = effective(self, CONFIGURED, self.field(CONFIGURED).route_target, ctx)
         return united(dict.fromkeys(configured, BOTH), bgpvpn_directions(self, ctx))
 
     def _attachments(self) -> list[tuple[View, View]]:
@@ -76,7 +76,7 @@ class LogicalRouterIntent(Intent):
         Those in the compiler's range are left out: their networks may be somebody else's.
         """
         given = self.references("route_target")
-        good = effective([target.name for target in given], "route_target_refs", ctx) if given else ()
+        good = effective(self, "route_target_refs", [target.name for target in given], ctx) if given else ()
         return [target for target in given if target.name in good]
 
     def _had(self, target: str) -> Reasons:

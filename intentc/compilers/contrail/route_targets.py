@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
@@ -79,28 +80,28 @@ def parse_route_target(text: str) -> RouteTarget:
     return RouteTarget(int(administrator), number)
 
 
-def effective(targets: Iterable[str], field: str, ctx: Context, *, report: bool = True) -> set[str]:
-    """The effective ones of ``targets``, which a user wrote into ``field``; reports the others, unless another intent
-    does.
+def effective(resource: View, field: str, targets: Iterable[str], ctx: Context) -> set[str]:
+    """The effective ones of ``targets``, which a user wrote into ``field`` of ``resource``; reports the others there.
 
     Targets in the automatic range have no effect: they would join their owner to somebody else's network.
     """
+    own = resource.key == ctx.key
+    problem = ctx.problem if own else partial(ctx.problem_on, resource.kind, ":".join(resource.fq_name))
     good = set()
     for text in dict.fromkeys(targets):
         try:
             target = parse_route_target(text)
         except ValueError as error:
-            if report:
-                ctx.problem("MalformedRouteTarget", f"{field}: {error}; it is left out")
+            problem("MalformedRouteTarget", f"{field}: {error}; it is left out")
             continue
-        if not is_automatic(target, autonomous_system(ctx)):
-            good.add(text)
-        elif report:
+        if is_automatic(target, autonomous_system(ctx)):
             message = (
                 f"{field}: {text} lies in the range from which the compiler numbers route targets, and would join "
                 "another's network; it has no effect: remove it, or choose a number outside"
             )
-            ctx.problem("AutomaticRouteTarget", message)
+            problem("AutomaticRouteTarget", message)
+        else:
+            good.add(text)
     return good
 
 

@@ -18,17 +18,15 @@ Directions = Mapping[str, str]
 """Route target → ``import_export``, sorted by target."""
 
 
-def list_directions(resource: View, ctx: Context, *, report: bool = True) -> Directions:
-    """The targets of the three lists of ``resource``. ``report``: as problems, those without effect."""
-    both, imported, exported = (
-        effective(resource.field(field).route_target, field, ctx, report=report) for field in LISTS
-    )
+def list_directions(resource: View, ctx: Context) -> Directions:
+    """The targets of the three lists of ``resource``."""
+    both, imported, exported = (effective(resource, field, resource.field(field).route_target, ctx) for field in LISTS)
     return united(dict.fromkeys(both, BOTH), dict.fromkeys(imported, IMPORT), dict.fromkeys(exported, EXPORT))
 
 
 def bgpvpn_directions(holder: View, ctx: Context) -> Directions:
-    """The targets of all BGP VPNs that ``holder`` refers to. Their own intents report what has no effect."""
-    return united(*(list_directions(bgpvpn, ctx, report=False) for bgpvpn in holder.references("bgpvpn")))
+    """The targets of all BGP VPNs that ``holder`` refers to."""
+    return united(*(list_directions(bgpvpn, ctx) for bgpvpn in holder.references("bgpvpn")))
 
 
 def united(*sources: Directions) -> Directions:

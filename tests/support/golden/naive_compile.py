@@ -70,7 +70,7 @@ class NaiveCompile:
         """As ``intentc compile`` prints it, without what follows from the seeds alone."""
         seeded = NaiveCompile([]).objects() if len(self.stored) > _SEEDED else {}
         objects = {name: found for name, found in self.objects().items() if seeded.get(name) != found}
-        problems = sorted(problem for outcome in self.outcomes for problem in outcome.problems)
+        problems = sorted({problem for outcome in self.outcomes for problem in outcome.problems})
         return {
             "apiVersion": "intentc/v1",
             "resources": [objects[name] for name in sorted(objects)],

@@ -89,8 +89,7 @@ logical_router/virtual_network:
 logical_router/project:
 logical_router/global_system_config:
 logical_router/route_target:
-global_system_config/self: all:routing_instance all:logical_router all:virtual_network all:bgpvpn
-bgpvpn/global_system_config:
+global_system_config/self: all:routing_instance all:logical_router all:virtual_network
 project/self: logical_router
 route_target/self: logical_router
 """

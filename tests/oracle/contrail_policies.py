@@ -83,7 +83,7 @@ def network_lists(world: World) -> dict[tuple[str, ...], Json]:
                 if not any(covers(earlier, rule) for earlier in rules):
                     rules.append(rule)
             name = (*network["fq_name"], network["fq_name"][-1])
-            entries = {"acl_rule": rules}
+            entries: Json = {"acl_rule": rules}
             found[name] = {"parent_uuid": network["uuid"], "access_control_list_entries": entries}
         if any(timed for _, timed in attached):
             entries = {"dynamic": True, "acl_rule": [rule for rule, _ in dynamic]}

@@ -40,8 +40,10 @@ async def test_f08_a_connection_that_flaps_is_met_with_back_off_and_costs_nothin
         flapping.start_soon(_flap, bench)
         await offer(tenants, BASE._replace(seconds=FLAPPING_SECONDS))
         flapping.cancel_scope.cancel()
+    # On a busy machine the offered load, and with it the flapping, takes longer than its seconds.
+    seconds = time.monotonic() - began - FLAPPING_SETTLED_AFTER
     late = [at for at in bench.to_etcd.connects if at > began + FLAPPING_SETTLED_AFTER]
-    a_second = len(late) / (FLAPPING_SECONDS - FLAPPING_SETTLED_AFTER)
+    a_second = len(late) / seconds
     print(f"{a_second:.2f} connects a second after {FLAPPING_SETTLED_AFTER:g} s, on {_CONNECTIONS} connections")
     assert a_second <= _CONNECTIONS
 

@@ -104,7 +104,7 @@ class Draft:
         return list(dict.fromkeys([*stored, *(key for key in self.staged if key.kind == kind)]))
 
     async def children(self, parent: str, kind: str) -> tuple[Key, ...]:
-        """The stored children of one kind. The commit fails if another one is added."""
+        """The children of one kind after this mutation. The commit fails if another one is added."""
         found: list[Key] = []
         for prefix in (self.layout.holds(parent), self.layout.links(parent)):
             for item in await self.reading.below(prefix):
@@ -112,7 +112,23 @@ class Draft:
                 if holder.sort == CHILD and holder.key.kind == kind:
                     found.append(holder.key)
             self.guard_below(prefix)
-        return tuple(found)
+        staged = [key for key, one in self.staged.items() if one.after and one.after.get("parent_uuid") == parent]
+        return tuple(dict.fromkeys([*found, *(key for key in staged if key.kind == kind)]))
+
+    async def referrers(self, target: Key, kind: str) -> tuple[Key, ...]:
+        """The resources of one kind that refer to ``target`` after this mutation.
+
+        The commit fails if another one is added."""
+        found: list[Key] = []
+        for prefix in (f"{self.layout.holds(target.uuid)}{kind}/", f"{self.layout.links(target.uuid)}{kind}/"):
+            found += [self.layout.holder(item.key).key for item in await self.reading.below(prefix)]
+            self.guard_below(prefix)
+        found += [key for key in self.staged if key.kind == kind]
+        return tuple([key for key in dict.fromkeys(found) if await self._refers(key, target)])
+
+    async def _refers(self, key: Key, target: Key) -> bool:
+        document = await self.readable(key) or {}
+        return any(entry.get("uuid") == target.uuid for entry in document.get(f"{target.kind}_refs") or ())
 
     async def read(self, key: str) -> bytes | None:
         """The value of any key after this mutation."""

@@ -9,6 +9,8 @@ keys owner → value and value → owner are written in the same transaction.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -42,6 +44,21 @@ class Pool(msgspec.Struct, forbid_unknown_fields=True):
             end, last = self.free[place][1], place + 1
         self.free[first:last] = [(start, end)]
 
+    def first_free(self, within: Sequence[tuple[int, int]] | None = None, *, highest: bool = False) -> int | None:
+        """The lowest or highest free number, of those in the ranges ``within`` if they are given; None if all are
+        taken."""
+        if within is None:
+            within = self.free
+        for start, end in sorted(within, reverse=highest):
+            place = max(bisect_right(self.free, start, key=lambda entry: entry[0]) - 1, 0)
+            last = bisect_right(self.free, end - 1, key=lambda entry: entry[0])
+            parts = self.free[place:last]
+            for free_start, free_end in reversed(parts) if highest else parts:
+                low, high = max(start, free_start), min(end, free_end)
+                if low < high:
+                    return high - 1 if highest else low
+        return None
+
     def covers(self, value: int) -> bool:
         """Whether ``value`` is in a range of the pool."""
         return any(start <= value < end for start, end in self.ranges)
@@ -73,16 +90,35 @@ async def drop(draft: Draft, pool: str) -> None:
     """
     _check_name(pool)
     layout = draft.layout
+    await draft.guard(layout.pool(pool))
     if not await exists(draft, pool):
         return
-    await draft.guard(layout.pool(pool))
     for prefix in (layout.pool_owners(pool), layout.pool_values(pool)):
-        for item in await draft.reading.below(prefix):
-            draft.drop(item.key)
-    draft.drop(layout.pool(pool))
+        stored = [item.key for item in await draft.reading.below(prefix)]
+        for key in {*stored, *(key for key in draft.writes if key.startswith(prefix))}:
+            draft.drop_for_good(key)
+    draft.drop_for_good(layout.pool(pool))
 
 
-async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None) -> int:
+async def is_used(draft: Draft, pool: str) -> bool:
+    """Whether a number of the pool is taken."""
+    await draft.guard(draft.layout.pool(pool))
+    current = await _read(draft, pool)
+    return current is not None and current.free != current.ranges
+
+
+class Choice(NamedTuple):
+    """Where to look for a free number.
+
+    ``size``: a pool that doesn't exist is created with the range [0, size). ``within``: ranges of numbers that may be
+    chosen. ``highest``: the highest free number comes first."""
+
+    size: int
+    within: Sequence[tuple[int, int]]
+    highest: bool
+
+
+async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None, choice: Choice | None = None) -> int:
     """Allocate a number: the one of ``owner``, or ``value``, or the lowest free one. Without owner it is anonymous.
 
     Raises ``BadRequest`` for an unknown pool, ``Exhausted`` if nothing is left or ``value`` is taken.
@@ -100,11 +136,13 @@ async def allocate(draft: Draft, pool: str, owner: str, value: int | None = None
         await draft.guard(owner_key)
     current = await _read(draft, pool)
     if current is None:
-        raise BadRequest(f"there is no pool {pool!r}; make it with POST /int-pools")
+        if choice is None:
+            raise BadRequest(f"there is no pool {pool!r}; make it with POST /int-pools")
+        current = Pool([(0, choice.size)], [(0, choice.size)])
     if value is None:
-        if not current.free:
+        value = current.first_free(choice.within, highest=choice.highest) if choice else current.first_free()
+        if value is None:
             raise Exhausted(f"pool {pool} is exhausted: all of {_shown(current)} are taken")
-        value = current.free[0][0]
     if not current.take(value):
         if current.covers(value):
             raise Exhausted(f"pool {pool}: {value} is taken")

@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 from intentc.model import Key, Kind, Name, Schema, kebab
 from intentc.model.manifest import manifest_uuid
 
-from . import pools, references
+from . import allocation, references
 from .admission import NO_RULES, RULES
 from .admission.fields import IDENTITY, accept, common_fields, missing_fields
 from .admission.manifests import flat_body
-from .admission.rules import ByName, ByUuid, Change, ChildrenOf, Lookup, Number, Rules, UnchangedByName
+from .admission.rules import Change, Rules
 from .admission.stamps import stamp_changed, stamp_created
 from .authorization import WRITE, Operation, Policy, is_compiler
 from .documents import Document, referred
 from .draft import Draft
-from .errors import ApiError, BadRequest, Conflict, Exhausted, Forbidden, NotFound, PreconditionFailed
+from .errors import ApiError, BadRequest, Conflict, NotFound, PreconditionFailed
 from .identity import check_uuid, place
+from .lookups import look_up
 from .permissions import Access, Permissions
 from .references import ReferenceUpdate
 from .sources import Source
@@ -76,6 +77,8 @@ class Resources:
         document, given = accept(self._schema, kind, flat_body(kind, body).fields)
         access = await self._permissions.access(draft, caller)
         access.rule(kind, Operation.CREATE, given - IDENTITY)
+        rules = RULES.get(kind.name, NO_RULES)
+        _rename(document, rules.name(document))
         await place(draft, kind, document)
         await access.parent(draft, document)
         name = Name(kind.name, tuple(document["fq_name"]))
@@ -90,7 +93,6 @@ class Resources:
             raise BadRequest(f"{kebab(kind.name)} {':'.join(name.fq_name)}: {', '.join(missing)} must be given")
         await references.complete(draft, kind, document)
         await access.change(draft, key, None, document)
-        rules = RULES.get(kind.name, NO_RULES)
         by_compiler = is_compiler(self._permissions.policy, caller)
         change = Change(key.uuid, None, document, given, caller.privileged, by_compiler)
         await self._admit(draft, rules, change)
@@ -101,11 +103,7 @@ class Resources:
             draft.stage_replacement(key, document)
         else:
             await draft.stage(key, document)
-        for companion, companion_body in rules.companions(change):
-            if over is None or await draft.find(Name(companion, tuple(companion_body["fq_name"]))) is None:
-                # It gets the resource's owner: an administrator may have created the resource for another project.
-                server = caller._replace(privileged=True, project_id=document["perms2"]["owner"])
-                await self.create(draft, self._schema.kind(companion), companion_body, server)
+        await self._create_companions(draft, rules, change, caller, keep=over is not None)
         return document
 
     async def update(
@@ -220,13 +218,21 @@ class Resources:
             if known is None:
                 return
             before = {"uuid": key.uuid, "fq_name": list(known.fq_name)}
+        await self._after_deletion(draft, key, before, caller)
+
+    async def _after_deletion(self, draft: Draft, key: Key, before: Document, caller: Caller | None) -> None:
+        """Free the numbers of a deleted resource, and delete its companions. ``caller``: None for a companion."""
         rules = RULES.get(key.kind, NO_RULES)
-        change = Change(key.uuid, before, None)
-        await self._take_numbers(draft, rules, change)
+        change = Change(key.uuid, before, None, privileged=caller is None or caller.privileged)
+        rules.check_deletion(change)
+        await allocation.carry_out(draft, rules, change)
         for name in rules.companions_gone(change):
-            companion = await draft.find(name)
-            if companion is not None:
-                await draft.stage(Key(name.kind, companion), None, forced=True)
+            uuid = await draft.find(name)
+            if uuid is not None:
+                companion = Key(name.kind, uuid)
+                document = await draft.readable(companion) or {"uuid": uuid, "fq_name": list(name.fq_name)}
+                await draft.stage(companion, None, forced=rules.forces_companions)
+                await self._after_deletion(draft, companion, document, None)
 
     async def existing(self, draft: Draft, key: Key, condition: Condition = NO_CONDITION) -> Document:
         """The resource after this mutation. Raises ``NotFound``, ``PreconditionFailed``, ``Malformed``."""
@@ -243,7 +249,7 @@ class Resources:
         """
         changes, draft.changes = draft.changes, []
         for rules, change in changes:
-            found = {lookup: await _look_up(draft, lookup) for lookup in rules.final_lookups(change)}
+            found = {lookup: await look_up(draft, lookup) for lookup in rules.final_lookups(change)}
             try:
                 rules.verify(change, found)
             except ApiError as error:
@@ -305,44 +311,42 @@ class Resources:
             return
         stamp_changed(before, after, now=self._source.now())
         await draft.stage(key, after)
+        for name, fields in rules.companions_changed(change):
+            uuid = await draft.find(name)
+            document = await draft.readable(Key(name.kind, uuid)) if uuid is not None else None
+            if uuid is not None and document is not None:
+                kept = {field: value for field, value in document.items() if field not in fields}
+                written = {field: value for field, value in fields.items() if value is not None}
+                server = caller._replace(privileged=True)
+                await self._restage(draft, Key(name.kind, uuid), document, kept | written, frozenset(fields), server)
+
+    async def _create_companions(
+        self, draft: Draft, rules: Rules, change: Change, caller: Caller, *, keep: bool
+    ) -> None:
+        """Create the companions of a new resource. ``keep``: those that exist already stay as they are."""
+        assert change.after is not None
+        for kind, body in rules.companions(change):
+            adopts = keep or rules.adopts_companions
+            if adopts and await draft.find(Name(kind, tuple(body["fq_name"]))) is not None:
+                continue
+            # It gets the resource's owner: an administrator may have created the resource for another project.
+            server = caller._replace(privileged=True, project_id=change.after["perms2"]["owner"])
+            await self.create(draft, self._schema.kind(kind), body, server)
 
     async def _admit(self, draft: Draft, rules: Rules, change: Change) -> None:
-        found = {lookup: await _look_up(draft, lookup) for lookup in rules.lookups(change)}
+        found = {lookup: await look_up(draft, lookup) for lookup in rules.lookups(change)}
         rules.admit(change, found, self._source)
-        await self._take_numbers(draft, rules, change)
-
-    async def _take_numbers(self, draft: Draft, rules: Rules, change: Change) -> None:
-        for number in rules.numbers(change):
-            if not isinstance(number, Number):
-                await pools.free(draft, number.pool, owner=number.owner)
-                continue
-            if number.value is not None and not await pools.covers(draft, number.pool, number.value):
-                continue
-            try:
-                value = await pools.allocate(draft, number.pool, number.owner, number.value)
-            except Exhausted as error:
-                if number.value is not None:
-                    raise
-                raise Forbidden(error.message) from None
-            if number.field and change.after is not None:
-                change.after[number.field] = value + number.offset
+        await allocation.carry_out(draft, rules, change)
 
 
-async def _look_up(draft: Draft, lookup: Lookup) -> list[Document]:
-    if isinstance(lookup, ByUuid):
-        keys = [Key(lookup.kind, lookup.uuid)]
-    elif isinstance(lookup, ByName | UnchangedByName):
-        uuid = await draft.find(Name(lookup.kind, lookup.fq_name))
-        keys = [Key(lookup.kind, uuid)] if uuid else []
-        if isinstance(lookup, UnchangedByName):
-            for key in keys:
-                await draft.guard(draft.layout.value(key))
-    elif isinstance(lookup, ChildrenOf):
-        keys = list(await draft.children(lookup.uuid, lookup.kind))
-    else:
-        keys = await draft.every(lookup.kind)
-    documents = [await draft.readable(key) for key in keys]
-    return [document for document in documents if document is not None]
+def _rename(document: Document, name: str | None) -> None:
+    """Give a new resource the name that its rules demand."""
+    if name is None:
+        return
+    document["name"] = document["display_name"] = name
+    given = document.get("fq_name")
+    if isinstance(given, list) and given:
+        document["fq_name"] = [*given[:-1], name]
 
 
 def _fields_of(paths: Sequence[str]) -> frozenset[str]:

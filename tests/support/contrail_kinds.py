@@ -23,7 +23,6 @@ SEEDED = {
     "domain": ["default-domain"],
     "project": PROJECT,
     "virtual_network": [*PROJECT, "ip-fabric"],
-    "network_ipam": [*PROJECT, "default-network-ipam"],
     "routing_instance": [*PROJECT, "ip-fabric", "ip-fabric"],
 }
 """Kind → the name of the server's own resource that serves as the one of its kind."""
@@ -63,7 +62,11 @@ def new(kind: Kind, made: dict[str, str], name: str) -> dict[str, Any]:
         body["fq_name"] = [f"target:64600:{sum(name.encode())}"]
     if kind.name == "virtual_machine_interface":
         body["virtual_network_refs"] = [{"uuid": made["virtual_network"]}]
-    return body
+    return body | {
+        "bgp_router": {"bgp_router_parameters": {"router_type": "control-node"}},
+        "network_ipam": {"ipam_subnet_method": "flat-subnet"},
+        "tag": {"tag_type_name": "site", "tag_value": name},
+    }.get(kind.name, {})
 
 
 def fields_of(kind: Kind) -> dict[str, FieldSpec]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from intentc import Compiler
+from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.sources import RandomSource
 from intentc.cli.client import ApiClient, Touching
@@ -77,9 +78,10 @@ class PlannedSystem(MemorySystem):
         return await self.world("/")
 
     async def numbers(self) -> dict[str, str]:
-        """Pool and number → owner."""
+        """Pool and number → owner, without addresses: a plan shows those in their resources only."""
         prefix = f"/intentc/apiserver/{PATH}/pool-value/"
-        return {key.removeprefix(prefix): value.decode() for key, value in (await self.world(prefix)).items()}
+        found = {key.removeprefix(prefix): value.decode() for key, value in (await self.world(prefix)).items()}
+        return {place: owner for place, owner in found.items() if not place.startswith(ADDRESS_POOLS)}
 
     async def happened(self, before: World, numbers: dict[str, str], planned: Plan) -> Reported:
         """Return what differs now in the form of a plan: placeholders stand for what only the server can choose."""

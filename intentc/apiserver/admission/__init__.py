@@ -1,7 +1,7 @@
 """Completes and rejects resources, kind by kind (docs/contrail.md B.5, B.7), as pure functions of values.
 
 Why it exists: the server over etcd and the offline compile must agree. Generic rules are in ``fields`` and ``stamps``;
-each kind with rules of its own has a file named after it. Rules declare what they need to read, which numbers they
+each subject with rules of its own has a file. Rules declare what they need to read, which numbers they
 request, and what is created along with a resource (``rules.py``); the server reads and writes.
 """
 
@@ -10,32 +10,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .api_access_list import ApiAccessListRules
-from .bgpvpn import BgpVpnRules
+from .bgp import BgpAsAServiceRules, BgpRouterRules, SubClusterRules
+from .bgpvpns import BgpVpnRules
 from .global_system_config import GlobalSystemConfigRules
+from .ip_addresses import AliasIpRules, FloatingIpRules, InstanceIpRules
 from .logical_router import LogicalRouterRules
+from .network_ipam import NetworkIpamRules
 from .network_policy import NetworkPolicyRules
-from .project import ProjectRules
+from .project import ApplicationPolicySetRules, ProjectRules
 from .route_target import RouteTargetRules
+from .routes import RouteTableRules, RoutingPolicyRules
 from .routing_instance import RoutingInstanceRules
-from .routing_policy import RoutingPolicyRules
 from .rules import Rules
 from .security_group import SecurityGroupRules
+from .services import ServiceInstanceRules
+from .tags import TagRules
 from .virtual_machine_interface import VirtualMachineInterfaceRules
-from .virtual_network import VirtualNetworkRules
+from .virtual_network import BridgeDomainRules, VirtualNetworkRules
 
 RULES: Mapping[str, Rules] = {
     rules.kind: rules
     for rules in (
+        AliasIpRules(),
         ApiAccessListRules(),
+        ApplicationPolicySetRules(),
+        BgpAsAServiceRules(),
+        BgpRouterRules(),
         BgpVpnRules(),
+        BridgeDomainRules(),
+        FloatingIpRules(),
         GlobalSystemConfigRules(),
+        InstanceIpRules(),
         LogicalRouterRules(),
+        NetworkIpamRules(),
         NetworkPolicyRules(),
         ProjectRules(),
+        RouteTableRules(),
         RouteTargetRules(),
         RoutingInstanceRules(),
         RoutingPolicyRules(),
         SecurityGroupRules(),
+        ServiceInstanceRules(),
+        SubClusterRules(),
+        TagRules(),
         VirtualMachineInterfaceRules(),
         VirtualNetworkRules(),
     )

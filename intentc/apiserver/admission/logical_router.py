@@ -1,44 +1,64 @@
-"""Checks logical routers: which ports and networks they may connect (docs/contrail.md B.7)."""
+"""Completes and checks logical routers: which ports and networks they connect, and the internal network of those in
+vxlan routing mode (docs/contrail.md B.5.11, B.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from intentc.model.names import Name
 
 from ..errors import BadRequest, Conflict
-from . import users_targets
-from .rules import ByUuid, Change, Document, Found, Lookup, Rules, Uuids
+from ..integers import parse_integer
+from . import bgpvpns, users_targets
+from .rules import ByName, ByUuid, Change, Document, Found, Lookup, Rules, Uuids
 
-_GATEWAY = "ExternalGateway"
+_GATEWAY, _INTERNAL = "ExternalGateway", "InternalVirtualNetwork"
+_SORT = "logical_router_virtual_network_type"
+_NETWORK, _NETWORKS = "virtual_network", "virtual_network_refs"
+_CONFIGURED, _VXLAN_ID = "configured_route_target_list", "vxlan_network_identifier"
+_LARGEST_VXLAN_ID = (1 << 24) - 1
 
 
 class LogicalRouterRules(Rules):
     """The rules of logical routers.
 
     They reject an external gateway with vxlan routing, a network that is both behind a port and the gateway, ports of
-    machines, and route targets that the compiler allocates, except for the router's own.
+    machines, and route targets that the compiler allocates, except for the router's own. A router in vxlan routing mode
+    has an internal network, which is created, changed and deleted with it.
     """
 
     kind: ClassVar[str] = "logical_router"
+    adopts_companions: ClassVar[bool] = True
+    forces_companions: ClassVar[bool] = False
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         after = change.after or {}
         yield ByUuid("project", after.get("parent_uuid", ""))
         for port in after.get("virtual_machine_interface_refs") or ():
             yield ByUuid("virtual_machine_interface", port["uuid"])
+        if change.before is None:
+            yield ByName(_NETWORK, _internal_network(change.uuid, after).fq_name)
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after
         assert after is not None
         if change.before is not None and change.changes("logical_router_type"):
             raise BadRequest("logical_router_type can't change; delete the router and create another")
+        vxlan_id = after.get(_VXLAN_ID)
+        if vxlan_id and not 0 < (parse_integer(vxlan_id) or 0) <= _LARGEST_VXLAN_ID:
+            raise BadRequest(
+                f"{_VXLAN_ID} is {vxlan_id!r}; give a number from 1 to {_LARGEST_VXLAN_ID}, or leave it out"
+            )
         gateways = {
             reference["uuid"]: reference["to"]
-            for reference in after.get("virtual_network_refs") or ()
-            if (reference.get("attr") or {}).get("logical_router_virtual_network_type", _GATEWAY) == _GATEWAY
+            for reference in after.get(_NETWORKS) or ()
+            if not _is_internal(reference)
         }
-        if gateways and _is_vxlan(after, found):
-            raise BadRequest("a router in vxlan routing mode can't have an external gateway")
+        if _is_vxlan(after, found):
+            if gateways:
+                raise BadRequest("a router in vxlan routing mode can't have an external gateway")
+            _keep_internal(change, after, found, uuids)
         for port in after.get("virtual_machine_interface_refs") or ():
             for document in found[ByUuid("virtual_machine_interface", port["uuid"])]:
                 _check_port(document, gateways)
@@ -46,10 +66,82 @@ class LogicalRouterRules(Rules):
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
         yield from users_targets.lookups_of_lists(self.kind, change)
         yield from users_targets.lookups_of_references(self.kind, change)
+        yield from bgpvpns.lookups_of_router(change)
 
     def verify(self, change: Change, found: Found) -> None:
         users_targets.check_lists(self.kind, change, found)
         users_targets.check_references(self.kind, change, found)
+        bgpvpns.check_router(change, found)
+
+    def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
+        after = change.after
+        assert after is not None
+        name = _internal_network(change.uuid, after)
+        for reference in after.get(_NETWORKS) or ():
+            if reference["to"] == list(name.fq_name):
+                yield (
+                    _NETWORK,
+                    {
+                        "uuid": reference["uuid"],
+                        "fq_name": reference["to"],
+                        "parent_type": "project",
+                        "parent_uuid": after["parent_uuid"],
+                        "display_name": f"LR::{after['name']}",
+                        "id_perms": {"user_visible": False},
+                        **_copied(after),
+                    },
+                )
+
+    def companions_changed(self, change: Change) -> Iterable[tuple[Name, Document]]:
+        assert change.before is not None and change.after is not None
+        before, after = _copied(change.before), _copied(change.after)
+        if before != after:
+            yield _internal_network(change.uuid, change.after), {"route_target_list": None, **after}
+
+    def companions_gone(self, change: Change) -> Iterable[Name]:
+        assert change.before is not None
+        if any(map(_is_internal, change.before.get(_NETWORKS) or ())):
+            yield _internal_network(change.uuid, change.before)
+
+
+def _internal_network(uuid: str, router: Document) -> Name:
+    """The name of the internal network of the router with this uuid."""
+    return Name(_NETWORK, (*router["fq_name"][:-1], f"__contrail_lr_internal_vn_{uuid}__"))
+
+
+def _is_internal(reference: Document) -> bool:
+    return (reference.get("attr") or {}).get(_SORT) == _INTERNAL
+
+
+def _keep_internal(change: Change, after: Document, found: Found, uuids: Uuids) -> None:
+    """Let a router in vxlan routing mode refer to its internal network, and to no other as one."""
+    name = _internal_network(change.uuid, after)
+    given = list(after.get(_NETWORKS) or ())
+    for reference in given:
+        if reference["to"] != list(name.fq_name):
+            raise BadRequest(
+                f"{_NETWORKS}: {':'.join(reference['to'])} is not the router's internal network, which the server "
+                f"makes; leave it out"
+            )
+    if change.before is None:
+        existing = found[ByName(_NETWORK, name.fq_name)]
+        uuid = existing[0]["uuid"] if existing else uuids.uuid(name)
+        internal = [{"uuid": uuid, "to": list(name.fq_name), "attr": {_SORT: _INTERNAL}}]
+    else:
+        internal = [reference for reference in change.before.get(_NETWORKS) or () if _is_internal(reference)]
+    if internal:
+        after[_NETWORKS] = internal
+
+
+def _copied(router: Document) -> dict[str, Any]:
+    """The fields of the internal network that follow from its router."""
+    properties: Document = {"forwarding_mode": "l3"}
+    if router.get(_VXLAN_ID):
+        properties["vxlan_network_identifier"] = int(router[_VXLAN_ID])
+    fields: Document = {"virtual_network_properties": properties}
+    if (router.get(_CONFIGURED) or {}).get("route_target"):
+        fields["route_target_list"] = router[_CONFIGURED]
+    return fields
 
 
 def _is_vxlan(router: Document, found: Found) -> bool:

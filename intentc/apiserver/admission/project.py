@@ -1,31 +1,84 @@
-"""Checks projects: the routing mode can't change while they have routers (docs/contrail.md B.7)."""
+"""Completes and checks projects and application policy sets (docs/contrail.md B.5.10, B.7).
+
+A project has a default set of firewall policies, which applies to all its applications; so has the installation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import ClassVar
 
+from intentc.model.names import Name
+
 from ..errors import BadRequest
-from .rules import Change, ChildrenOf, Found, Lookup, Rules, Uuids
+from .rules import ByName, Change, ChildrenOf, Document, Found, Lookup, Rules, Uuids
+
+POLICY_SET = "application_policy_set"
+DEFAULT_POLICY_SET = "default-application-policy-set"
+_REFS = "application_policy_set_refs"
+_FOR_ALL = "all_applications"
 
 
 class ProjectRules(Rules):
-    """``vxlan_routing`` can't change while the project has logical routers."""
+    """The rules of projects.
+
+    ``vxlan_routing`` can't change while the project has logical routers. The default application policy set is created
+    and deleted with it, and it refers to that set."""
 
     kind: ClassVar[str] = "project"
+    adopts_companions: ClassVar[bool] = True
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
-        return self._routers(change) if change.before is not None and change.changes("vxlan_routing") else ()
+        if change.before is None:
+            yield ByName(POLICY_SET, _default_set(change.after or {}).fq_name)
+        elif change.changes("vxlan_routing"):
+            yield ChildrenOf(change.uuid, "logical_router")
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        after = change.after
+        assert after is not None
+        if change.before is None:
+            name = _default_set(after)
+            existing = found[ByName(POLICY_SET, name.fq_name)]
+            uuid = existing[0]["uuid"] if existing else uuids.uuid(name)
+            others = [entry for entry in after.get(_REFS) or () if entry["uuid"] != uuid]
+            after[_REFS] = [*others, {"uuid": uuid, "to": list(name.fq_name)}]
+            return
         for lookup in self.lookups(change):
-            routers = found[lookup]
-            if routers:
+            for router in found[lookup]:
                 raise BadRequest(
                     f"vxlan_routing can't change while the project has logical routers "
-                    f"({':'.join(routers[0]['fq_name'])}); delete them first"
+                    f"({':'.join(router['fq_name'])}); delete them first"
                 )
 
-    @staticmethod
-    def _routers(change: Change) -> tuple[Lookup, ...]:
-        return (ChildrenOf(change.uuid, "logical_router"),)
+    def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
+        after = change.after
+        assert after is not None
+        name = list(_default_set(after).fq_name)
+        uuid = next(entry["uuid"] for entry in after[_REFS] if entry["to"] == name)
+        parent = {"parent_type": "project", "parent_uuid": change.uuid}
+        yield POLICY_SET, {"uuid": uuid, "fq_name": name, **parent, _FOR_ALL: True}
+
+    def companions_gone(self, change: Change) -> Iterable[Name]:
+        assert change.before is not None
+        yield _default_set(change.before)
+
+
+class ApplicationPolicySetRules(Rules):
+    """The default sets are the server's: clients can neither make nor delete one that applies to all applications."""
+
+    kind: ClassVar[str] = POLICY_SET
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        if change.changes(_FOR_ALL) and not change.privileged:
+            raise BadRequest(f"{_FOR_ALL} is the server's: the default set of each project has it; leave it out")
+
+    def check_deletion(self, change: Change) -> None:
+        if (change.before or {}).get(_FOR_ALL) and not change.privileged:
+            raise BadRequest(
+                f"the default application policy set (with {_FOR_ALL}) can't be deleted; it is deleted with its project"
+            )
+
+
+def _default_set(project: Document) -> Name:
+    return Name(POLICY_SET, (*project["fq_name"], DEFAULT_POLICY_SET))

@@ -11,6 +11,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from intentc.model.names import Name
 
+from .subnets import Subnet
+
 Document = dict[str, Any]
 
 
@@ -36,7 +38,7 @@ class UnchangedByName(NamedTuple):
 
 
 class ChildrenOf(NamedTuple):
-    """All stored children of one kind."""
+    """All children of one kind. The commit fails if another one is added."""
 
     uuid: str
     kind: str
@@ -48,7 +50,23 @@ class Every(NamedTuple):
     kind: str
 
 
-Lookup = ByUuid | ByName | UnchangedByName | ChildrenOf | Every
+class Following(NamedTuple):
+    """What those that ``start`` finds refer to by the relations of ``path``, one after the other.
+
+    The commit fails if one of the results changes."""
+
+    start: Lookup
+    path: tuple[str, ...]
+
+
+class Referrers(NamedTuple):
+    """The resources of a kind that refer to one of those that ``start`` finds. The commit fails if another is added."""
+
+    start: Lookup
+    kind: str
+
+
+Lookup = ByUuid | ByName | UnchangedByName | ChildrenOf | Every | Following | Referrers
 Found = Mapping[Lookup, Sequence[Document]]
 
 
@@ -67,6 +85,27 @@ class Release(NamedTuple):
 
     pool: str
     owner: str
+
+
+class Address(NamedTuple):
+    """Allocate an address of ``subnets`` to ``owner``: ``address``, or one of the first subnet that has a free one.
+
+    ``field`` gets the address; ``uuid_field`` and ``subnet_field``, if they are named, its subnet."""
+
+    owner: str
+    subnets: tuple[Subnet, ...]
+    field: str
+    address: str = ""
+    uuid_field: str = ""
+    subnet_field: str = ""
+
+
+class DropSubnet(NamedTuple):
+    """Forget a subnet of ``field``. Rejected with 409 while one of its addresses is taken, unless ``forced``."""
+
+    subnet: Subnet
+    field: str
+    forced: bool = False
 
 
 class Change(NamedTuple):
@@ -100,10 +139,21 @@ class Uuids(Protocol):
 
 
 class Rules:
-    """One kind's rules. ``takes_numbers``: a creation or change may allocate numbers."""
+    """One kind's rules.
+
+    ``takes_numbers``: a creation or change may allocate numbers. ``adopts_companions``: a companion that exists already
+    is taken as it is. ``forces_companions``: companions are deleted even if others hold them."""
 
     kind: ClassVar[str] = ""
     takes_numbers: ClassVar[bool] = False
+    adopts_companions: ClassVar[bool] = False
+    forces_companions: ClassVar[bool] = True
+
+    def name(self, document: Document) -> str | None:
+        """The name that a new resource gets whatever the client calls it; None: the client's. ``document``: its fields.
+
+        Raises subclasses of ``ApiError``."""
+        return None
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
         """The resources that ``admit`` needs."""
@@ -123,10 +173,25 @@ class Rules:
         """The numbers to allocate and to free, also for deletions."""
         return ()
 
+    def address_lookups(self, change: Change) -> Iterable[Lookup]:
+        """The resources that ``addresses`` needs."""
+        return ()
+
+    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+        """The addresses to allocate and to free, also for deletions. Raises subclasses of ``ApiError``."""
+        return ()
+
     def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
         """The (kind, document) pairs to create along with a created resource."""
         return ()
 
-    def companions_gone(self, change: Change) -> Iterable[Name]:
-        """The resources to delete along with a deleted resource, even if others hold them."""
+    def companions_changed(self, change: Change) -> Iterable[tuple[Name, Document]]:
+        """The fields to write on companions along with a changed resource."""
         return ()
+
+    def companions_gone(self, change: Change) -> Iterable[Name]:
+        """The resources to delete along with a deleted resource."""
+        return ()
+
+    def check_deletion(self, change: Change) -> None:
+        """Check a deletion that a client requests. Raises subclasses of ``ApiError``."""

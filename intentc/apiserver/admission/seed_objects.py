@@ -11,6 +11,26 @@ from typing import Any
 
 _PROJECT = ["default-domain", "default-project"]
 
+
+def _template(name: str, mode: str, sort: str, interfaces: str, **others: Any) -> tuple[str, Mapping[str, Any]]:
+    """A service template. ``interfaces``: their types; one with a ``*`` has an address that instances share."""
+    properties = {
+        "version": 1,
+        "service_mode": mode,
+        "service_type": sort,
+        "service_virtualization_type": "network-namespace",
+        "ordered_interfaces": True,
+        "service_scaling": False,
+        "interface_type": [
+            {"service_interface_type": one.rstrip("*"), "shared_ip": one.endswith("*")} for one in interfaces.split()
+        ],
+        **others,
+    }
+    fields = {"fq_name": ["default-domain", name], "service_template_properties": properties}
+    # Every project may read it and refer to it.
+    return "service_template", {**fields, "perms2": {"global_access": 5}}
+
+
 POOLS: tuple[tuple[str, int, int], ...] = (
     ("virtual_network_id", 5, 65535),
     ("security_group_id", 1, 65535),
@@ -19,6 +39,9 @@ POOLS: tuple[tuple[str, int, int], ...] = (
     ("route_target_number", 8000100, 8010002),
 )
 """(pool, first number, first number after)."""
+
+ADDRESS_POOLS = "addresses:"
+"""The beginning of the names of the pools of addresses, which come and go with subnets."""
 
 OBJECTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     (
@@ -43,6 +66,56 @@ OBJECTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("route_target", {"fq_name": ["target:64512:8000001"]}),
     # Every project may read it and refer to it, as in Contrail.
     ("network_ipam", {"fq_name": [*_PROJECT, "default-network-ipam"], "perms2": {"global_access": 5}}),
-    ("network_ipam", {"fq_name": [*_PROJECT, "service-chain-flat-ipam"]}),
+    (
+        "network_ipam",
+        {
+            "fq_name": [*_PROJECT, "service-chain-flat-ipam"],
+            "ipam_subnet_method": "flat-subnet",
+            "ipam_subnets": {
+                "subnets": [
+                    {"subnet": {"ip_prefix": "0.0.0.0", "ip_prefix_len": 8}},  # noqa: S104
+                    {"subnet": {"ip_prefix": "::ffff", "ip_prefix_len": 104}},
+                ]
+            },
+        },
+    ),
+    ("policy_management", {"fq_name": ["default-policy-management"], "parent_type": "config-root"}),
+    (
+        "application_policy_set",
+        {
+            "fq_name": ["default-policy-management", "default-application-policy-set"],
+            "parent_type": "policy-management",
+            "all_applications": True,
+        },
+    ),
+    _template(
+        "analyzer-template",
+        "transparent",
+        "analyzer",
+        "left",
+        service_virtualization_type="virtual-machine",
+        image_name="analyzer",
+        flavor="m1.medium",
+    ),
+    _template(
+        "nat-template",
+        "in-network-nat",
+        "firewall",
+        "management left right",
+        service_virtualization_type="virtual-machine",
+        image_name="analyzer",
+        flavor="m1.medium",
+    ),
+    _template("netns-snat-template", "in-network-nat", "source-nat", "right* left*", service_scaling=True),
+    _template("haproxy-loadbalancer-template", "in-network-nat", "loadbalancer", "right* left*", service_scaling=True),
+    _template(
+        "docker-template",
+        "transparent",
+        "firewall",
+        "management left right",
+        service_virtualization_type="vrouter-instance",
+        vrouter_instance_type="docker",
+        image_name="ubuntu",
+    ),
 )
 """(kind, fields), parents first."""

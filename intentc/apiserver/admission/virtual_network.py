@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import ClassVar
 
 from intentc.model.names import Name
 
-from ..errors import BadRequest, Forbidden
-from . import users_targets
-from .rules import ByUuid, Change, Document, Found, Lookup, Number, Release, Rules, Uuids
+from ..errors import BadRequest, Conflict, Forbidden
+from . import bgpvpns, users_targets
+from .rules import (
+    Address,
+    ByUuid,
+    Change,
+    ChildrenOf,
+    Document,
+    DropSubnet,
+    Found,
+    Lookup,
+    Number,
+    Referrers,
+    Release,
+    Rules,
+    Uuids,
+)
+from .subnets import check_overlaps, completed, entries_of, flat_subnets, own_subnets
 
 POOL = "virtual_network_id"
+IPAM = "network_ipam"
+_IPAM_REFS = "network_ipam_refs"
 
 
 class VirtualNetworkRules(Rules):
@@ -19,40 +37,69 @@ class VirtualNetworkRules(Rules):
 
     A network gets a number, and an explicit VXLAN id is reserved among the same numbers. Its primary routing instance
     is created and deleted with it. References connect a provider network with other networks only, never two of the
-    same sort. Its lists must not name a route target that the compiler allocates.
+    same sort. Its lists must not name a route target that the compiler allocates. Its subnets are completed, and stay
+    while their addresses are used.
     """
 
     kind: ClassVar[str] = "virtual_network"
     takes_numbers: ClassVar[bool] = True
 
     def lookups(self, change: Change) -> Iterable[Lookup]:
-        if "virtual_network_refs" in change.given:
-            for reference in (change.after or {}).get("virtual_network_refs") or ():
-                yield ByUuid(self.kind, reference["uuid"])
+        return (*self._joined(change), *self._ipams(change))
 
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after
         assert after is not None
         if change.changes("virtual_network_network_id") and not change.privileged:
             raise Forbidden("virtual_network_network_id is given by the server; leave it out")
-        if change.changes("is_provider_network") and not change.privileged:
-            raise BadRequest("is_provider_network can't be changed; the network ip-fabric is the provider network")
-        provider = bool(after.get("is_provider_network"))
-        for lookup in self.lookups(change):
-            for other in found[lookup]:
-                if bool(other.get("is_provider_network")) == provider:
-                    kind = "a network that is none" if provider else "a provider network"
-                    raise BadRequest(
-                        f"virtual_network_refs: {':'.join(other['fq_name'])} can't be joined; this network may refer "
-                        f"to {kind} only"
-                    )
+        _check_provider_properties(change)
+        if _joins(change):
+            others = [network for lookup in self._joined(change) for network in found[lookup]]
+            _check_provider(change, after, others)
         _check_users_targets(after)
+        if _IPAM_REFS in change.given and after.get(_IPAM_REFS):
+            after[_IPAM_REFS] = _completed(change, after, uuids)
+            ipams = [ipam for lookup in self._ipams(change) for ipam in found[lookup]]
+            check_overlaps([*own_subnets(after), *(one for ipam in ipams for one in flat_subnets(ipam))], _IPAM_REFS)
 
     def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return users_targets.lookups_of_lists(self.kind, change)
+        yield from users_targets.lookups_of_lists(self.kind, change)
+        yield from bgpvpns.lookups_of_network(change)
 
     def verify(self, change: Change, found: Found) -> None:
         users_targets.check_lists(self.kind, change, found)
+        bgpvpns.check_network(change, found)
+
+    def address_lookups(self, change: Change) -> Iterable[Lookup]:
+        for reference in _left_ipams(change):
+            yield _ipam(reference)
+            yield self._instance_ips(change)
+
+    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+        kept = {subnet.pool for subnet in own_subnets(change.after or {})}
+        for subnet in own_subnets(change.before or {}):
+            if subnet.pool not in kept:
+                yield DropSubnet(subnet, _IPAM_REFS, forced=change.after is None)
+        for reference in _left_ipams(change):
+            for ipam in found[_ipam(reference)]:
+                _check_unused(ipam, found[self._instance_ips(change)])
+
+    def _joined(self, change: Change) -> Iterable[Lookup]:
+        """The networks that a change may connect with this one."""
+        if _joins(change):
+            for reference in (change.after or {}).get("virtual_network_refs") or ():
+                yield ByUuid(self.kind, reference["uuid"])
+            if change.before is not None:
+                yield Referrers(ByUuid(self.kind, change.uuid), self.kind)
+
+    def _ipams(self, change: Change) -> Iterable[Lookup]:
+        """The IPAMs whose subnets must not overlap with the network's."""
+        if _IPAM_REFS in change.given:
+            for reference in (change.after or {}).get(_IPAM_REFS) or ():
+                yield _ipam(reference)
+
+    def _instance_ips(self, change: Change) -> Referrers:
+        return Referrers(ByUuid(self.kind, change.uuid), "instance_ip")
 
     def numbers(self, change: Change) -> Iterable[Number | Release]:
         owner = _vxlan_owner(change.after or change.before or {})
@@ -83,6 +130,99 @@ class VirtualNetworkRules(Rules):
         before = change.before
         assert before is not None
         yield Name("routing_instance", (*before["fq_name"], before["fq_name"][-1]))
+
+
+class BridgeDomainRules(Rules):
+    """A network has one bridge domain at most."""
+
+    kind: ClassVar[str] = "bridge_domain"
+
+    def lookups(self, change: Change) -> Iterable[Lookup]:
+        if change.before is None:
+            yield ChildrenOf((change.after or {}).get("parent_uuid", ""), self.kind)
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        for lookup in self.lookups(change):
+            for other in found[lookup]:
+                raise BadRequest(
+                    f"a network has one bridge domain at most, and {':'.join(other['fq_name'])} is there already; "
+                    f"update it, or delete it first"
+                )
+
+
+def _joins(change: Change) -> bool:
+    """Whether a change may connect two networks anew."""
+    return "virtual_network_refs" in change.given or change.changes("is_provider_network")
+
+
+def _check_provider(change: Change, network: Document, others: Iterable[Document]) -> None:
+    """Check the connections of a provider network, or of one that isn't. ``others``: those that it is connected to."""
+    provider = bool(network.get("is_provider_network"))
+    if (change.before or {}).get("is_provider_network") and not provider:
+        raise BadRequest("is_provider_network can't be set back to false; delete the network and create another")
+    if not provider and len(network.get("virtual_network_refs") or ()) > 1:
+        raise BadRequest(
+            "virtual_network_refs: a network that is no provider network refers to one provider network only; leave "
+            "the others out"
+        )
+    for other in others:
+        if bool(other.get("is_provider_network")) == provider:
+            kind = "a network that is none" if provider else "a provider network"
+            raise BadRequest(
+                f"virtual_network_refs: {':'.join(other['fq_name'])} can't be joined; this network may be connected to "
+                f"{kind} only"
+            )
+
+
+def _check_provider_properties(change: Change) -> None:
+    field = "provider_properties"
+    if not change.changes(field):
+        return
+    given = change.value(change.after, field) or {}
+    missing = [name for name in ("segmentation_id", "physical_network") if given and not given.get(name)]
+    if missing:
+        raise BadRequest(f"{field}.{missing[0]} is missing; give both segmentation_id and physical_network")
+    if change.before is not None and change.before.get("is_provider_network"):
+        raise BadRequest(f"{field} can't change while the network is a provider network; delete it and create another")
+
+
+def _completed(change: Change, after: Document, uuids: Uuids) -> list[Document]:
+    """The references to IPAMs with completed subnets."""
+    name = Name("virtual_network", tuple(after["fq_name"]))
+    fresh = (uuids.uuid(name, f"subnet {place}") for place in count())
+    before = {reference["uuid"]: entries_of(reference) for reference in (change.before or {}).get(_IPAM_REFS) or ()}
+    result = []
+    for reference in after[_IPAM_REFS]:
+        entries = (reference.get("attr") or {}).get("ipam_subnets")
+        if entries:
+            known = before.get(reference["uuid"], ())
+            attribute = {**reference["attr"], "ipam_subnets": completed(entries, known, _IPAM_REFS, fresh)}
+            reference = {**reference, "attr": attribute}
+        result.append(reference)
+    return result
+
+
+def _left_ipams(change: Change) -> list[Document]:
+    """The references to IPAMs that a change of a network removes."""
+    if change.before is None or change.after is None:
+        return []
+    kept = {reference["uuid"] for reference in change.after.get(_IPAM_REFS) or ()}
+    return [reference for reference in change.before.get(_IPAM_REFS) or () if reference["uuid"] not in kept]
+
+
+def _ipam(reference: Document) -> ByUuid:
+    return ByUuid(IPAM, reference["uuid"])
+
+
+def _check_unused(ipam: Document, instance_ips: Iterable[Document]) -> None:
+    """Raise ``Conflict`` if an instance IP of the network has an address of a flat IPAM that the network leaves."""
+    for instance_ip in instance_ips:
+        for subnet in flat_subnets(ipam):
+            if subnet.uuid and subnet.uuid == instance_ip.get("subnet_uuid"):
+                raise Conflict(
+                    f"{_IPAM_REFS}: {':'.join(ipam['fq_name'])} can't be removed while the instance IP "
+                    f"{':'.join(instance_ip['fq_name'])} has an address of its subnet {subnet}; delete that first"
+                )
 
 
 def _vxlan(document: Document | None) -> int:

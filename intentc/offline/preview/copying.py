@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
-from intentc.apiserver.admission.seed_objects import POOLS
+from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS, POOLS
 from intentc.apiserver.documents import decode, encode, relationships
 from intentc.apiserver.draft import fq_name_value
 from intentc.apiserver.errors import Malformed
@@ -129,7 +129,8 @@ def _pools(
             found[LAYOUT.pool_owners(name) + owner] = str(value).encode()
             found[LAYOUT.pool_values(name) + str(value)] = owner.encode()
     for name, pool in known.items():
-        pool.free = _distinguishable(pool.free, numbers)
+        if not name.startswith(ADDRESS_POOLS):
+            pool.free = _distinguishable(pool.free, numbers)
         found[LAYOUT.pool(name)] = encode(msgspec.to_builtins(pool))
     return found
 

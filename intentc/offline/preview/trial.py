@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from intentc.apiserver.admission.seed_objects import ADDRESS_POOLS
 from intentc.apiserver.app import create_app
 from intentc.apiserver.documents import Document, decode
 from intentc.apiserver.errors import Malformed
@@ -214,12 +215,13 @@ class Trial:
         return found[0] if found else None
 
     async def numbers(self, revision: int) -> dict[tuple[str, int], str]:
-        """Return (pool, number) → its owner at a revision of the copy."""
+        """Return (pool, number) → its owner at a revision of the copy, without addresses, which resources show."""
         prefix = LAYOUT.pool_values("")[:-1]
         found = {}
         for item in (await self.store.range(prefix, prefix_end(prefix), revision=revision)).items:
             pool, _, number = item.key.removeprefix(prefix).rpartition("/")
-            found[pool, int(number)] = item.value.decode()
+            if not pool.startswith(ADDRESS_POOLS):
+                found[pool, int(number)] = item.value.decode()
         return found
 
 

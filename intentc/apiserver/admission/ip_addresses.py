@@ -1,0 +1,257 @@
+"""Completes and checks instance IPs, floating IPs and alias IPs: each gets an address (docs/contrail.md B.8).
+
+An instance IP takes it from the subnets of its network, or from a flat IPAM to which it refers; a floating IP and an
+alias IP from the network of their pool. The address can't change; it is freed with the resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from ..errors import BadRequest
+from .rules import (
+    Address,
+    ByUuid,
+    Change,
+    Document,
+    DropSubnet,
+    Following,
+    Found,
+    Lookup,
+    Release,
+    Rules,
+    UnchangedByName,
+    Uuids,
+)
+from .subnets import Subnet, flat_subnets, parse_address, subnets_of
+
+_PROJECT = ("default-domain", "default-project")
+_NOT_MANAGED = frozenset({(*_PROJECT, "ip-fabric"), (*_PROJECT, "__link_local__")})
+"""Networks whose addresses belong to hosts: the server gives none out."""
+_VERSIONS = {"v4": 4, "v6": 6}
+
+Source = UnchangedByName
+"""The network, or the flat IPAM, from which an address comes."""
+
+
+class _AddressRules(Rules):
+    """``field``: has the address; ``family_field``: ``v4`` or ``v6``."""
+
+    takes_numbers: ClassVar[bool] = True
+    field: ClassVar[str]
+    family_field: ClassVar[str]
+
+    def source(self, document: Document | None) -> Source | None:
+        """The source of a resource's address; None if the server gives none out."""
+        raise NotImplementedError
+
+    def request(self, change: Change, after: Document, subnets: list[Subnet], found: Found) -> Address:
+        """The request for an address from ``subnets``, which are not empty."""
+        return Address(change.uuid, tuple(subnets), self.field, self._address_of(after))
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        after = change.after
+        assert after is not None
+        given = self._address_of(after)
+        address = parse_address(given, self.field) if given else None
+        family = after.get(self.family_field)
+        if address is not None and family and _VERSIONS[family] != address.version:
+            raise BadRequest(
+                f"{self.field}: {address} is no {family} address as {self.family_field} says; give another"
+            )
+        before, old = self.source(change.before), self._address_of(change.before)
+        if old and given != old and self.field in change.given and before is not None:
+            raise BadRequest(
+                f"{self.field} can't change from {old} to {given or 'none'}; delete the resource and create another"
+            )
+        now = self.source(after)
+        if before is not None and now is not None and before != now:
+            raise BadRequest(
+                f"the address {old} comes from {':'.join(before.fq_name)} and can't move to {':'.join(now.fq_name)}; "
+                f"delete the resource and create another"
+            )
+
+    def address_lookups(self, change: Change) -> Iterable[Lookup]:
+        for document in (change.before, change.after):
+            source = self.source(document)
+            if source is not None:
+                yield from _lookups_of(source)
+
+    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+        before, after = self.source(change.before), self.source(change.after)
+        if before is not None and after is None:
+            old = self._address_of(change.before)
+            address = parse_address(old, self.field) if old else None
+            for subnet in _subnets(before, found):
+                if address is not None and address in subnet.network:
+                    yield Release(subnet.pool, change.uuid)
+        if change.after is not None and after is not None and (before is None or not self._address_of(change.after)):
+            yield self._request(change, change.after, after, found)
+
+    def _request(self, change: Change, after: Document, source: Source, found: Found) -> Address:
+        subnets, given, family = _subnets(source, found), self._address_of(after), after.get(self.family_field)
+        shown, name = ", ".join(map(str, subnets)) or "none", ":".join(source.fq_name)
+        if given:
+            address = parse_address(given, self.field)
+            subnets = [subnet for subnet in subnets if address in subnet.network]
+            if not subnets:
+                raise BadRequest(
+                    f"{self.field}: {given} lies outside of the subnets of {name} ({shown}); choose another address, "
+                    f"or add a subnet"
+                )
+            subnets[0].request(address, self.field)
+        elif family:
+            subnets = [subnet for subnet in subnets if subnet.network.version == _VERSIONS[family]]
+        else:
+            subnets = [subnet for subnet in subnets if subnet.network.version == 4] or subnets
+        if not subnets:
+            raise BadRequest(
+                f"{name} has no {f'{family} ' if family else ''}subnet ({shown}) from which to give an address; add one"
+            )
+        return self.request(change, after, subnets, found)
+
+    def _address_of(self, document: Document | None) -> str:
+        return (document or {}).get(self.field) or ""
+
+
+class InstanceIpRules(_AddressRules):
+    """The address of a port.
+
+    The gateway of a subnet is given on request, and only to ports without a machine."""
+
+    kind: ClassVar[str] = "instance_ip"
+    field: ClassVar[str] = "instance_ip_address"
+    family_field: ClassVar[str] = "instance_ip_family"
+
+    def source(self, document: Document | None) -> Source | None:
+        document = document or {}
+        for relation in ("virtual_network", "network_ipam"):
+            for reference in document.get(f"{relation}_refs") or ():
+                name = tuple(reference["to"])
+                return None if name in _NOT_MANAGED else Source(relation, name)
+        return None
+
+    def lookups(self, change: Change) -> Iterable[Lookup]:
+        for port in (change.after or {}).get("virtual_machine_interface_refs") or ():
+            yield ByUuid("virtual_machine_interface", port["uuid"])
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        after = change.after
+        assert after is not None
+        if after.get("virtual_router_refs") and (after.get("virtual_network_refs") or after.get("network_ipam_refs")):
+            raise BadRequest(
+                "virtual_router_refs: an instance IP of a virtual router can't refer to a network or an IPAM as well; "
+                "leave one of them out"
+            )
+        super().admit(change, found, uuids)
+
+    def address_lookups(self, change: Change) -> Iterable[Lookup]:
+        yield from super().address_lookups(change)
+        yield from self.lookups(change)
+
+    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+        yield from super().addresses(change, found)
+        source, given = self.source(change.after), self._address_of(change.after)
+        if source is None or not given or not any(document.get("virtual_machine_refs") for document in _ports(found)):
+            return
+        address = parse_address(given, self.field)
+        if any(subnet.gateway == address for subnet in _subnets(source, found)):
+            raise BadRequest(
+                f"{self.field}: {address} is the gateway of its subnet, and a port of a machine can't have it; choose "
+                f"another address"
+            )
+
+    def request(self, change: Change, after: Document, subnets: list[Subnet], found: Found) -> Address:
+        wanted = after.get("subnet_uuid")
+        if wanted:
+            subnets = _chosen(subnets, [wanted], "subnet_uuid")
+        return Address(
+            change.uuid,
+            tuple(subnets),
+            self.field,
+            self._address_of(after),
+            uuid_field="subnet_uuid",
+            subnet_field="instance_ip_subnet",
+        )
+
+
+class FloatingIpRules(_AddressRules):
+    """An address from the network of the pool, or from those of its subnets that the pool names."""
+
+    kind: ClassVar[str] = "floating_ip"
+    field: ClassVar[str] = "floating_ip_address"
+    family_field: ClassVar[str] = "floating_ip_address_family"
+
+    def source(self, document: Document | None) -> Source | None:
+        if document is None or document.get("parent_type") != "floating-ip-pool":
+            return None
+        return _of_pool(document)
+
+    def address_lookups(self, change: Change) -> Iterable[Lookup]:
+        yield from super().address_lookups(change)
+        if change.after is not None:
+            yield _pool_of(change.after)
+
+    def request(self, change: Change, after: Document, subnets: list[Subnet], found: Found) -> Address:
+        for pool in found[_pool_of(after)]:
+            named = (pool.get("floating_ip_pool_subnets") or {}).get("subnet_uuid")
+            if named:
+                subnets = _chosen(subnets, named, f"floating_ip_pool_subnets of {':'.join(pool['fq_name'])}")
+        return super().request(change, after, subnets, found)
+
+
+class AliasIpRules(_AddressRules):
+    """An address from the network of the pool."""
+
+    kind: ClassVar[str] = "alias_ip"
+    field: ClassVar[str] = "alias_ip_address"
+    family_field: ClassVar[str] = "alias_ip_address_family"
+
+    def source(self, document: Document | None) -> Source | None:
+        return None if document is None else _of_pool(document)
+
+
+def _of_pool(document: Document) -> Source | None:
+    """The network above the pool above a floating or alias IP."""
+    name = tuple(document["fq_name"][:-2])
+    return None if name in _NOT_MANAGED else Source("virtual_network", name)
+
+
+def _pool_of(document: Document) -> UnchangedByName:
+    return UnchangedByName("floating_ip_pool", tuple(document["fq_name"][:-1]))
+
+
+def _lookups_of(source: Source) -> tuple[Lookup, ...]:
+    return (source, Following(source, ("network_ipam",))) if source.kind == "virtual_network" else (source,)
+
+
+def _subnets(source: Source, found: Found) -> list[Subnet]:
+    holders = found.get(source, ())
+    if source.kind == "network_ipam":
+        return [subnet for ipam in holders for subnet in flat_subnets(ipam)]
+    ipams = found.get(Following(source, ("network_ipam",)), ())
+    return [subnet for network in holders for subnet in subnets_of(network, ipams)]
+
+
+def _ports(found: Found) -> Iterable[Document]:
+    return (
+        document
+        for lookup, documents in found.items()
+        if isinstance(lookup, ByUuid) and lookup.kind == "virtual_machine_interface"
+        for document in documents
+    )
+
+
+def _chosen(subnets: list[Subnet], uuids: Any, where: str) -> list[Subnet]:
+    """Those of ``subnets`` that ``uuids`` name, in the order of ``uuids``. Raises ``BadRequest`` if it is none."""
+    by_uuid: dict[str, list[Subnet]] = {}
+    for subnet in subnets:
+        by_uuid.setdefault(subnet.uuid, []).append(subnet)
+    chosen = [subnet for uuid in uuids for subnet in by_uuid.get(uuid, ())]
+    if not chosen:
+        shown = ", ".join(f"{subnet} ({subnet.uuid})" for subnet in subnets) or "none"
+        raise BadRequest(
+            f"{where}: {', '.join(map(str, uuids))} names no subnet that has such an address; choose one of {shown}"
+        )
+    return chosen

@@ -1,0 +1,66 @@
+"""Completes and checks IPAMs: only a flat one has subnets of its own (docs/contrail.md B.7, B.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import ClassVar
+
+from intentc.model.names import Name
+
+from ..errors import BadRequest
+from .rules import Address, ByUuid, Change, DropSubnet, Following, Found, Lookup, Referrers, Release, Rules, Uuids
+from .subnets import FLAT, check_overlaps, completed, flat_subnets, own_subnets
+
+_SUBNETS = "ipam_subnets"
+
+
+class NetworkIpamRules(Rules):
+    """The subnets of a flat IPAM are shared by the networks that refer to it. They stay while addresses are used."""
+
+    kind: ClassVar[str] = "network_ipam"
+    takes_numbers: ClassVar[bool] = True
+
+    def lookups(self, change: Change) -> Iterable[Lookup]:
+        if change.before is not None and _SUBNETS in change.given:
+            yield from (self._networks(change), self._others(change))
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        after = change.after
+        assert after is not None
+        if change.before is not None:
+            for field in ("ipam_subnet_method", "ipam_subnetting"):
+                if change.changes(field):
+                    raise BadRequest(f"{field} can't change; delete the IPAM and create another")
+        if after.get("ipam_subnet_method") != FLAT:
+            for field in (_SUBNETS, "ipam_subnetting"):
+                if change.changes(field) and after.get(field):
+                    raise BadRequest(f"{field} is for ipam_subnet_method {FLAT} only; set that, or leave it out")
+            return
+        if _SUBNETS not in change.given or not after.get(_SUBNETS):
+            return
+        name = Name(self.kind, tuple(after["fq_name"]))
+        before = ((change.before or {}).get(_SUBNETS) or {}).get("subnets") or ()
+        fresh = (uuids.uuid(name, f"subnet {place}") for place in count())
+        entries = completed(after[_SUBNETS].get("subnets") or (), before, _SUBNETS, fresh)
+        after[_SUBNETS] = {**after[_SUBNETS], "subnets": entries}
+        own = flat_subnets(after)
+        check_overlaps(own, _SUBNETS)
+        for network in found.get(self._networks(change), ()):
+            referred = {reference["uuid"] for reference in network.get("network_ipam_refs") or ()} - {change.uuid}
+            others = [ipam for ipam in found[self._others(change)] if ipam["uuid"] in referred]
+            check_overlaps(
+                [*own, *own_subnets(network), *(one for ipam in others for one in flat_subnets(ipam))], _SUBNETS
+            )
+
+    def addresses(self, change: Change, found: Found) -> Iterable[Address | DropSubnet | Release]:
+        kept = {subnet.pool for subnet in flat_subnets(change.after or {})}
+        for subnet in flat_subnets(change.before or {}):
+            if subnet.pool not in kept:
+                yield DropSubnet(subnet, _SUBNETS, forced=change.after is None)
+
+    def _networks(self, change: Change) -> Referrers:
+        return Referrers(ByUuid(self.kind, change.uuid), "virtual_network")
+
+    def _others(self, change: Change) -> Following:
+        return Following(self._networks(change), (self.kind,))

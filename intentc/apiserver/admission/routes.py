@@ -1,0 +1,44 @@
+"""Checks route tables and routing policies (docs/contrail.md B.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from ..errors import BadRequest, Forbidden
+from . import users_targets
+from .rules import Change, Found, Lookup, Rules, Uuids
+
+
+class RouteTableRules(Rules):
+    """No two routes of a table have the same prefix."""
+
+    kind: ClassVar[str] = "route_table"
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        if not change.changes("routes"):
+            return
+        places: dict[str, int] = {}
+        for place, route in enumerate(((change.after or {}).get("routes") or {}).get("route") or ()):
+            prefix = route.get("prefix") or ""
+            other = places.setdefault(prefix, place)
+            if other != place:
+                raise BadRequest(
+                    f"routes.route[{place}].prefix {prefix} is that of route {other} already; leave one of them out"
+                )
+
+
+class RoutingPolicyRules(Rules):
+    """No action may name a route target that the compiler allocates; the type of the terms stays."""
+
+    kind: ClassVar[str] = "routing_policy"
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        if change.before is not None and change.changes("term_type"):
+            raise Forbidden("term_type can't change; delete the policy and create another")
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return users_targets.lookups_of_lists(self.kind, change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        users_targets.check_lists(self.kind, change, found)

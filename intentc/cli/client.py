@@ -21,7 +21,7 @@ from intentc.writing.connection import Connection
 from intentc.writing.service import UnknownOutcome, Unreachable, Untrusted
 
 from .errors import CommandError, Exit
-from .places import item_in
+from .file_lines import item_in
 
 _HINTS: Mapping[int, str] = {
     HTTPStatus.FORBIDDEN: "the user of client.id may not do this, or only the server sets this field",

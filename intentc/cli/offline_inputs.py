@@ -48,7 +48,7 @@ def _refusals(error: ApiError, inputs: Sequence[Input]) -> list[tuple[int, Inval
     """The index in ``inputs`` of each rejected resource, and its error."""
     from intentc.model import InvalidInput
 
-    from .places import place_of, with_resource_name
+    from .file_lines import place_of, with_resource_name
 
     found = []
     for item, detail in error.rejected or ((error.item or 0, error.detail),):

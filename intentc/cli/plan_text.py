@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from .places import line_of
+from .file_lines import line_of
 
 if TYPE_CHECKING:
     from intentc.inspection.differences import Field

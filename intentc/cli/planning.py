@@ -72,7 +72,7 @@ async def make_plan(given: Input, configuration: Configuration, salt: str = "") 
     from intentc.offline.preview.saved import Saved
     from intentc.plugins import installed
 
-    from .places import located
+    from .file_lines import located
 
     compilers = installed(configuration)
     resources = [] if given.kind else resources_of(given, compilers.schema)

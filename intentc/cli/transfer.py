@@ -19,10 +19,10 @@ from intentc.plugins import installed
 
 from .client import ApiClient, Change, Refused
 from .errors import CommandError, Exit
+from .file_lines import place_of, with_resource_name
 from .lookup import read
 from .ordering import fq_name_of, name_of, targets_first
 from .output import print_document
-from .places import place_of, with_resource_name
 
 CALLS_AT_ONCE = 16
 _TOO_MANY_OPERATIONS = 413

@@ -106,8 +106,8 @@ async def _compiled(
     from intentc.model import Problem
 
     from ..consequences import verdict
+    from ..file_lines import is_about, line_of, located
     from ..ordering import name_of
-    from ..places import is_about, line_of, located
     from ..waiting import wait_until_converged
 
     if timeout is None:

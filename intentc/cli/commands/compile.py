@@ -74,7 +74,7 @@ async def _compile(
     from intentc.offline.offline import Offline
     from intentc.plugins import installed
 
-    from ..places import located
+    from ..file_lines import located
     from ..transfer import read_input, read_what_can_be
 
     left_out: list[InvalidInput] = []
@@ -133,7 +133,7 @@ def _print(output: str, resources: list[dict[str, Any]], problems: list[Problem]
 
 def _print_problems(output: str, problems: list[Problem]) -> None:
     """Print problems on stderr, unless the document has them."""
-    from ..places import line_of
+    from ..file_lines import line_of
 
     if output in ("table", "envoy"):
         for problem in problems:

@@ -185,8 +185,8 @@ async def _load(resources: Sequence[Input], started: Running) -> int:
     from intentc.inspection.outputs import in_order, lower_level, shown
 
     from ..applying import apply_resources
+    from ..file_lines import line_of, located
     from ..output import table
-    from ..places import line_of, located
     from ..progress import show_progress
     from .compile import summary
 

@@ -13,7 +13,7 @@ from ..asking import MOST_OFFSET
 from ..asking import STATES as ASKED_FOR
 from ..observed import Asked, ObjectQuery, Unanswerable
 from ..parameters import choice, needed, number
-from ..places import value_at
+from ..value_paths import value_at
 from .rendering import link, short_name
 
 ROWS = 50

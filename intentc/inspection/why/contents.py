@@ -1,7 +1,7 @@
 """Shows the value at each part of an object as a short text, since a path alone says little.
 
 The value is the desired one, else the actual one. Secrets are concealed before any look-up, so that a search can't find
-them either. ``diagnostics.places`` finds a part in a document.
+them either. ``diagnostics.value_paths`` finds a part in a document.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from intentc.diagnostics.places import value_at
+from intentc.diagnostics.value_paths import value_at
 from intentc.engine.parts import Parts
 from intentc.inspection.outputs import shown
 from intentc.inspection.secrets import read_for, secrets_in

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from intentc.diagnostics.app import diagnostics_app
 from intentc.diagnostics.observed import JournalQuery, ObjectQuery, Unanswerable
-from intentc.diagnostics.places import value_at
+from intentc.diagnostics.value_paths import value_at
 from tests.support.diagnostics import (
     DATABASE,
     HTML,

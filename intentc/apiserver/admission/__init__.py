@@ -19,8 +19,7 @@ from .network_ipam import NetworkIpamRules
 from .network_policy import NetworkPolicyRules
 from .project import ApplicationPolicySetRules, ProjectRules
 from .route_target import RouteTargetRules
-from .routes import RouteTableRules, RoutingPolicyRules
-from .routing_instance import RoutingInstanceRules
+from .routes import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules
 from .rules import Rules
 from .security_group import SecurityGroupRules
 from .services import ServiceInstanceRules

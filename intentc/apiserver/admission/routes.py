@@ -1,4 +1,4 @@
-"""Checks route tables and routing policies (docs/contrail.md B.7)."""
+"""Checks route tables, routing policies, and the static routes of routing instances (docs/contrail.md B.7)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,17 @@ class RouteTableRules(Rules):
                 )
 
 
-class RoutingPolicyRules(Rules):
+class _NamesRouteTargets(Rules):
+    """No route target that the compiler allocates may be named."""
+
+    def final_lookups(self, change: Change) -> Iterable[Lookup]:
+        return users_targets.lookups_of_lists(self.kind, change)
+
+    def verify(self, change: Change, found: Found) -> None:
+        users_targets.check_lists(self.kind, change, found)
+
+
+class RoutingPolicyRules(_NamesRouteTargets):
     """No action may name a route target that the compiler allocates; the type of the terms stays."""
 
     kind: ClassVar[str] = "routing_policy"
@@ -37,8 +47,8 @@ class RoutingPolicyRules(Rules):
         if change.before is not None and change.changes("term_type"):
             raise Forbidden("term_type can't change; delete the policy and create another")
 
-    def final_lookups(self, change: Change) -> Iterable[Lookup]:
-        return users_targets.lookups_of_lists(self.kind, change)
 
-    def verify(self, change: Change, found: Found) -> None:
-        users_targets.check_lists(self.kind, change, found)
+class RoutingInstanceRules(_NamesRouteTargets):
+    """No static route may name a route target that the compiler allocates."""
+
+    kind: ClassVar[str] = "routing_instance"

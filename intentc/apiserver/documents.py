@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from intentc.model import Key, Kind, is_escaped, snake
+from intentc.model.values import without_nulls
 
 from .errors import BrokenEntry, Malformed
 from .layout import CHILD, REFERENCE
@@ -47,6 +48,7 @@ def encode(document: Any) -> bytes:
 def decode(kind: Kind, raw: bytes, where: str, uuid: str) -> Document:
     """Decode a stored value and check it against the kind's schema, so that other code may rely on its shape.
 
+    A null means "not set" and is left out at any depth. Common fields (``id_perms``, ``perms2``) are not checked.
     ``where``: the key in etcd; ``uuid``: the uuid in that key, which a value without one gets. Raises ``Malformed``
     naming ``where``.
     """
@@ -61,6 +63,8 @@ def decode(kind: Kind, raw: bytes, where: str, uuid: str) -> Document:
         raise _unreadable(where, f"it has uuid {values.uuid}")
     if is_escaped(uuid):
         raise _unreadable(where, "its key ends in no uuid")
+    if b"null" in raw:
+        document = without_nulls(document)
     return document if values.uuid else {**document, "uuid": uuid}
 
 

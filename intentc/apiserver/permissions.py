@@ -172,8 +172,8 @@ class Access:
         after = {**before, **given}
         if after == before:
             return
-        owner = self._caller.project_id if is_new else before.get("owner") or ""
-        if tenant_id(after.get("owner") or (owner if is_new else "")) != tenant_id(owner):
+        owner = self._caller.project_id if is_new else str(before.get("owner") or "")
+        if tenant_id(str(after.get("owner") or (owner if is_new else ""))) != tenant_id(owner):
             raise Forbidden("perms2.owner is set by a cloud administrator alone; leave it out", key=key)
         if not is_new and not owns(before, self._tenancy):
             raise Forbidden("perms2 is changed by the owner's project, or a cloud administrator; leave it out", key=key)

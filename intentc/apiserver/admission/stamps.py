@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid as uuid_module
+from typing import Any
 
 from .rules import Document
 
@@ -35,13 +36,22 @@ def stamp_created(document: Document, *, owner: str, now: str) -> None:
 
 
 def stamp_changed(before: Document, after: Document, *, now: str) -> None:
-    """Update a changed resource's times and version; the server's other fields stay."""
+    """Update a changed resource's times and version; the server's other fields stay.
+
+    The fields of ``before`` may have any type, since others write to etcd, too; one of a wrong type counts as unset.
+    """
+    former = _mapping(before.get("id_perms"))
     after["id_perms"] = {
-        **(before.get("id_perms") or {}),
-        **(after.get("id_perms") or {}),
-        **{name: value for name, value in (before.get("id_perms") or {}).items() if name in ("created", "uuid")},
+        **former,
+        **_mapping(after.get("id_perms")),
+        **{name: value for name, value in former.items() if name in ("created", "uuid")},
         "last_modified": now,
     }
     if "perms2" in before:
-        after["perms2"] = {**before["perms2"], **(after.get("perms2") or {})}
-    after["configuration_version"] = (before.get("configuration_version") or 0) + 1
+        after["perms2"] = {**_mapping(before["perms2"]), **_mapping(after.get("perms2"))}
+    version = before.get("configuration_version")
+    after["configuration_version"] = version + 1 if isinstance(version, int) else 1
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

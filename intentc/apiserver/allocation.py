@@ -48,7 +48,8 @@ async def _number(draft: Draft, request: Number, after: Document | None) -> None
             raise
         raise Forbidden(error.message) from None
     if request.field and after is not None:
-        after[request.field] = value + request.offset
+        shown = value + request.offset
+        after[request.field] = request.form.format(shown, after.get(request.field, "")) if request.form else shown
 
 
 async def _address(draft: Draft, request: Address) -> Document:

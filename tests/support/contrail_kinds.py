@@ -62,11 +62,12 @@ def new(kind: Kind, made: dict[str, str], name: str) -> dict[str, Any]:
         body["fq_name"] = [f"target:64600:{sum(name.encode())}"]
     if kind.name == "virtual_machine_interface":
         body["virtual_network_refs"] = [{"uuid": made["virtual_network"]}]
-    return body | {
+    needed: dict[str, dict[str, Any]] = {
         "bgp_router": {"bgp_router_parameters": {"router_type": "control-node"}},
         "network_ipam": {"ipam_subnet_method": "flat-subnet"},
         "tag": {"tag_type_name": "site", "tag_value": name},
-    }.get(kind.name, {})
+    }
+    return body | needed.get(kind.name, {})
 
 
 def fields_of(kind: Kind) -> dict[str, FieldSpec]:

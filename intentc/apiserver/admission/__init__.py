@@ -23,7 +23,7 @@ from .routes import RouteTableRules, RoutingInstanceRules, RoutingPolicyRules
 from .rules import Rules
 from .security_group import SecurityGroupRules
 from .services import ServiceInstanceRules
-from .tags import TagRules
+from .tags import TagRules, TagTypeRules
 from .virtual_machine_interface import VirtualMachineInterfaceRules
 from .virtual_network import BridgeDomainRules, VirtualNetworkRules
 
@@ -52,6 +52,7 @@ RULES: Mapping[str, Rules] = {
         ServiceInstanceRules(),
         SubClusterRules(),
         TagRules(),
+        TagTypeRules(),
         VirtualMachineInterfaceRules(),
         VirtualNetworkRules(),
     )

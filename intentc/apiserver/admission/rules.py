@@ -71,13 +71,16 @@ Found = Mapping[Lookup, Sequence[Document]]
 
 
 class Number(NamedTuple):
-    """Allocate a number: ``value``, or the lowest free one; ``field`` gets it with ``offset`` added."""
+    """Allocate a number: ``value``, or the lowest free one; ``field`` gets it with ``offset`` added.
+
+    ``form``: a format string for the number and the field's value so far, in place of the plain number."""
 
     pool: str
     owner: str
     value: int | None = None
     field: str = ""
     offset: int = 0
+    form: str = ""
 
 
 class Release(NamedTuple):

@@ -131,6 +131,8 @@ def completed(
         for name in (_GATEWAY, _SERVICE):
             if entry.get(name):
                 parse_address(entry[name], f"{where}: {name}")
+        for server in entry.get("dns_nameservers") or ():
+            parse_address(server, f"{where}: dns_nameservers")
         for pool in entry.get("allocation_pools") or ():
             _pool(pool, network, where)
         result.append(entry)

@@ -1,21 +1,34 @@
-"""Completes and checks tags: a tag is a type and a value, and is named after both (docs/contrail.md B.7)."""
+"""Completes and checks tags and their types: names and ids (docs/contrail.md B.5.12, B.6, B.7).
+
+The id of a tag is its type's id followed by a number of its own, both with four hexadecimal digits.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
-from ..errors import BadRequest
-from .rules import Change, Document, Found, Rules, Uuids
+from intentc.model.names import Name
 
-_TYPE, _VALUE = "tag_type_name", "tag_value"
-_OF_SERVER = ("tag_id", "tag_type_refs")
-_FIXED = (_TYPE, _VALUE, "display_name", *_OF_SERVER)
+from ..errors import BadRequest
+from .rules import ByName, Change, Document, Found, Lookup, Number, Release, Rules, Uuids
+
+POOL, TYPE_POOL = "tag_id", "tag_type_id"
+_KNOWN_TYPES = {"label": 0, "application": 1, "tier": 2, "deployment": 3, "site": 4, "user": 5, "compute": 6}
+"""The ids of the types that every installation has."""
+_FORM = "0x{0:04x}"
+_TYPE, _VALUE, _KIND = "tag_type_name", "tag_value", "tag_type"
+_ID, _TYPE_REFS, _TYPE_ID = "tag_id", "tag_type_refs", "tag_type_id"
 
 
 class TagRules(Rules):
-    """A tag has a type and a value from the start, and is named ``<type>=<value>``. Neither can change."""
+    """A tag has a type and a value from the start, and is named ``<type>=<value>``. Neither can change.
+
+    The first tag of a type brings the type along."""
 
     kind: ClassVar[str] = "tag"
+    takes_numbers: ClassVar[bool] = True
+    adopts_companions: ClassVar[bool] = True
 
     def name(self, document: Document) -> str | None:
         for field in (_TYPE, _VALUE):
@@ -23,15 +36,84 @@ class TagRules(Rules):
                 raise BadRequest(f"{field} is missing; give tag_type_name and tag_value, such as application and web")
         return f"{str(document[_TYPE]).lower()}={document[_VALUE]}"
 
+    def lookups(self, change: Change) -> Iterable[Lookup]:
+        if change.before is None:
+            yield _type_of(change.after or {})
+
     def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
         after = change.after
         assert after is not None
-        if change.before is None:
-            after[_TYPE] = after[_TYPE].lower()
-            for field in _OF_SERVER:
-                if change.changes(field):
-                    raise BadRequest(f"{field} is given by the server; leave it out")
+        if change.before is not None:
+            _reject_changes(change, (_TYPE, _VALUE, "display_name", _ID, _TYPE_REFS))
             return
-        for field in _FIXED:
-            if change.changes(field):
-                raise BadRequest(f"{field} of a tag can't change; delete the tag and create another")
+        after[_TYPE] = after[_TYPE].lower()
+        _reject_given(change, (_ID, _TYPE_REFS))
+        lookup = _type_of(after)
+        uuid = found[lookup][0]["uuid"] if found[lookup] else uuids.uuid(Name(_KIND, lookup.fq_name))
+        after[_TYPE_REFS] = [{"uuid": uuid, "to": list(lookup.fq_name)}]
+        _fill_known_id(after, after[_TYPE], _ID)
+
+    def numbers(self, change: Change) -> Iterable[Number | Release]:
+        if change.after is None:
+            return (Release(POOL, change.uuid),)
+        if change.before is not None:
+            return ()
+        return (*_type_number(change.after[_TYPE], _ID), Number(POOL, change.uuid, field=_ID, form="{1}{0:04x}"))
+
+    def companions(self, change: Change) -> Iterable[tuple[str, Document]]:
+        after = change.after
+        assert after is not None
+        reference = after[_TYPE_REFS][0]
+        yield _KIND, {"uuid": reference["uuid"], "fq_name": reference["to"], "id_perms": {"user_visible": False}}
+
+
+class TagTypeRules(Rules):
+    """A type has an id, which stays."""
+
+    kind: ClassVar[str] = _KIND
+    takes_numbers: ClassVar[bool] = True
+
+    def admit(self, change: Change, found: Found, uuids: Uuids) -> None:
+        after = change.after
+        assert after is not None
+        if change.before is not None:
+            _reject_changes(change, ("display_name", _TYPE_ID))
+            return
+        _reject_given(change, (_TYPE_ID,))
+        _fill_known_id(after, after["name"], _TYPE_ID)
+
+    def numbers(self, change: Change) -> Iterable[Number | Release]:
+        if change.after is None:
+            assert change.before is not None
+            return (Release(TYPE_POOL, _type_owner(change.before["fq_name"][-1])),)
+        return _type_number(change.after["fq_name"][-1], _TYPE_ID) if change.before is None else ()
+
+
+def _type_of(tag: Document) -> ByName:
+    return ByName(_KIND, (str(tag[_TYPE]).lower(),))
+
+
+def _type_number(name: str, field: str) -> tuple[Number, ...]:
+    """The request for the id of a type, which its tags and itself share."""
+    return () if name in _KNOWN_TYPES else (Number(TYPE_POOL, _type_owner(name), field=field, form=_FORM),)
+
+
+def _fill_known_id(document: Document, name: str, field: str) -> None:
+    if name in _KNOWN_TYPES:
+        document[field] = _FORM.format(_KNOWN_TYPES[name])
+
+
+def _type_owner(name: str) -> str:
+    return f"tag_type:{name}"
+
+
+def _reject_given(change: Change, fields: Iterable[str]) -> None:
+    for field in fields:
+        if change.changes(field):
+            raise BadRequest(f"{field} is given by the server; leave it out")
+
+
+def _reject_changes(change: Change, fields: Iterable[str]) -> None:
+    for field in fields:
+        if change.changes(field):
+            raise BadRequest(f"{field} can't change; delete the tag or type and create another")

@@ -177,6 +177,22 @@ async def test_a_tag_is_named_after_its_type_and_value(api: Api) -> None:
         await api.create("tag", "again", parent_type="project", tag_type_name="application", tag_value="web")
 
 
+async def test_tags_have_the_id_of_their_type_and_a_number(api: Api) -> None:
+    async def tag(sort: str, value: str) -> Fields:
+        return await api.create("tag", parent_type="project", tag_type_name=sort, tag_value=value)
+
+    one, two, own = await tag("tier", "web"), await tag("tier", "database"), await tag("colour", "red")
+    assert [made["tag_id"] for made in (one, two, own)] == ["0x00020002", "0x00020003", "0x00ff0004"]
+    tier, colour = await api.by_name("tag_type", "tier"), await api.by_name("tag_type", "colour")
+    assert (tier["tag_type_id"], colour["tag_type_id"]) == ("0x0002", "0x00ff")
+    assert one["tag_type_refs"] == two["tag_type_refs"] == [{"uuid": tier["uuid"], "to": ["tier"]}]
+    await api.delete("tag", one["uuid"])
+    assert (await tag("tier", "cache"))["tag_id"] == "0x00020002"
+    await api.delete("tag", own["uuid"])
+    await api.delete("tag_type", colour["uuid"])
+    assert (await api.create("tag_type", fq_name=["shape"]))["tag_type_id"] == "0x00ff"
+
+
 async def test_the_seeds_for_services_and_policies(api: Api, store: MemoryStore) -> None:
     template = await api.by_name("service_template", "default-domain", "netns-snat-template")
     properties = template["service_template_properties"]

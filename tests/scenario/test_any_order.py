@@ -17,7 +17,7 @@ def group_ids(conditions: list[Document]) -> list[str]:
 
 
 async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(system: ContrailSystem) -> None:
-    """docs/contrail.md ★18"""
+    """The rule has no entry while the group is absent (docs/contrail.md ★18)."""
     await system.create("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
     assert await system.lists("blue:one") == {"ingress": [], "egress": []}
     await system.create("security_group", "blue:two", security_group_entries=rules(rule("one", "local")))
@@ -27,7 +27,7 @@ async def test_a_group_that_is_named_before_it_is_there_appears_when_it_comes(sy
 
 
 async def test_a_group_that_goes_leaves_the_rules_that_name_it(system: ContrailSystem) -> None:
-    """docs/contrail.md ★8, ★18"""
+    """The deleted group disappears from the other's lists (docs/contrail.md ★8, ★18)."""
     await system.create("security_group", "blue:two")
     await system.create("security_group", "blue:one", security_group_entries=rules(rule("local", "two")))
     assert len((await system.lists("blue:one"))["egress"]) == 1
@@ -55,7 +55,7 @@ def ref(name: str) -> dict[str, list[str]]:
 
 
 async def test_references_are_dropped_before_what_they_name_is_deleted(system: ContrailSystem) -> None:
-    """docs/engine.md §6.4"""
+    """Otherwise the server would reject the deletes (docs/engine.md §6.4)."""
     await joined(system)
     system.forget()
     await system.remove("logical_router", "blue:router")
@@ -91,7 +91,7 @@ async def test_the_parts_of_a_world_may_go_in_any_order(system: ContrailSystem) 
 
 
 async def test_a_renamed_router_keeps_its_number(system: ContrailSystem) -> None:
-    """docs/engine.md §8"""
+    """The owner of a number is the uuid, not the name (docs/engine.md §8)."""
     uuid = await system.create("logical_router", "blue:router")
     before = await system.targets("logical_router", "blue:router")
     stored = (await system.stored("logical_router"))["default-domain:blue:router"]
@@ -131,7 +131,7 @@ async def test_a_group_deleted_and_made_again_under_its_name_in_one_transaction_
 
 
 async def test_of_two_objects_with_one_name_the_older_counts_and_the_other_is_held(system: ContrailSystem) -> None:
-    """docs/engine.md §2.4"""
+    """The problem names the younger one (docs/engine.md §2.4)."""
     older = await system.create("security_group", "blue:web", security_group_entries=rules(rule("local", "all")))
     document = (await system.stored("security_group"))["default-domain:blue:web"]
     younger = "22222222-2222-4222-8222-222222222222"

@@ -56,7 +56,7 @@ async def converged(system: ContrailSystem) -> ContrailSystem:
 
 
 async def test_a_restart_in_a_converged_world_writes_nothing(converged: ContrailSystem) -> None:
-    """docs/contrail.md ★17"""
+    """The second engine finds all of its objects as it wants them (docs/contrail.md ★17)."""
     before, numbers = await converged.owned(), await converged.numbers()
     again = await converged.restart()
     assert again.write.calls == 0
@@ -75,7 +75,7 @@ async def test_a_further_pass_of_the_same_engine_writes_nothing(converged: Contr
 
 
 async def test_what_was_deleted_while_nobody_compiled_leaves_nothing_behind(converged: ContrailSystem) -> None:
-    """docs/contrail.md ★16"""
+    """The next engine deletes the outputs and frees the numbers (docs/contrail.md ★16)."""
     converged.stop()
     uuid = await converged.offline.server.identify("logical_router", ["default-domain", "blue", "router"])
     assert uuid in await converged.numbers()
@@ -126,7 +126,7 @@ async def test_a_pass_that_would_delete_very_many_is_held(system: ContrailSystem
 
 
 async def test_an_unreadable_owner_keeps_its_outputs_over_a_restart(converged: ContrailSystem) -> None:
-    """docs/engine.md §7"""
+    """What can't be read is held: its lists stay as they are (docs/engine.md §7)."""
     uuid = await converged.create("security_group", "blue:alone", security_group_entries=rules(rule("all", "local")))
     lists = await converged.lists("blue:alone")
     await converged.put(Key("security_group", uuid), b"[")

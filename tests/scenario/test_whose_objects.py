@@ -165,7 +165,7 @@ async def test_what_somebody_adds_beside_our_fields_stays(system: ContrailSystem
 
 
 async def test_a_users_route_target_is_adopted_without_a_write_and_outlives_us(system: ContrailSystem) -> None:
-    """docs/engine.md §5.6"""
+    """It exists with the wanted content, so there is nothing to write (docs/engine.md §5.6)."""
     uuid = await system.create("route_target", "target:1:1")
     revision = await system.revision(Key("route_target", uuid))
     await system.create("virtual_network", "blue:net", route_target_list={"route_target": ["target:1:1"]})

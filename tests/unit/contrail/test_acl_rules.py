@@ -93,20 +93,20 @@ def _number(name: str) -> Any:
 
 
 def test_a_local_address_does_not_stick_to_later_pairs() -> None:
-    """docs/contrail.md ★5"""
+    """Three destinations give one ingress rule and two egress rules (docs/contrail.md ★5)."""
     _, ingress, egress = converted(rule([LOCAL], [ALL_V4, LOCAL, ALL_V4]))
     assert (sides(ingress), sides(egress)) == ([({}, {})], [({}, V4), ({}, V4)])
 
 
 def test_a_pair_without_local_is_dropped_alone() -> None:
-    """docs/contrail.md ★5"""
+    """The other pair of the same rule stays (docs/contrail.md ★5)."""
     outcome, ingress, egress = converted(rule([LOCAL, ALL_V4], [ALL_V4], rule_uuid="r"))
     assert (sides(ingress), sides(egress)) == ([], [({}, V4)])
     assert "rule 1 (r): neither 0.0.0.0/0 nor 0.0.0.0/0 is local" in outcome.problems[0].message
 
 
 def test_a_rule_with_an_unknown_protocol_is_dropped_alone() -> None:
-    """docs/contrail.md ★6"""
+    """The other rule of the group stays (docs/contrail.md ★6)."""
     outcome, ingress, egress = converted(
         rule([LOCAL], [ALL_V4], protocol="unknown protocol 1", rule_uuid="r1"),
         rule([LOCAL], [ALL_V6, LOCAL], ethertype="IPv6", rule_uuid="r2"),
@@ -117,14 +117,14 @@ def test_a_rule_with_an_unknown_protocol_is_dropped_alone() -> None:
 
 
 def test_an_unknown_group_is_dropped_alone() -> None:
-    """docs/contrail.md ★6"""
+    """The other address of the same rule stays (docs/contrail.md ★6)."""
     outcome, ingress, egress = converted(rule([LOCAL], [ALL_V6, named("unknown")], ethertype="IPv6"))
     assert (sides(ingress), sides(egress)) == ([], [({}, V6)])
     assert reasons(outcome) == ["UnknownSecurityGroup"]
 
 
 def test_a_known_group_stands_with_its_number() -> None:
-    """docs/contrail.md ★6"""
+    """Access control lists have no names of groups (docs/contrail.md ★6)."""
     assert sides(converted(rule([LOCAL], [named("known")]))[2]) == [({}, {"security_group": "8000002"})]
 
 

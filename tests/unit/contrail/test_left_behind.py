@@ -22,7 +22,7 @@ MINE = Name("routing_instance", (*NETWORK, "mine"))
 async def test_a_users_routing_instance_that_waits_for_its_number_is_deleted_with_its_network(
     mocker: MockerFixture,
 ) -> None:
-    """docs/contrail.md D.1, D.3"""
+    """A number that can not be given does not keep an instance (docs/contrail.md D.1, D.3)."""
     offline = Offline(load_all(find_compilers(["contrail"])))
     await offline.seed()
     mocker.patch.object(offline.local, "allocate", side_effect=WriteError("the pool is used up"))

@@ -13,7 +13,7 @@ OWN = "target:64512:8000100"
 
 
 def test_it_has_a_route_target_of_its_own() -> None:
-    """docs/contrail.md ★4"""
+    """It waits for its number, then claims the target and refers to it (docs/contrail.md ★4)."""
     tenant = Tenant()
     router = tenant.router("lr")
     assert tenant.run(router).status is Status.WAITING
@@ -24,7 +24,7 @@ def test_it_has_a_route_target_of_its_own() -> None:
 
 
 def test_its_target_goes_onto_the_routing_instance_of_its_network() -> None:
-    """docs/contrail.md ★4"""
+    """The network of its one interface (docs/contrail.md ★4)."""
     tenant = Tenant()
     network, _ = tenant.network("vn")
     router = tenant.router("lr", tenant.interface("i", network))
@@ -33,7 +33,7 @@ def test_its_target_goes_onto_the_routing_instance_of_its_network() -> None:
 
 
 def test_two_networks_get_the_same_target() -> None:
-    """docs/contrail.md ★9"""
+    """Both routing instances refer to one object (docs/contrail.md ★9)."""
     tenant = Tenant()
     interfaces = [tenant.interface(f"i{n}", tenant.network(f"vn{n}")[0]) for n in (1, 2)]
     router = tenant.router("lr", *interfaces)
@@ -96,7 +96,7 @@ def test_the_target_that_we_gave_it_is_not_a_users() -> None:
 
 
 def test_its_configured_list_goes_along() -> None:
-    """docs/contrail.md ★23"""
+    """Each configured target once, on the router's networks too (docs/contrail.md ★23)."""
     tenant = Tenant()
     network, _ = tenant.network("vn")
     configured = {"route_target": ["target:1:1", "target:1:2", "target:1:1"]}
@@ -135,7 +135,7 @@ def test_configured_targets_without_a_network_are_not_made() -> None:
 
 
 def test_a_project_in_vxlan_mode_leaves_the_routing_instances_alone() -> None:
-    """docs/contrail.md ★4"""
+    """The router still has its own target (docs/contrail.md ★4)."""
     tenant = Tenant(vxlan_routing=True)
     network, _ = tenant.network("vn")
     configured = {"route_target": ["target:1:1"]}

@@ -65,7 +65,7 @@ async def test_security_group_gets_its_acls(mocker: MockerFixture, load: Any) ->
 
 
 async def test_the_lists_of_the_default_group_hold_its_rules(write: Any, load: Any) -> None:
-    """docs/contrail.md ★2"""
+    """Its own number stands as source, the subnets as destinations (docs/contrail.md ★2)."""
     await contrail_service(write_service=write, cached=[load("project.yml")]).create(load("security-group.yml"))
     made = {operation.fq_name[-1]: operation for operation in operations(write.create)}
     own = {"security_group": "8000002"}
@@ -126,7 +126,7 @@ async def test_of_a_deleted_group_the_list_that_cannot_be_deleted_is_reported_an
 
 
 async def test_a_primary_routing_instance_gets_a_route_target_of_its_own(write: Any, load: Any) -> None:
-    """docs/contrail.md ★3"""
+    """One number, one target, one reference (docs/contrail.md ★3)."""
     write.allocate.return_value = 8000100
     await contrail_service(write_service=write).create(load("routing-instance.yml"))
     (target,) = operations(write.create)
@@ -140,14 +140,14 @@ async def test_a_primary_routing_instance_gets_a_route_target_of_its_own(write: 
 
 @pytest.mark.parametrize("name", ["ip-fabric:__default__", "__link_local__:__link_local__"])
 async def test_the_routing_instances_of_the_fabric_get_none(write: Any, load: Any, name: str) -> None:
-    """docs/contrail.md ★3"""
+    """No number is asked for, and nothing is written (docs/contrail.md ★3)."""
     fq_name = ["default-domain", "default-project", *name.split(":")]
     await contrail_service(write_service=write).create(load("routing-instance.yml").changed(fq_name=fq_name))
     assert write.mock_calls == []
 
 
 async def test_a_router_gets_a_route_target_of_its_own(write: Any, load: Any) -> None:
-    """docs/contrail.md ★4"""
+    """The target is created, then the router refers to it (docs/contrail.md ★4)."""
     write.allocate.return_value = 8000100
     await contrail_service(write_service=write, cached=[load("project.yml")]).create(load("logical-router.yml"))
     assert [operation.name for operation in operations(write.create)] == [("route_target", ("target:64512:8000100",))]
@@ -161,7 +161,7 @@ GIVEN_REFERENCE = {"route_target_refs": [{"to": ["target:64512:3"]}]}
 
 
 async def test_a_router_with_a_given_route_target_gets_no_other(write: Any, load: Any) -> None:
-    """docs/contrail.md ★4"""
+    """A user has made the router refer to it (docs/contrail.md ★4)."""
     service = contrail_service(write_service=write, cached=[load("project.yml"), GIVEN_TARGET])
     await service.create(load("logical-router.yml").changed(**GIVEN_REFERENCE))
     assert write.mock_calls == []
@@ -186,7 +186,7 @@ async def test_a_router_joins_the_primary_routing_instance_of_its_network(write:
 
 
 async def test_a_given_route_target_is_what_joins_the_networks(write: Any, load: Any) -> None:
-    """docs/contrail.md ★4"""
+    """The instance of the network refers to the user's target (docs/contrail.md ★4)."""
     cached = [load("project.yml"), load("joined-network.yml"), GIVEN_TARGET]
     service = contrail_service(write_service=write, cached=cached)
     await service.create(joining(load, **GIVEN_REFERENCE))
@@ -196,7 +196,7 @@ async def test_a_given_route_target_is_what_joins_the_networks(write: Any, load:
 
 
 async def test_under_vxlan_routing_no_network_is_joined(write: Any, load: Any) -> None:
-    """docs/contrail.md ★4"""
+    """Only the router refers to its target (docs/contrail.md ★4)."""
     write.allocate.return_value = 8000101
     cached = [load("project.yml").changed(vxlan_routing=True), load("joined-network.yml")]
     await contrail_service(write_service=write, cached=cached).create(joining(load))

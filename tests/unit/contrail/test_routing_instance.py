@@ -32,7 +32,7 @@ def test_it_asks_for_a_number_and_waits() -> None:
 
 
 def test_with_its_number_it_has_a_route_target_of_its_own() -> None:
-    """docs/contrail.md ★3"""
+    """One target, owned by the instance, and one reference without attribute (docs/contrail.md ★3)."""
     tenant = Tenant()
     key = instance_of(tenant)
     tenant.number(key, 8000100)
@@ -44,7 +44,7 @@ def test_with_its_number_it_has_a_route_target_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["ip-fabric:__default__", "__link_local__:__link_local__"])
 def test_those_of_the_fabric_have_none(name: Any) -> None:
-    """docs/contrail.md ★3"""
+    """They ask for no number either (docs/contrail.md ★3)."""
     tenant = Tenant()
     key = tenant.put("routing_instance", f"default-domain:default-project:{name}", routing_instance_is_default=True)
     outcome = tenant.run(key)

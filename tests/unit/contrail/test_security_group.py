@@ -40,7 +40,7 @@ def test_the_lists_are_the_groups_own_children() -> None:
 
 
 def test_the_default_group_of_a_project() -> None:
-    """docs/contrail.md ★2"""
+    """It lets in itself and lets everything out, in IPv4 and IPv6 (docs/contrail.md ★2)."""
     tenant = Tenant()
     key = tenant.group(
         "default",
@@ -88,7 +88,7 @@ def test_the_direction_is_not_copied() -> None:
 
 
 def test_a_change_of_the_groups_own_number_reaches_its_rules() -> None:
-    """docs/contrail.md ★19"""
+    """A group that names itself has its number in its rules (docs/contrail.md ★19)."""
     tenant = Tenant()
     rules = (rule([LOCAL], [named("g")]),)
     assert sides(entries(tenant.run(tenant.group("g", *rules, number=8000001)))["egress"]) == [

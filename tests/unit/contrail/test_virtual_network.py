@@ -13,7 +13,7 @@ LISTS = {
 
 
 def test_each_list_gives_its_direction() -> None:
-    """docs/contrail.md ★21"""
+    """The list for both directions gives none (docs/contrail.md ★21)."""
     tenant = Tenant()
     network, _ = tenant.network("vn", **LISTS)
     outcome = tenant.run(network)
@@ -25,7 +25,7 @@ def test_each_list_gives_its_direction() -> None:
 
 
 def test_what_is_in_all_lists_is_both_and_the_others_stay() -> None:
-    """docs/contrail.md ★21"""
+    """A target for both directions is in no other list (docs/contrail.md ★21)."""
     tenant = Tenant()
     network, _ = tenant.network(
         "vn",

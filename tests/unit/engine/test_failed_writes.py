@@ -122,7 +122,7 @@ async def test_a_fault_of_our_own_is_logged_and_tried_again(plant: BoxSystem, ca
 async def test_a_write_whose_echo_does_not_come_is_settled_by_reading(
     plant: BoxSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/engine.md §6.1"""
+    """The object is read back before it is written again (docs/engine.md §6.1)."""
     plant.write.target = Acknowledging()  # says that it wrote, and did not
     await plant.boxes("a")
     await plant.retry("a")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, NamedTuple
 
 import anyio
 import grpc.aio
@@ -35,7 +36,7 @@ from tests.support.envoy.handmade import (
     write,
 )
 from tests.support.waiting import PATIENCE
-from tests.unit.bridges.xds.client import connected, names
+from tests.unit.bridges.xds.client import Client, connected, names
 
 pytestmark = pytest.mark.anyio
 
@@ -56,13 +57,44 @@ def refused(server: Server) -> set[str]:
     return {name for _, name in server.world.states.rejected()}
 
 
-@pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
-async def test_an_envoy_is_sent_what_the_store_holds_and_what_changes(incremental: bool) -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
+class Served(NamedTuple):
+    """A server over a store that holds the cluster ``a``, and an Envoy that has asked for clusters.
+
+    ``first``: the response that the Envoy has received, and not answered yet.
+    """
+
+    store: MemoryStore
+    server: Server
+    envoy: Client
+    first: Any
+
+
+@asynccontextmanager
+async def serving(store: MemoryStore, *, incremental: bool = True) -> AsyncIterator[Served]:
+    """A server over ``store`` with an Envoy, until the block ends."""
     async with running_xds(store, "gateway") as server, connected(server.port, incremental=incremental) as envoy:
         await envoy.ask(Type.CLUSTERS)
-        first = await envoy.received()
+        yield Served(store, server, envoy, await envoy.received())
+
+
+@pytest.fixture
+async def store() -> MemoryStore:
+    """A store that holds the cluster ``a``."""
+    store = MemoryStore()
+    await write(store, cluster("a", 1))
+    return store
+
+
+@pytest.fixture
+async def served(store: MemoryStore) -> AsyncIterator[Served]:
+    """In the incremental dialect."""
+    async with serving(store) as started:
+        yield started
+
+
+@pytest.mark.parametrize("incremental", [False, True], ids=["state of the world", "incremental"])
+async def test_an_envoy_is_sent_what_the_store_holds_and_what_changes(store: MemoryStore, incremental: bool) -> None:
+    async with serving(store, incremental=incremental) as (_, _, envoy, first):
         assert names(first) == {"a"}
         await envoy.answer(first)
         await write(store, cluster("b", 1))
@@ -89,9 +121,7 @@ async def test_a_route_is_sent_when_its_cluster_was_acknowledged(incremental: bo
         assert (await envoy.received()).type_url == Type.ROUTES
 
 
-async def test_two_envoys_each_have_their_own_course() -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
+async def test_two_envoys_each_have_their_own_course(store: MemoryStore) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(running_xds(store, "gateway"))
         slow = await stack.enter_async_context(connected(server.port, incremental=True))
@@ -142,36 +172,28 @@ async def test_an_envoy_that_never_answers_keeps_removed_clusters_for_the_others
         await until(lambda: server.status()["silent_streams"] == 0)
 
 
-async def test_a_refusal_is_recorded_with_digest_origins_and_what_is_in_force_instead() -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
-    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
-        await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.received())
-        await write(store, cluster("a", 2))
-        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: not like this")
-        await recorded(store, "a")
-        record = (await rejections(store))["a"]
-        assert record["fq_name"] == ["envoy_cluster", "a"]
-        assert record["message"] == "not like this"
-        assert record["origins"] == [{"kind": "mapping", "name": "ns:a"}]
-        assert record["last_good"] == msgspec.json.decode(cluster("a", 1).value)["config"]
-        assert names(await envoy.received()) == {"a"}
+async def test_a_refusal_is_recorded_with_digest_origins_and_what_is_in_force_instead(served: Served) -> None:
+    store, _, envoy, first = served
+    await envoy.answer(first)
+    await write(store, cluster("a", 2))
+    await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: not like this")
+    await recorded(store, "a")
+    record = (await rejections(store))["a"]
+    assert record["fq_name"] == ["envoy_cluster", "a"]
+    assert record["message"] == "not like this"
+    assert record["origins"] == [{"kind": "mapping", "name": "ns:a"}]
+    assert record["last_good"] == msgspec.json.decode(cluster("a", 1).value)["config"]
+    assert names(await envoy.received()) == {"a"}
 
 
-async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_state_in_force() -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
-    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
-        await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.received())
+async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_state_in_force(store: MemoryStore) -> None:
+    async with serving(store) as (_, _, envoy, first):
+        await envoy.answer(first)
         await write(store, cluster("a", 2))
         await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: no")
         await recorded(store, "a")
-    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
+    async with serving(store) as (_, server, envoy, response):
         assert refused(server) == {"a"}
-        await envoy.ask(Type.CLUSTERS)
-        response = await envoy.received()
         [resource] = response.resources
         assert resource.resource.value.endswith(b"\x18\x01")  # port_value: 1, not 2
         await envoy.answer(response)
@@ -181,30 +203,24 @@ async def test_a_restarted_server_honours_the_record_and_puts_the_last_good_stat
         assert refused(server) == set()
 
 
-async def test_an_element_that_was_written_after_its_record_is_tried_again() -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
-    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
-        await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: no")
+async def test_an_element_that_was_written_after_its_record_is_tried_again(store: MemoryStore) -> None:
+    async with serving(store) as (_, _, envoy, first):
+        await envoy.answer(first, error="Error adding/updating cluster(s) a: no")
         await recorded(store, "a")
     await write(store, cluster("a", 1))
     async with running_xds(store, "gateway") as server:
         assert refused(server) == set()
 
 
-async def test_taking_a_record_away_asks_for_another_trial() -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
-    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
-        await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: the port is taken")
-        await recorded(store, "a")
-        await until(lambda: bool(server.consumer.records))
-        uuid = (await rejections(store))["a"]["uuid"]
-        await envoy.answer(await envoy.received())
-        await write(store, gone("envoy_rejection", "x")._replace(key=LAYOUT.key("envoy_rejection", uuid)))
-        assert names(await envoy.received()) == {"a"}
+async def test_taking_a_record_away_asks_for_another_trial(served: Served) -> None:
+    store, server, envoy, first = served
+    await envoy.answer(first, error="Error adding/updating cluster(s) a: the port is taken")
+    await recorded(store, "a")
+    await until(lambda: bool(server.consumer.records))
+    uuid = (await rejections(store))["a"]["uuid"]
+    await envoy.answer(await envoy.received())
+    await write(store, gone("envoy_rejection", "x")._replace(key=LAYOUT.key("envoy_rejection", uuid)))
+    assert names(await envoy.received()) == {"a"}
 
 
 async def test_what_is_no_valid_message_is_recorded_without_asking_an_envoy() -> None:
@@ -235,9 +251,7 @@ async def test_of_a_refused_secret_nothing_is_written_down_but_that_it_was_refus
         assert "PRIVATE KEY" not in str(record)
 
 
-async def test_a_value_that_cannot_be_read_leaves_what_was_there() -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
+async def test_a_value_that_cannot_be_read_leaves_what_was_there(store: MemoryStore) -> None:
     async with running_xds(store, "gateway") as server:
         await write(store, Put(element_key("envoy_cluster", "a"), b"{"), cluster("b", 1))
         await until(lambda: set(server.world.resources(Type.CLUSTERS)) == {"a", "b"})
@@ -261,18 +275,15 @@ async def test_an_address_that_is_taken_is_reported() -> None:
                 pass
 
 
-async def test_the_metrics_show_what_was_sent_and_answered() -> None:
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
-    async with running_xds(store, "gateway") as server, connected(server.port, incremental=True) as envoy:
-        await envoy.ask(Type.CLUSTERS)
-        await envoy.answer(await envoy.received(), error="Error adding/updating cluster(s) a: no")
-        await recorded(store, "a")
-        figures = generate_latest(server.figures.registry).decode()
-        assert 'intentc_xds_pushes_total{type="clusters"} 1.0' in figures
-        assert 'intentc_xds_refusals_total{type="clusters"} 1.0' in figures
-        assert 'intentc_xds_elements{state="refused"} 1.0' in figures
-        assert "intentc_xds_streams 1.0" in figures
+async def test_the_metrics_show_what_was_sent_and_answered(served: Served) -> None:
+    store, server, envoy, first = served
+    await envoy.answer(first, error="Error adding/updating cluster(s) a: no")
+    await recorded(store, "a")
+    figures = generate_latest(server.figures.registry).decode()
+    assert 'intentc_xds_pushes_total{type="clusters"} 1.0' in figures
+    assert 'intentc_xds_refusals_total{type="clusters"} 1.0' in figures
+    assert 'intentc_xds_elements{state="refused"} 1.0' in figures
+    assert "intentc_xds_streams 1.0" in figures
 
 
 async def closed_by_the_server(stream: SocketStream) -> None:
@@ -282,12 +293,10 @@ async def closed_by_the_server(stream: SocketStream) -> None:
             pass
 
 
-async def test_half_open_connections_disturb_no_stream_and_end(mocker: MockerFixture) -> None:
+async def test_half_open_connections_disturb_no_stream_and_end(store: MemoryStore, mocker: MockerFixture) -> None:
     """One past the limit is closed at once, the others when they have not begun HTTP/2 in time."""
     mocker.patch.object(ads, "most_connections", return_value=4)
     mocker.patch.object(ads, "HANDSHAKE_SECONDS", 5.0)
-    store = MemoryStore()
-    await write(store, cluster("a", 1))
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(running_xds(store, "gateway"))
         first = await stack.enter_async_context(connected(server.port, incremental=False))

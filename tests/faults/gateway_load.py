@@ -18,7 +18,7 @@ _AT_ONCE = 40
 
 
 class GatewayWorld(LiveSystem):
-    """O1 is judged by a compile of what users said, from nothing."""
+    """The oracle is a compile of the users' manifests from nothing."""
 
     made = "envoy_route"
 

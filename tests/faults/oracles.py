@@ -1,10 +1,10 @@
-"""What must hold after a fault, once all is quiet: the oracles O1 to O8 of the fault scenarios, asked from outside.
+"""What must hold after a fault, once the system is idle; every demand is checked from outside the processes.
 
-O1 what is there is what the naive oracle compiles from etcd. O2 no orphan is left (the naive oracle knows neither marks
-nor orphans: an object too many is a difference); that nothing unowned is touched, F01 proves by the set of keys that
-were written. O3 nothing was missed without being counted: no revision came twice, and each listing has its reason. O4 a
-further pass writes nothing, and the compiler that keeps silent is not a dead one. O7 memory, files and threads don't
-grow. O5 (``why``), O6 (incremental is full, which O1 after load shows) and O8 (fences) have tests of their own.
+- The world is what the naive oracle compiles from etcd. It knows no orphans: an object too many is a difference. That
+  nothing unowned is touched, F01 proves by the set of keys that were written.
+- Nothing was missed without being counted: no revision came twice, and each listing has its reason.
+- A further pass writes nothing, and the compiler that writes nothing is alive: it repairs a deleted object.
+- Memory, files and threads do not grow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Values = dict[str, tuple[bytes, int]]
 
 
 async def check(bench: ProcessSystem, compiler: Process, within: float) -> Process:
-    """O1 and O2 now, then O4 over a restart; the compiler that runs afterwards. ``within``: seconds for quiet."""
+    """The world is right now, and a restarted compiler writes nothing; that compiler. ``within``: seconds until idle."""
     world = bench.world
     await compiler.quiet(world.revision, within)
     await world.assert_compiled()
@@ -36,7 +36,7 @@ async def check(bench: ProcessSystem, compiler: Process, within: float) -> Proce
 
 
 async def writes_nothing_more(bench: ProcessSystem, within: float) -> Process:
-    """O4: a restart over the converged world changes no key of it and no number, and a deleted object is repaired."""
+    """A restart over the converged world changes no key of it and no number, and a deleted object is repaired."""
     world = bench.world
     assert len(await world.owned()) >= MANY, "a silence that says nothing"
     before = await everything(world)
@@ -56,7 +56,7 @@ async def writes_nothing_more(bench: ProcessSystem, within: float) -> Process:
 
 
 async def everything(world: LiveSystem) -> Values:
-    """All that the API server keeps for this world: resources, names and index entries, the ledger."""
+    """All that the API server keeps for this world: resources, names, index entries and allocations."""
     found: Values = {}
     for prefix in (f"/{world.path}/", f"/intentc/apiserver/{world.path}/"):
         items = (await world.store.range(prefix, prefix_end(prefix))).items
@@ -71,14 +71,14 @@ def changed(before: Values, after: Values) -> set[str]:
 
 
 def listed(status: dict[str, Any]) -> dict[str, int]:
-    """O3, the part that is counted: why the world was listed → how often. No batch may have come twice."""
+    """Why the world was listed → how often. No batch may have come twice."""
     watch = status["watch"]
     assert watch["missed_events"] == 0, watch
     return dict(watch["lists"])
 
 
 def flat(before: Usage, after: Usage) -> None:
-    """O7: nothing grew beyond what a process breathes."""
+    """Nothing grew beyond the usual variation of a process."""
     assert after.memory - before.memory < _MORE_MEMORY, (before, after)
     assert after.files - before.files <= _MORE_FILES, (before, after)
     assert after.threads - before.threads <= _MORE_THREADS, (before, after)

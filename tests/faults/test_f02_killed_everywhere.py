@@ -49,8 +49,7 @@ async def half_done(
 async def test_f02_a_process_that_is_killed_at_a_crash_point_costs_nothing_but_time(
     half_done: tuple[ProcessSystem, Tenants], crashes: tuple[str, ...]
 ) -> None:
-    """Each next process finds what the one before left, and mends it (O1) before it comes to its own end, unless that
-    is at its start."""
+    """Each process repairs what the one before it left half done, unless it dies at its own start."""
     bench, tenants = half_done
     for crash in crashes:
         bench.settings["intentc"]["audit"] = {"period": "1s" if crash.startswith("audit.begun") else "1h"}

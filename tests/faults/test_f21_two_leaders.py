@@ -1,7 +1,7 @@
 """F21, two leaders: one is stopped, another takes over, the first comes back and believes for a moment that it leads.
 
-O8: nothing of what the former leader sends is accepted; its requests that were under way when it was stopped are held
-on the wire until another leads, which is the worst moment for them to arrive.
+Nothing of what the former leader sends is accepted. Its requests that were under way when it was stopped are held on
+the wire until another leads, which is the worst moment for them to arrive.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ async def test_f21_what_a_former_leader_sends_is_refused_and_the_standby_takes_o
 
         await reached(stood_down)
         await leader.quiet(world.revision, BASE.patience, standby=True)
-        assert await everything(world) == before, "O8: nothing of the former leader's was accepted"
+        assert await everything(world) == before, "nothing of the former leader's was accepted"
         assert await writes(leader) == written
 
     bench.settings["client"]["endpoint"] = standby_wire

@@ -1,7 +1,7 @@
 """A world whose API server misbehaves on demand, the load that a person puts on it, and what is demanded afterwards.
 
-The demands are the oracles of the fault scenarios: O1 what is there is what the naive oracle compiles, O2 nothing that
-isn't ours was touched, O4 a further pass (a restart) writes nothing, and that silence is not that of the dead.
+The demands are those of ``oracles``: the world is what the naive oracle compiles, a further pass (a restart) writes
+nothing, and the compiler that writes nothing is alive.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FaultyWorld:
         self.faults = faults
 
     async def check(self) -> None:
-        """O1, O2 (no orphan; nothing twice) and O4, with the repair that shows that the compiler is alive."""
+        """The world is right, a restart writes nothing, and a repair shows that the compiler is alive."""
         world = self.world
         await world.assert_compiled()
         assert len(await world.owned()) >= MANY
